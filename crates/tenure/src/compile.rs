@@ -1,0 +1,132 @@
+//! The path of an object from candidate to payload, whole, in one file.
+//!
+//! ```text
+//! collect ──► needs ──► answer ──► compile ──► record
+//! (outside)   (pure)    (outside)  (pure)      (outside)
+//! ```
+//!
+//! Each stage takes the type that the one before it gives, so that leaving one out does not compile.
+
+use crate::candidates::Candidates;
+use crate::envelope::{Compiled, Outcome};
+use crate::error::Error;
+use crate::facts::{Facts, Needs};
+use crate::policy::{Overflow, Policy};
+use crate::request::Request;
+use crate::stages::{self, settle::Settled};
+use crate::world::World;
+
+/// What a compile would ask of the outside, for settled objects only: nothing that the caller may
+/// not see ever reaches an outside model.
+///
+/// # Errors
+///
+/// As [`compile`], for a request that makes no sense.
+pub fn needs(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+) -> Result<Needs, Error> {
+    let settled = settled(world, policy, request, candidates)?;
+    Ok(stages::rank::needs(&settled, policy, request))
+}
+
+/// Compiles candidates and a task into a payload that fits, with a verdict on every candidate.
+///
+/// A pure function: the same arguments give the same bytes and the same trace, on any thread, in
+/// any process, on any platform. Nothing is written, asked or looked up. A missing fact has a
+/// stated fallback and a note in the trace.
+///
+/// # Errors
+///
+/// [`ErrorKind::Budget`](crate::ErrorKind::Budget) when what must go in does not fit, with each
+/// item and its cost; [`ErrorKind::Input`](crate::ErrorKind::Input) when the request makes no
+/// sense; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope.
+///
+/// ```
+/// use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile};
+///
+/// let rule = ObjectDocument::new("units", "Report pressure in pascal.").seal()?;
+/// let world = World::for_model("gpt-4o", FrameKey::new("demo", [7; 32]))?;
+/// let policy = Policy::preset("standard")?;
+/// let request = Request::new("Report the pressure.", Budget::tokens(300));
+/// let outcome = compile(&world, &policy, &request, &Candidates::new(vec![rule]), &Facts::none())?;
+/// let envelope = &outcome.single()?.envelope;
+/// assert!(envelope.total_tokens <= 300);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub fn compile(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+    facts: &Facts,
+) -> Result<Outcome, Error> {
+    supported(policy)?;
+    let settled = settled(world, policy, request, candidates)?;
+
+    // 5  Which epoch is this, and what does it freeze?
+    let planned = stages::plan(settled, world, policy, request);
+    // 6  How much does each object matter to the task?
+    let ranked = stages::rank(planned, policy, request, facts);
+    // 7  What cannot stand without what?
+    let rescued = stages::rescue(ranked);
+    // 8  The bytes as they will stand, and their price.
+    let contained = stages::contain(rescued, world, policy, request);
+    // 9  What goes in.
+    let fitted = stages::fit(contained, world, policy, request)?;
+    // 10 In which order.
+    let ordered = stages::order(fitted, policy);
+    // 11 The payload, and the proof that every promise was kept.
+    let compiled: Compiled = stages::emit(ordered, world, policy, request, facts)?;
+
+    Ok(Outcome::Complete(Box::new(compiled)))
+}
+
+/// The first four stages: what the caller may see and what holds at the instants asked for.
+fn settled<'a>(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &'a Candidates,
+) -> Result<Settled<'a>, Error> {
+    request.check()?;
+    names_match(world, request)?;
+
+    // 1  Candidates become rows.
+    let normalized = stages::normalize(candidates);
+    // 2  What may the caller see?
+    let admitted = stages::admit(normalized, policy, request);
+    // 3  Which entities do they speak of?
+    let resolved = stages::resolve(admitted, request);
+    // 4  What holds at the instants asked for?
+    Ok(stages::settle(resolved, request))
+}
+
+/// A request may name the model and the frame key that it was made for.
+fn names_match(world: &World, request: &Request) -> Result<(), Error> {
+    let pairs = [
+        ("model", &request.model, world.model_name()),
+        ("frame key", &request.frame_key, world.frame_key().id()),
+    ];
+    for (what, asked, present) in pairs {
+        if let Some(asked) = asked
+            && asked != present
+        {
+            return Err(
+                Error::input(format!("the request names the {what} `{asked}`"))
+                    .expected(format!("`{present}`, which this world has")),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn supported(policy: &Policy) -> Result<(), Error> {
+    match policy.document().overflow {
+        Overflow::TruncateLowest | Overflow::FailLoud => Ok(()),
+        other => Err(Error::unsupported(format!("`overflow = \"{other}\"`"))
+            .hint("truncate_lowest and fail_loud are supported")),
+    }
+}

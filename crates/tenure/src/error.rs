@@ -1,0 +1,225 @@
+//! What can go wrong, as data: what, where, what was expected, and a hint.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::section::Section;
+
+/// The kind of a failure. Each has its own exit code on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The call itself is wrong.
+    Usage,
+    /// Something that came from outside is malformed.
+    Input,
+    /// What must go in does not fit.
+    Budget,
+    /// The policy or a permission forbids it.
+    Policy,
+    /// A promise of this crate did not hold: a bug.
+    Internal,
+}
+
+/// A place in a source.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Location {
+    /// The file or source as the user named it.
+    pub source: String,
+    /// The line, counted from one, when it is known.
+    pub line: Option<usize>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// A mandatory item of a compile that cannot fit, with its cost.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MandatoryItem {
+    /// The object's name, or the name of a piece that the compiler adds.
+    pub name: String,
+    /// Where it would stand.
+    pub section: Section,
+    /// What it costs.
+    pub tokens: u32,
+}
+
+/// A failure, written in one style: what happened, where, what was expected, a hint.
+///
+/// ```
+/// use tenure::{Error, ErrorKind};
+/// let error = Error::new(ErrorKind::Input, "priority `7` is out of range")
+///     .at("rules.md", Some(12))
+///     .expected("a number from 0 to 1");
+/// assert_eq!(error.to_string(), "priority `7` is out of range (rules.md:12)\nexpected: a number from 0 to 1");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Error {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub what: String,
+    /// Where.
+    pub at: Option<Location>,
+    /// What was expected instead.
+    pub expected: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The mandatory items that do not fit, for [`ErrorKind::Budget`].
+    pub mandatory: Vec<MandatoryItem>,
+}
+
+impl Error {
+    /// A failure of this kind.
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Error {
+        Error {
+            kind,
+            what: what.into(),
+            at: None,
+            expected: None,
+            hint: None,
+            mandatory: Vec::new(),
+        }
+    }
+
+    /// Malformed input.
+    pub fn input(what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Input, what)
+    }
+
+    /// A feature whose types exist but whose behaviour does not yet.
+    pub fn unsupported(what: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Input, format!("{what} is not supported yet"))
+    }
+
+    /// A broken promise of this crate.
+    pub(crate) fn assertion(what: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Internal, format!("assertion failed: {what}"))
+            .hint("this is a bug in tenure; please report it with the request and the sources")
+    }
+
+    /// The same failure with its place.
+    #[must_use]
+    pub fn at(mut self, source: impl Into<String>, line: Option<usize>) -> Error {
+        self.at = Some(Location {
+            source: source.into(),
+            line,
+        });
+        self
+    }
+
+    /// The same failure with its place, unless it has one.
+    #[must_use]
+    pub fn or_at(self, source: impl Into<String>, line: Option<usize>) -> Error {
+        if self.at.is_some() {
+            self
+        } else {
+            self.at(source, line)
+        }
+    }
+
+    /// The same failure with what was expected.
+    #[must_use]
+    pub fn expected(mut self, expected: impl Into<String>) -> Error {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// The same failure with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(at) = &self.at {
+            write!(f, " ({at})")?;
+        }
+        for item in &self.mandatory {
+            write!(
+                f,
+                "\n  {:>7} tokens  {}  [{}]",
+                item.tokens, item.name, item.section
+            )?;
+        }
+        if let Some(expected) = &self.expected {
+            write!(f, "\nexpected: {expected}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The one of `known` that `given` was probably meant to be.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(likeness, _)| *likeness >= 0.75)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
+/// Turns a parser's message into an error, with the nearest known name where it lists them.
+///
+/// Parsers say ``unknown field `x`, expected one of `a`, `b` ``; that list is the vocabulary.
+pub fn parse_error(message: &str) -> Error {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let error = Error::input(message.trim());
+    if !message.contains("unknown field") && !message.contains("unknown variant") {
+        return error;
+    }
+    let Some(given) = names.next() else {
+        return error;
+    };
+    let known: Vec<&str> = names.collect();
+    let Some(start) = message.find("unknown ") else {
+        return error;
+    };
+    let what = message[start..]
+        .split(", expected")
+        .next()
+        .unwrap_or(message)
+        .trim();
+    let error = Error::input(what).expected(if known.is_empty() {
+        "no field here".to_owned()
+    } else {
+        format!("one of {}", known.join(", "))
+    });
+    match nearest(given, known.iter().copied()) {
+        Some(name) => error.hint(format!("did you mean `{name}`?")),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parser_messages_become_suggestions() {
+        let error = parse_error("unknown field `budgt`, expected one of `budget`, `window`");
+        assert_eq!(
+            error.to_string(),
+            "unknown field `budgt`\nexpected: one of budget, window\nhint: did you mean `budget`?"
+        );
+        assert_eq!(
+            parse_error("invalid type: map").to_string(),
+            "invalid type: map"
+        );
+    }
+}

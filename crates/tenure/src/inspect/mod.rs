@@ -1,0 +1,8 @@
+//! Looking into a compile: two views, differences, and what would have let something in.
+
+mod diff;
+mod view;
+mod why_not;
+
+pub use diff::{Change, Diff, SectionDiff, diff};
+pub use why_not::{Remedy, WhyNot, why_not};

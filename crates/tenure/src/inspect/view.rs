@@ -1,0 +1,38 @@
+//! Two views of a trace: the operator sees everything, the caller sees what they were admitted to.
+
+use std::sync::Arc;
+
+use crate::candidates::{Candidates, digest_of};
+use crate::trace::{Ruling, Stage, Trace, View};
+
+impl Trace {
+    /// The caller's view: nothing in it depends on an object that the caller may not see. The
+    /// candidates are those that the trace was made from.
+    #[must_use]
+    pub fn caller_view(&self, candidates: &Candidates) -> Trace {
+        let mut view = self.clone();
+        let visible = self
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.verdict != Ruling::Denied);
+        let objects = candidates
+            .objects()
+            .iter()
+            .zip(visible)
+            .filter(|(_, visible)| *visible);
+        view.inputs.candidates = digest_of(objects.map(|(object, _)| Arc::as_ref(object)));
+        view.input_digest = view.inputs.root();
+        view.verdicts
+            .retain(|verdict| verdict.verdict != Ruling::Denied);
+        let count = view.verdicts.len() as u32;
+        for report in &mut view.stages {
+            match report.stage {
+                Stage::Normalize => (report.entered, report.left) = (count, count),
+                Stage::Admit => report.entered = count,
+                _ => {}
+            }
+        }
+        view.view = View::Caller;
+        view
+    }
+}

@@ -1,0 +1,218 @@
+//! What would have let an object in? Where the answer is a budget, it is found by compiling, not by
+//! a second formula, so that the explanation cannot drift from the compiler.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::candidates::Candidates;
+use crate::compile::compile;
+use crate::error::{Error, nearest};
+use crate::facts::Facts;
+use crate::policy::Policy;
+use crate::request::{Budget, Request};
+use crate::trace::{Reason, Ruling, Trace, Verdict};
+use crate::world::World;
+
+/// What would have let an object in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "remedy", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Remedy {
+    /// It is in already.
+    InAlready,
+    /// A budget of so many tokens, checked by compiling.
+    Budget {
+        /// The least budget that lets it in and from one token less does not.
+        tokens: u32,
+    },
+    /// Something else, in words.
+    Change {
+        /// What.
+        what: String,
+    },
+}
+
+/// An object's verdict and what would have changed it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct WhyNot {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What would have let it in.
+    pub remedy: Remedy,
+}
+
+/// Why the object of this name is in or out, and what would have let it in.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) when no candidate has the name.
+pub fn why_not(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+    facts: &Facts,
+    trace: &Trace,
+    name: &str,
+) -> Result<WhyNot, Error> {
+    let verdict = trace.verdict(name).ok_or_else(|| {
+        let error = Error::input(format!("no candidate is named `{name}`"));
+        match nearest(name, trace.verdicts.iter().map(|verdict| &*verdict.name)) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("the trace lists every candidate"),
+        }
+    })?;
+    let lets_in = |tokens: u32| {
+        let budget = Budget {
+            tokens: Some(tokens),
+            window: Some(tokens),
+            reserve: None,
+        };
+        let request = Request {
+            budget,
+            dry_run: true,
+            ..request.clone()
+        };
+        let outcome = compile(world, policy, &request, candidates, facts);
+        let single = outcome
+            .as_ref()
+            .ok()
+            .and_then(|outcome| outcome.single().ok());
+        single.and_then(|compiled| {
+            compiled
+                .trace
+                .verdict(name)
+                .map(|found| found.verdict == Ruling::Included)
+        })
+    };
+    let remedy = match &verdict.reason {
+        reason if reason.ruling() == Ruling::Included => Remedy::InAlready,
+        Reason::NoRoom { .. } | Reason::AfterStop { .. } => least_budget(trace.budget, lets_in)
+            .map_or_else(
+                || change("a larger maximum for its section in the policy"),
+                |tokens| Remedy::Budget { tokens },
+            ),
+        reason => change(remedy_for(reason, verdict)),
+    };
+    Ok(WhyNot {
+        verdict: verdict.clone(),
+        remedy,
+    })
+}
+
+fn change(what: impl Into<String>) -> Remedy {
+    Remedy::Change { what: what.into() }
+}
+
+/// The least budget above `from` at which `lets_in` turns true, by doubling and halving.
+fn least_budget(from: u32, lets_in: impl Fn(u32) -> Option<bool>) -> Option<u32> {
+    let mut low = from;
+    let mut high = from.saturating_add(64);
+    while lets_in(high) != Some(true) {
+        if high >= u32::MAX / 2 {
+            return None;
+        }
+        low = high;
+        high = high.saturating_mul(2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if lets_in(middle) == Some(true) {
+            high = middle
+        } else {
+            low = middle
+        }
+    }
+    Some(high)
+}
+
+fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
+    match reason {
+        Reason::OtherTenant => "a caller of its tenant".into(),
+        Reason::OtherUser => "a caller who is its user".into(),
+        Reason::OtherProject => "a caller in its project".into(),
+        Reason::OtherSession => "a caller in its session".into(),
+        Reason::OtherTask => "a caller on its task".into(),
+        Reason::RoleMissing => "a caller with one of the roles that it allows".into(),
+        Reason::RoleDenied => "a caller without the roles that it denies".into(),
+        Reason::Classified { classification } => {
+            format!("a clearance of at least {classification}")
+        }
+        Reason::OtherOrigin { origin } => format!("a request whose origins list {origin}"),
+        Reason::PersonalData => "a caller who is authorised for personal data".into(),
+        Reason::AnonymousEvidence => "a provenance with `source_id` and `retrieved_at`".into(),
+        Reason::UnsupportedModality { .. } => "a text in its place".into(),
+        Reason::NotYetValid { valid_from } => format!("an `as_of` at or after {valid_from}"),
+        Reason::ExpiredValidTime { valid_until } => format!("an `as_of` before {valid_until}"),
+        Reason::NotYetKnown { tx_start } => format!("a `known_at` at or after {tx_start}"),
+        Reason::NoLongerHeld { tx_end } => format!("a `known_at` before {tx_end}"),
+        Reason::Contradicted { status } => format!("a settlement: it is {status}"),
+        Reason::Superseded { by } => format!("an `as_of` at which `{by}` does not hold"),
+        Reason::Duplicate { of } => format!("nothing: `{of}` says the same"),
+        Reason::NotApplicable { .. } => "a task of one of the types that it applies to".into(),
+        Reason::NotNearTask => "a task whose words meet its `why_it_matters`".into(),
+        Reason::BelowFloor { factor, floor } => {
+            format!(
+                "a {factor} of at least {floor}, or a lower floor for {}",
+                verdict.section
+            )
+        }
+        Reason::IrrelevantToActiveTask { needed } => {
+            let score = verdict.score.map_or_else(String::new, |score| {
+                format!(" (it has {})", score.composite)
+            });
+            format!("a composite score of at least {needed}{score}, or a lower `grades.minimal`")
+        }
+        Reason::ClosureMissing { name } => format!("`{name}`, which it must not stand without"),
+        Reason::OrphanToolResult => "the call that it answers, before it".into(),
+        Reason::UnansweredToolCall => "a result for each of its calls, right after it".into(),
+        Reason::OverLimit { limit } => {
+            format!("a limit above {limit} tokens in the policy, or a shorter text")
+        }
+        Reason::NextEpoch => "the next epoch".into(),
+        Reason::NoRoom { .. } | Reason::AfterStop { .. } => "a larger budget".into(),
+        Reason::Mandatory { .. } | Reason::Fits | Reason::KeptWith { .. } => "nothing".into(),
+    }
+}
+
+impl fmt::Display for WhyNot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verdict {
+            name,
+            verdict,
+            reason,
+            section,
+            tokens,
+            score,
+        } = &self.verdict;
+        writeln!(
+            f,
+            "{name}: {verdict}, {} [{}]",
+            reason.sentence(),
+            reason.code()
+        )?;
+        writeln!(f, "  section {section}, {tokens} tokens")?;
+        if let Some(score) = score {
+            writeln!(
+                f,
+                "  score {} ({}): relevance {}, authority {}, freshness {}, utility {}, economy {}",
+                score.composite,
+                score.grade,
+                score.relevance,
+                score.authority,
+                score.freshness,
+                score.utility,
+                score.economy
+            )?;
+        }
+        match &self.remedy {
+            Remedy::InAlready => writeln!(f, "  it is in"),
+            Remedy::Budget { tokens } => writeln!(
+                f,
+                "  a budget of {tokens} tokens lets it in (checked by compiling)"
+            ),
+            Remedy::Change { what } => writeln!(f, "  what would let it in: {what}"),
+        }
+    }
+}

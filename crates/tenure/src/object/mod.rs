@@ -1,0 +1,21 @@
+//! Context objects: content plus its tenure.
+//!
+//! An object has three parts, so that identity, counters and judgement never mix: an immutable
+//! [`Revision`], a [`Usage`] that only counts, and a [`Status`] that only the store writes. Outside
+//! the process an object is one flat document, [`ObjectDocument`], with the field names of the
+//! Tenure Principle; [`ObjectDocument::seal`] checks it and makes it an object.
+
+mod document;
+mod revision;
+pub mod vocabulary;
+
+pub(crate) use document::clip;
+pub use document::{
+    ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD,
+    MAX_NAME, ObjectDocument, PermissionScope, ProvenanceDocument, ToolCall,
+};
+pub use revision::{
+    Authority, ContextObject, ObjectId, Provenance, Revision, RevisionId, Scope, Status, Tool,
+    Usage,
+};
+pub use vocabulary::*;

@@ -1,0 +1,601 @@
+//! The compact form of an object in memory.
+//!
+//! What every stage reads stands in the struct itself; what few objects have is boxed. A plain
+//! rule costs its text and a few hundred bytes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
+
+use super::document::{ChunkBounds, ConstraintDocument, DecayRule, ProvenanceDocument, ToolCall};
+use super::vocabulary::*;
+use crate::digest::Digest;
+use crate::num::Score;
+use crate::time::{Instant, Interval};
+
+/// May it command? The lower the level, the higher the authority (Tenure Principle, five tiers).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Authority {
+    /// Level 0: the platform's rules.
+    Platform,
+    /// Level 1: the developer's rules.
+    Developer,
+    /// Level 2: what the user demands.
+    User,
+    /// Level 3: memory that was inferred.
+    Memory,
+    /// Level 4: retrieved data and tools' results. Never commands, always contained.
+    Data,
+}
+
+impl Authority {
+    const ALL: [Authority; 5] = [
+        Authority::Platform,
+        Authority::Developer,
+        Authority::User,
+        Authority::Memory,
+        Authority::Data,
+    ];
+
+    /// The level as a number.
+    pub const fn level(self) -> u8 {
+        self as u8
+    }
+}
+
+impl fmt::Display for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.level())
+    }
+}
+
+impl Serialize for Authority {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(self.level())
+    }
+}
+
+impl<'de> Deserialize<'de> for Authority {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Authority, D::Error> {
+        let level = u64::deserialize(deserializer)?;
+        let known = usize::try_from(level)
+            .ok()
+            .and_then(|level| Authority::ALL.get(level));
+        known.copied().ok_or_else(|| {
+            de::Error::custom(format!(
+                "`{level}` is not an authority level from 0 (platform) to 4 (data)"
+            ))
+        })
+    }
+}
+
+impl JsonSchema for Authority {
+    fn schema_name() -> Cow<'static, str> {
+        "Authority".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": 4 })
+    }
+}
+
+/// The identity of an object across its revisions: 128 bits, written as a UUID.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(u128);
+
+impl ObjectId {
+    /// The id that follows from these parts: the same object read again has the same id.
+    pub fn derived(parts: &[&str]) -> ObjectId {
+        let digest = Digest::of_parts(parts.iter().map(|part| part.as_bytes()));
+        // A version 8 UUID (RFC 9562): our own bits with the version and variant set.
+        let bits = digest.key() & !(0xf << 76) & !(0x3 << 62);
+        ObjectId(bits | (0x8 << 76) | (0x2 << 62))
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hex = format!("{:032x}", self.0);
+        write!(
+            f,
+            "{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        )
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for ObjectId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ObjectId, String> {
+        let bad = || format!("`{}` is not a UUID", super::document::clip(text));
+        let groups: Vec<&str> = text.split('-').collect();
+        let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+        if lengths != [8, 4, 4, 4, 12] || !text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
+        {
+            return Err(bad());
+        }
+        u128::from_str_radix(&groups.concat(), 16)
+            .map(ObjectId)
+            .map_err(|_| bad())
+    }
+}
+
+impl Serialize for ObjectId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ObjectId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ObjectId, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for ObjectId {
+    fn schema_name() -> Cow<'static, str> {
+        "ObjectId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "uuid" })
+    }
+}
+
+/// The identity of one revision: the digest of its canonical JSON.
+pub type RevisionId = Digest;
+
+/// Whose an object is and who may see it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Scope {
+    /// The tenant. Never empty, never shared.
+    pub tenant: Box<str>,
+    /// The one user, if only one.
+    pub user: Option<Box<str>>,
+    /// The one project, if only one.
+    pub project: Option<Box<str>>,
+    /// The one session, if only one.
+    pub session: Option<Box<str>>,
+    /// The one task, if only one.
+    pub task: Option<Box<str>>,
+    /// The caller needs one of these, if there are any.
+    pub allow_roles: Box<[Box<str>]>,
+    /// The caller must have none of these.
+    pub deny_roles: Box<[Box<str>]>,
+}
+
+/// Where evidence was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Provenance {
+    /// The document, record or endpoint.
+    pub source_id: Option<String>,
+    /// When it was fetched.
+    pub retrieved_at: Option<Instant>,
+    /// How good the source is.
+    pub authority: Option<Score>,
+    /// How relevant the retriever found it.
+    pub relevance: Option<Score>,
+    /// Where in the source it stands.
+    pub chunk: Option<ChunkBounds>,
+    /// Which query and strategy found it.
+    pub lineage: Option<String>,
+}
+
+impl Provenance {
+    pub(super) fn from_document(document: ProvenanceDocument) -> Provenance {
+        let ProvenanceDocument {
+            source_id,
+            retrieved_at,
+            authority,
+            relevance,
+            chunk,
+            lineage,
+        } = document;
+        Provenance {
+            source_id,
+            retrieved_at,
+            authority,
+            relevance,
+            chunk,
+            lineage,
+        }
+    }
+
+    /// Whether the evidence is not anonymous: its source and its time are known.
+    pub fn is_complete(&self) -> bool {
+        self.source_id
+            .as_ref()
+            .is_some_and(|id| !id.trim().is_empty())
+            && self.retrieved_at.is_some()
+    }
+}
+
+/// What the model and the caller need to know of a tool.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tool {
+    /// JSON Schema of its arguments, canonical.
+    pub input_schema: Value,
+    /// JSON Schema of its result, canonical.
+    pub output_schema: Option<Value>,
+    /// How it is called.
+    pub protocol: Protocol,
+    /// What it may touch.
+    pub authorization_scope: Option<String>,
+    /// How long it takes.
+    pub timeout_class: TimeoutClass,
+}
+
+/// What few objects have.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Rare {
+    pub(crate) tags: Vec<String>,
+    pub(crate) normalized_claim: Option<String>,
+    pub(crate) slot_cardinality: Option<SlotCardinality>,
+    pub(crate) entities: Vec<String>,
+    pub(crate) aliases: Vec<String>,
+    pub(crate) source_origin: Option<String>,
+    pub(crate) why_it_matters: Option<String>,
+    pub(crate) task_types: Vec<TaskType>,
+    pub(crate) behavioral_implication: Option<String>,
+    pub(crate) decay_rule: Option<DecayRule>,
+    pub(crate) update_path: Option<String>,
+    pub(crate) retirement_rule: Option<RetirementRule>,
+    pub(crate) trajectory_id: Option<String>,
+    pub(crate) keep_with: Vec<String>,
+    pub(crate) inserted_in_step: Option<String>,
+    pub(crate) constraint: Option<ConstraintDocument>,
+    pub(crate) memory_kind: Option<MemoryKind>,
+    pub(crate) provenance: Option<Provenance>,
+    pub(crate) role: Option<Role>,
+    pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) tool_call_id: Option<String>,
+    pub(crate) tool: Option<Tool>,
+}
+
+static NO_RARE: Rare = Rare {
+    tags: Vec::new(),
+    normalized_claim: None,
+    slot_cardinality: None,
+    entities: Vec::new(),
+    aliases: Vec::new(),
+    source_origin: None,
+    why_it_matters: None,
+    task_types: Vec::new(),
+    behavioral_implication: None,
+    decay_rule: None,
+    update_path: None,
+    retirement_rule: None,
+    trajectory_id: None,
+    keep_with: Vec::new(),
+    inserted_in_step: None,
+    constraint: None,
+    memory_kind: None,
+    provenance: None,
+    role: None,
+    tool_calls: Vec::new(),
+    tool_call_id: None,
+    tool: None,
+};
+
+impl Rare {
+    pub(super) fn boxed(self) -> Option<Box<Rare>> {
+        (self != NO_RARE).then(|| Box::new(self))
+    }
+}
+
+pub(super) struct RevisionParts {
+    pub(super) id: RevisionId,
+    pub(super) content_digest: Digest,
+    pub(super) object_id: ObjectId,
+    pub(super) name: Arc<str>,
+    pub(super) content: Box<str>,
+    pub(super) object_type: ObjectType,
+    pub(super) layer: Layer,
+    pub(super) authority: Authority,
+    pub(super) classification: Classification,
+    pub(super) protection: Protection,
+    pub(super) modality: Modality,
+    pub(super) author: AuthorKind,
+    pub(super) priority: Score,
+    pub(super) source_authority: Score,
+    pub(super) confidence: Score,
+    pub(super) removable: bool,
+    pub(super) optional: bool,
+    pub(super) valid: Interval,
+    pub(super) scope: Arc<Scope>,
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// Immutable content and tenure. Made by [`ObjectDocument::seal`](super::ObjectDocument::seal).
+pub struct Revision {
+    parts: RevisionParts,
+}
+
+impl Revision {
+    pub(super) fn from_parts(parts: RevisionParts) -> Revision {
+        Revision { parts }
+    }
+
+    /// The digest of everything here.
+    pub fn id(&self) -> RevisionId {
+        self.parts.id
+    }
+
+    /// The digest of the content alone.
+    pub fn content_digest(&self) -> Digest {
+        self.parts.content_digest
+    }
+
+    /// The identity across revisions.
+    pub fn object_id(&self) -> ObjectId {
+        self.parts.object_id
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.parts.name
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.parts.name)
+    }
+
+    /// The content.
+    pub fn content(&self) -> &str {
+        &self.parts.content
+    }
+
+    /// What it is.
+    pub fn object_type(&self) -> ObjectType {
+        self.parts.object_type
+    }
+
+    /// Its state layer.
+    pub fn layer(&self) -> Layer {
+        self.parts.layer
+    }
+
+    /// May it command?
+    pub fn authority_level(&self) -> Authority {
+        self.parts.authority
+    }
+
+    /// How sensitive it is.
+    pub fn classification(&self) -> Classification {
+        self.parts.classification
+    }
+
+    /// How its text is protected.
+    pub fn protection(&self) -> Protection {
+        self.parts.protection
+    }
+
+    /// What its content is made of.
+    pub fn modality(&self) -> Modality {
+        self.parts.modality
+    }
+
+    /// Who wrote it.
+    pub fn author(&self) -> AuthorKind {
+        self.parts.author
+    }
+
+    /// How much the author thinks it matters.
+    pub fn priority(&self) -> Score {
+        self.parts.priority
+    }
+
+    /// How good its source is.
+    pub fn source_authority(&self) -> Score {
+        self.parts.source_authority
+    }
+
+    /// How sure its claim is.
+    pub fn confidence(&self) -> Score {
+        self.parts.confidence
+    }
+
+    /// Whether anybody but its author may remove it.
+    pub fn is_removable(&self) -> bool {
+        self.parts.removable
+    }
+
+    /// Whether a budget may omit it wherever it stands.
+    pub fn is_optional(&self) -> bool {
+        self.parts.optional
+    }
+
+    /// When it is true in the world.
+    pub fn valid(&self) -> Interval {
+        self.parts.valid
+    }
+
+    /// Whose it is and who may see it.
+    pub fn scope(&self) -> &Arc<Scope> {
+        &self.parts.scope
+    }
+
+    /// The words to find it by.
+    pub fn tags(&self) -> &[String] {
+        &self.rare().tags
+    }
+
+    /// The names of the objects without which it must not stand.
+    pub fn keep_with(&self) -> &[String] {
+        &self.rare().keep_with
+    }
+
+    /// Where it was found.
+    pub fn provenance(&self) -> Option<&Provenance> {
+        self.rare().provenance.as_ref()
+    }
+
+    /// The tool, when it is one.
+    pub fn tool(&self) -> Option<&Tool> {
+        self.rare().tool.as_ref()
+    }
+
+    /// Who speaks, when it is a turn.
+    pub fn role(&self) -> Option<Role> {
+        self.rare().role
+    }
+
+    /// The tools it calls, when it is a turn of the assistant.
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        &self.rare().tool_calls
+    }
+
+    /// The call it answers, when it is a tool's result.
+    pub fn tool_call_id(&self) -> Option<&str> {
+        self.rare().tool_call_id.as_deref()
+    }
+
+    /// Whether a provider's body carries it as a message of its own.
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(
+            self.object_type(),
+            ObjectType::Turn | ObjectType::ToolResult
+        )
+    }
+
+    /// Where it comes from.
+    pub fn source_origin(&self) -> Option<&str> {
+        self.rare().source_origin.as_deref()
+    }
+
+    /// Whether it is a constraint that is never relaxed.
+    pub fn is_hard_constraint(&self) -> bool {
+        self.rare()
+            .constraint
+            .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
+    }
+
+    pub(crate) fn rare(&self) -> &Rare {
+        self.parts.rare.as_deref().unwrap_or(&NO_RARE)
+    }
+
+    pub(crate) fn has_rare(&self) -> bool {
+        self.parts.rare.is_some()
+    }
+}
+
+impl fmt::Debug for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Revision({} `{}` {})",
+            self.object_type(),
+            self.name(),
+            self.id()
+        )
+    }
+}
+
+/// Counters. They never decide, except in coarse buckets that a policy names, and are never hashed
+/// into a revision.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Usage {
+    /// How often a compile used it.
+    pub access_count: u64,
+    /// When a compile last used it.
+    pub last_used: Option<Instant>,
+    /// When somebody last confirmed it.
+    pub last_confirmed: Option<Instant>,
+}
+
+impl Usage {
+    /// The coarse bucket that a compile may depend on: the bit length of the access count.
+    pub fn bucket(&self) -> u8 {
+        (u64::BITS - self.access_count.leading_zeros()) as u8
+    }
+}
+
+/// What the store decided about an object. Written by the store's own settlement only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// When the system held it to be so.
+    pub transaction: Interval,
+    /// Whether anything contradicts it.
+    pub contradiction: ContradictionStatus,
+    /// The object that replaces it.
+    pub superseded_by: Option<ObjectId>,
+}
+
+/// The atom: an immutable revision, what the store decided about it, and how it was used.
+#[derive(Debug)]
+pub struct ContextObject {
+    revision: Revision,
+    status: Status,
+    usage: Usage,
+}
+
+impl ContextObject {
+    pub(super) fn new(revision: Revision, status: Status, usage: Usage) -> ContextObject {
+        ContextObject {
+            revision,
+            status,
+            usage,
+        }
+    }
+
+    /// The immutable part.
+    pub fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    /// The store's judgement.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// The counters.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derived_ids_are_version_8_uuids_and_survive_their_text_form() {
+        let id = ObjectId::derived(&["local", "rules.md", "init-seal"]);
+        let text = id.to_string();
+        assert_eq!(&text[14..15], "8");
+        assert!("89ab".contains(&text[19..20]));
+        assert_eq!(text.parse(), Ok(id));
+        assert!("nonsense".parse::<ObjectId>().is_err());
+        assert_ne!(
+            ObjectId::derived(&["a", "bc"]),
+            ObjectId::derived(&["ab", "c"])
+        );
+    }
+
+    #[test]
+    fn a_plain_object_is_small() {
+        assert!(
+            size_of::<ContextObject>() <= 320,
+            "{}",
+            size_of::<ContextObject>()
+        );
+    }
+}

@@ -1,0 +1,314 @@
+//! The closed vocabularies. An unknown term is an error that names the nearest known one.
+
+/// Declares a closed vocabulary: an enum, its terms, and how it is read and written.
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* $name:ident ($noun:literal) { $($(#[$term_doc:meta])* $variant:ident = $term:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug,
+                 serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$term_doc])* #[serde(rename = $term)] $variant,)+ }
+
+        impl $name {
+            /// Every term, in order.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
+
+            /// The term as it is written.
+            pub const fn term(self) -> &'static str {
+                match self { $($name::$variant => $term,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.term())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::error::Error;
+
+            fn from_str(text: &str) -> Result<$name, crate::error::Error> {
+                let terms = || $name::ALL.iter().map(|term| term.term());
+                $name::ALL.iter().copied().find(|known| known.term() == text).ok_or_else(|| {
+                    let error = crate::error::Error::input(format!(concat!("unknown ", $noun, " `{}`"), text))
+                        .expected(format!("one of {}", terms().collect::<Vec<_>>().join(", ")));
+                    match crate::error::nearest(text, terms()) {
+                        Some(term) => error.hint(format!("did you mean `{term}`?")),
+                        None => error,
+                    }
+                })
+            }
+        }
+    };
+}
+pub(crate) use vocabulary;
+
+vocabulary! {
+    /// What an object is. The first eight are the Tenure Principle's; the rest are ours.
+    ObjectType ("object type") {
+        /// How somebody likes things done.
+        Preference = "preference",
+        /// A fact about who somebody is.
+        IdentityFact = "identity_fact",
+        /// Something a project settled.
+        ProjectDecision = "project_decision",
+        /// Text found by retrieval.
+        RetrievedPassage = "retrieved_passage",
+        /// A rule of the platform, the tenant or the project.
+        PolicyRule = "policy_rule",
+        /// A tool that the model may call.
+        ToolSchema = "tool_schema",
+        /// Something the system concluded.
+        InferredBelief = "inferred_belief",
+        /// Something the output must satisfy.
+        ActionableConstraint = "actionable_constraint",
+        /// An instruction block, as a seed file or a Markdown file holds it.
+        Rule = "rule",
+        /// One message of a conversation.
+        Turn = "turn",
+        /// What a tool returned.
+        ToolResult = "tool_result",
+        /// A summary of earlier turns.
+        Checkpoint = "checkpoint",
+        /// A verified result or correction.
+        Outcome = "outcome",
+        /// A whole document or source file.
+        Artifact = "artifact",
+        /// An image, a sound or a film.
+        Media = "media",
+        /// The state of a task.
+        TaskState = "task_state",
+    }
+}
+
+vocabulary! {
+    /// The nine state layers of the Tenure Principle.
+    Layer ("layer") {
+        /// Dialogue of the active thread.
+        Session = "session",
+        /// Goals, plans and progress.
+        Task = "task",
+        /// Standards and terms of a project.
+        Project = "project",
+        /// Preferences and facts of a user.
+        User = "user",
+        /// Policy of an organisation.
+        Tenant = "tenant",
+        /// Documents and data.
+        Corpus = "corpus",
+        /// Tools and their state.
+        Tool = "tool",
+        /// Rules of the platform.
+        Policy = "policy",
+        /// What the system assumes to be true.
+        Belief = "belief",
+    }
+}
+
+vocabulary! {
+    /// How sensitive an object is. Higher terms need more clearance.
+    Classification ("security classification") {
+        /// For anybody.
+        Public = "public",
+        /// For members; what an object without a label is.
+        Restricted = "restricted",
+        /// For those who need it.
+        Confidential = "confidential",
+        /// For the named few.
+        HighlyRestricted = "highly_restricted",
+    }
+}
+
+vocabulary! {
+    /// The store's judgement on a claim. Only `clean` objects are compiled.
+    ContradictionStatus ("contradiction status") {
+        /// Nothing contradicts it.
+        Clean = "clean",
+        /// Something of equal standing contradicts it.
+        Disputed = "disputed",
+        /// Something of higher standing replaced it.
+        Overridden = "overridden",
+        /// Set aside until somebody decides.
+        Quarantined = "quarantined",
+    }
+}
+
+vocabulary! {
+    /// What becomes of an object that is no longer of use.
+    RetirementRule ("retirement rule") {
+        /// Kept, not compiled.
+        Archive = "archive",
+        /// Erased.
+        HardDelete = "hard_delete",
+        /// Found only by retrieval.
+        DemoteToArchival = "demote_to_archival",
+        /// The user is asked.
+        TriggerUserConfirmation = "trigger_user_confirmation",
+    }
+}
+
+vocabulary! {
+    /// The kind of work a task is.
+    TaskType ("task type") {
+        /// Writing code.
+        CodeGeneration = "code_generation",
+        /// Reporting on data.
+        AnalyticalReporting = "analytical_reporting",
+        /// Getting data out of documents.
+        DataExtraction = "data_extraction",
+        /// Driving other systems.
+        SystemOrchestration = "system_orchestration",
+    }
+}
+
+vocabulary! {
+    /// How an object's text is protected.
+    Protection ("protection") {
+        /// Not at all.
+        None = "none",
+        /// First in its section while the section's minimum allows.
+        Pinned = "pinned",
+        /// Only its full form, or a pointer to it.
+        Verbatim = "verbatim",
+    }
+}
+
+vocabulary! {
+    /// Who wrote an object.
+    AuthorKind ("author") {
+        /// It was there at the start.
+        Seed = "seed",
+        /// The agent wrote it.
+        Agent = "agent",
+        /// The program around the agent wrote it.
+        Orchestrator = "orchestrator",
+    }
+}
+
+vocabulary! {
+    /// What an object's content is made of.
+    Modality ("modality") {
+        /// Text.
+        Text = "text",
+        /// An image.
+        Image = "image",
+        /// Sound.
+        Audio = "audio",
+        /// Film.
+        Video = "video",
+        /// Rows, records, tables.
+        Structured = "structured",
+    }
+}
+
+vocabulary! {
+    /// The kind of a memory.
+    MemoryKind ("memory kind") {
+        /// Of this session.
+        Session = "session",
+        /// Of an earlier run.
+        Episodic = "episodic",
+        /// A fact.
+        Semantic = "semantic",
+        /// A way of doing things.
+        Procedural = "procedural",
+    }
+}
+
+vocabulary! {
+    /// How many values a claim's slot holds at once.
+    SlotCardinality ("slot cardinality") {
+        /// One.
+        Single = "single",
+        /// Any number.
+        Multiple = "multiple",
+    }
+}
+
+vocabulary! {
+    /// Whether a constraint is stated or shown.
+    Explicitness ("explicitness") {
+        /// Stated.
+        Explicit = "explicit",
+        /// Shown by example.
+        Implicit = "implicit",
+    }
+}
+
+vocabulary! {
+    /// Whether a constraint asks or forbids.
+    Polarity ("polarity") {
+        /// It asks.
+        Positive = "positive",
+        /// It forbids.
+        Negative = "negative",
+    }
+}
+
+vocabulary! {
+    /// Whether a constraint may be relaxed.
+    Rigidity ("rigidity") {
+        /// Never.
+        Hard = "hard",
+        /// When the policy says so.
+        Soft = "soft",
+    }
+}
+
+vocabulary! {
+    /// Who speaks in a turn.
+    Role ("role") {
+        /// The platform or developer.
+        System = "system",
+        /// The person.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+    }
+}
+
+vocabulary! {
+    /// How a tool is called.
+    Protocol ("tool protocol") {
+        /// The provider's own function calling.
+        Function = "function",
+        /// Model Context Protocol.
+        Mcp = "mcp",
+        /// JSON-RPC.
+        JsonRpc = "json_rpc",
+        /// gRPC.
+        Grpc = "grpc",
+    }
+}
+
+vocabulary! {
+    /// How long a tool usually takes.
+    TimeoutClass ("timeout class") {
+        /// Well under a second.
+        Fast = "fast",
+        /// Seconds.
+        Medium = "medium",
+        /// Minutes.
+        Slow = "slow",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_term_names_the_nearest() {
+        let error = "retrieved_pasage".parse::<ObjectType>().unwrap_err();
+        assert_eq!(
+            error.hint.as_deref(),
+            Some("did you mean `retrieved_passage`?")
+        );
+        assert!("zzz".parse::<Layer>().unwrap_err().hint.is_none());
+        for term in ObjectType::ALL {
+            assert_eq!(term.term().parse::<ObjectType>().as_ref(), Ok(term));
+            assert_eq!(serde_json::to_string(term).unwrap(), format!("\"{term}\""));
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! The versioned, immutable configuration of a compile.
+//!
+//! A policy is TOML. [`PRESETS`] are built in; `policies/standard.toml` lists every key with its
+//! default, and any other policy names only what it changes.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::error::{Error, nearest, parse_error};
+use crate::num::Score;
+use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
+use crate::request::known_name;
+use crate::section::{Section, Zone};
+
+vocabulary! {
+    /// What decides the order of the payload.
+    Order ("order") {
+        /// Zones and sections.
+        Sections = "sections",
+        /// The order of the sources.
+        Registry = "registry",
+    }
+}
+
+vocabulary! {
+    /// Where the task stands relative to the registry, in registry order.
+    TaskPosition ("task position") {
+        /// Before it.
+        Before = "before",
+        /// After it.
+        After = "after",
+    }
+}
+
+vocabulary! {
+    /// What happens when not everything fits (Prefill Compiler, 6.4.3).
+    Overflow ("overflow policy") {
+        /// What ranks lowest leaves.
+        TruncateLowest = "truncate_lowest",
+        /// Everything elastic shrinks.
+        CascadeCompress = "cascade_compress",
+        /// Evidence is left for a later turn.
+        DeferRetrieval = "defer_retrieval",
+        /// The compile fails.
+        FailLoud = "fail_loud",
+        /// The evidence is spread over several payloads.
+        Paginate = "paginate",
+    }
+}
+
+vocabulary! {
+    /// Where relevance comes from.
+    Scorer ("scorer") {
+        /// The built-in BM25.
+        Lexical = "lexical",
+        /// Facts that somebody else supplies.
+        Supplied = "supplied",
+    }
+}
+
+vocabulary! {
+    /// How personal data is recognised.
+    PiiRule ("pii rule") {
+        /// By the tag `pii`.
+        Tagged = "tagged",
+        /// Not at all.
+        Off = "off",
+    }
+}
+
+/// A policy as it is written.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Policy")]
+pub struct PolicyDocument {
+    /// The name that traces refer to.
+    pub name: String,
+    /// The version, as MAJOR.MINOR.PATCH.
+    pub version: String,
+    /// What decides the order.
+    pub order: Order,
+    /// In registry order: where the task stands.
+    pub task_position: TaskPosition,
+    /// In registry order: whether to stop at the first block that does not fit.
+    pub strict_stop: bool,
+    /// Whether sections open with a heading.
+    pub headings: bool,
+    /// Whether the floor states the precedence in words.
+    pub precedence: bool,
+    /// What happens when not everything fits.
+    pub overflow: Overflow,
+    /// Where relevance comes from.
+    pub scorer: Scorer,
+    /// How personal data is recognised.
+    pub pii: PiiRule,
+    /// Sections without which a payload is refused.
+    pub required: Vec<Section>,
+    /// Which section stands in which zone, in order.
+    pub layout: Layout,
+    /// The least composite score of each grade.
+    pub grades: Grades,
+    /// The most tokens of one item.
+    pub limits: Limits,
+    /// How well each mechanism isolates data.
+    pub isolation: Isolation,
+    /// Days in which freshness halves, by object type.
+    pub half_life_days: BTreeMap<ObjectType, f64>,
+    /// The settings of each section.
+    pub sections: BTreeMap<Section, SectionPolicy>,
+}
+
+/// Which section stands in which zone.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Byte-stable within an epoch.
+    pub floor: Vec<Section>,
+    /// Append-only.
+    pub history: Vec<Section>,
+    /// What each call adds.
+    pub tail: Vec<Section>,
+}
+
+/// The least composite score of each grade.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grades {
+    /// Of `critical`.
+    pub critical: Score,
+    /// Of `important`.
+    pub important: Score,
+    /// Of `useful`.
+    pub useful: Score,
+    /// Of `minimal`; below it an object is irrelevant.
+    pub minimal: Score,
+}
+
+/// The most tokens of one item: more is refused, never cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Of an item at levels 0 to 3.
+    pub user_tokens: u32,
+    /// Of an item at level 4.
+    pub data_tokens: u32,
+}
+
+/// How well each mechanism keeps data from being read as instructions, from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Isolation {
+    /// No mechanism.
+    pub none: Score,
+    /// A frame with an unpredictable boundary.
+    pub keyed_frame: Score,
+    /// The provider's own tool message.
+    pub tool_message: Score,
+}
+
+/// The settings of one section.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SectionPolicy {
+    /// Relative importance, w in 6.2.2.
+    pub weight: f64,
+    /// Scale of the utility, α in 6.2.3.
+    pub alpha: f64,
+    /// Saturation of the utility in tokens, β in 6.2.3.
+    pub beta: f64,
+    /// Tokens granted before anything is weighed.
+    pub min: u32,
+    /// The most tokens, or 0 for no limit.
+    pub max: u32,
+    /// The least relevance.
+    pub relevance_floor: Score,
+    /// The least freshness.
+    pub freshness_floor: Score,
+    /// The least authority of the source.
+    pub authority_floor: Score,
+    /// The weights of the composite score.
+    pub factors: Factors,
+}
+
+/// The weights of the five factors of the composite score (Algorithm 6.1, stage 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Factors {
+    /// How near it is to the task.
+    pub relevance: Score,
+    /// How good its source is.
+    pub authority: Score,
+    /// How new it is.
+    pub freshness: Score,
+    /// How useful its author thinks it is.
+    pub utility: Score,
+    /// How cheap it is.
+    pub economy: Score,
+}
+
+/// The built-in policies by name.
+pub const PRESETS: [(&str, &str); 4] = [
+    ("standard", include_str!("policies/standard.toml")),
+    ("ordered", include_str!("policies/ordered.toml")),
+    ("stable-floor", include_str!("policies/stable-floor.toml")),
+    ("prefill", include_str!("policies/prefill.toml")),
+];
+
+/// A checked policy, with its digest and its tables laid out for the stages.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    document: PolicyDocument,
+    digest: Digest,
+    sections: [SectionPolicy; Section::COUNT],
+    /// Each section's zone and its place in the payload.
+    places: [(Zone, u8); Section::COUNT],
+}
+
+impl Policy {
+    /// The built-in policy of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none; the nearest is offered.
+    pub fn preset(name: &str) -> Result<Policy, Error> {
+        let name = known_name("policy preset", name, PRESETS.iter().map(|(name, _)| *name))?;
+        let text = PRESETS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or("", |(_, text)| text);
+        Policy::from_toml(text)
+    }
+
+    /// A policy from TOML, over the defaults of `standard`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) with the key and its line.
+    pub fn from_toml(text: &str) -> Result<Policy, Error> {
+        let located = |error: Error, key: &str| error.at("policy", line_of(text, key));
+        let mut changes: toml::Table = toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            Error::input(error.message().trim()).at("policy", line)
+        })?;
+        let base = match changes.remove("extends") {
+            None => PRESETS[0].1,
+            Some(toml::Value::String(name)) => {
+                let name = known_name(
+                    "policy preset",
+                    &name,
+                    PRESETS.iter().map(|(name, _)| *name),
+                )
+                .map_err(|error| located(error, "extends"))?;
+                PRESETS
+                    .iter()
+                    .find(|(known, _)| *known == name)
+                    .map_or(PRESETS[0].1, |(_, text)| text)
+            }
+            Some(_) => {
+                return Err(located(Error::input("`extends` is not a text"), "extends")
+                    .expected("the name of a preset"));
+            }
+        };
+        let parse = |text: &str| {
+            toml::from_str::<toml::Table>(text)
+                .map_err(|error| Error::assertion(format!("preset: {error}")))
+        };
+        let mut whole = parse(PRESETS[0].1)?;
+        if base != PRESETS[0].1 {
+            merge(&mut whole, parse(base)?, "").map_err(|(error, _)| error)?;
+        }
+        merge(&mut whole, changes, "").map_err(|(error, key)| located(error, &key))?;
+        let document: PolicyDocument = whole.try_into().map_err(|error: toml::de::Error| {
+            let message = error.message().to_owned();
+            let shown = error.to_string();
+            let key = shown
+                .split("in `")
+                .nth(1)
+                .and_then(|rest| rest.split('`').next())
+                .unwrap_or_default();
+            let mut ours = parse_error(&message);
+            if !key.is_empty() {
+                ours.what = format!("`{key}`: {}", ours.what);
+            }
+            located(ours, key.rsplit('.').next().unwrap_or_default())
+        })?;
+        Policy::seal(document)
+    }
+
+    /// Checks a document and makes it a policy.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a value makes no sense.
+    pub fn seal(document: PolicyDocument) -> Result<Policy, Error> {
+        let bad = |what: String| {
+            Err(Error::input(what).or_at(format!("policy `{}`", document.name), None))
+        };
+        let numbers: Vec<&str> = document.version.split('.').collect();
+        if numbers.len() != 3 || numbers.iter().any(|number| number.parse::<u32>().is_err()) {
+            return bad(format!(
+                "version `{}` is not MAJOR.MINOR.PATCH",
+                document.version
+            ));
+        }
+        let mut places = [None; Section::COUNT];
+        let layout = &document.layout;
+        let zones = [
+            (Zone::Floor, &layout.floor),
+            (Zone::History, &layout.history),
+            (Zone::Tail, &layout.tail),
+        ];
+        let listed = zones
+            .iter()
+            .flat_map(|(zone, sections)| sections.iter().map(move |section| (*zone, *section)));
+        for (place, (zone, section)) in listed.enumerate() {
+            if places[section.index()].is_some() {
+                return bad(format!("the layout lists `{section}` twice"));
+            }
+            places[section.index()] = Some((zone, place as u8));
+        }
+        let mut sections = [None; Section::COUNT];
+        for (section, settings) in &document.sections {
+            let positive = |number: f64| number.is_finite() && number > 0.0;
+            if !(settings.weight.is_finite() && settings.weight >= 0.0)
+                || !positive(settings.alpha)
+                || !positive(settings.beta)
+            {
+                return bad(format!(
+                    "`sections.{section}`: weight must be at least 0, alpha and beta above 0"
+                ));
+            }
+            if settings.max != 0 && settings.max < settings.min {
+                return bad(format!(
+                    "`sections.{section}`: max {} is below min {}",
+                    settings.max, settings.min
+                ));
+            }
+            sections[section.index()] = Some(*settings);
+        }
+        if document
+            .half_life_days
+            .values()
+            .any(|days| !(days.is_finite() && *days > 0.0))
+        {
+            return bad("`half_life_days` must be above 0".to_owned());
+        }
+        let grades = &document.grades;
+        if !(grades.critical >= grades.important
+            && grades.important >= grades.useful
+            && grades.useful >= grades.minimal)
+        {
+            return bad("`grades` must fall from critical to minimal".to_owned());
+        }
+        let mut sealed_places = [(Zone::Tail, 0); Section::COUNT];
+        let Some(default_settings) = sections.iter().flatten().next().copied() else {
+            return bad("`sections` is empty".to_owned());
+        };
+        let mut sealed_sections = [default_settings; Section::COUNT];
+        for section in Section::ALL {
+            match (places[section.index()], sections[section.index()]) {
+                (Some(place), Some(settings)) => {
+                    sealed_places[section.index()] = place;
+                    sealed_sections[section.index()] = settings;
+                }
+                (None, _) => return bad(format!("the layout does not list `{section}`")),
+                (_, None) => return bad(format!("`sections.{section}` is missing")),
+            }
+        }
+        let json = serde_json::to_vec(&document).map_err(|error| {
+            Error::input(format!("the policy cannot be written as JSON: {error}"))
+        })?;
+        Ok(Policy {
+            digest: Digest::of(&json),
+            document,
+            sections: sealed_sections,
+            places: sealed_places,
+        })
+    }
+
+    /// The policy as it is written.
+    pub fn document(&self) -> &PolicyDocument {
+        &self.document
+    }
+
+    /// The digest of all of it.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The settings of a section.
+    pub fn section(&self, section: Section) -> &SectionPolicy {
+        &self.sections[section.index()]
+    }
+
+    /// The zone a section stands in.
+    pub fn zone(&self, section: Section) -> Zone {
+        self.places[section.index()].0
+    }
+
+    /// The place of a section in the payload, from the front.
+    pub fn place(&self, section: Section) -> u8 {
+        self.places[section.index()].1
+    }
+
+    /// The most tokens that one item of this authority may have.
+    pub fn limit(&self, authority: Authority) -> u32 {
+        match authority {
+            Authority::Data => self.document.limits.data_tokens,
+            _ => self.document.limits.user_tokens,
+        }
+    }
+}
+
+/// Puts `changes` over `base`. A key that `base` lacks is unknown, because `standard` has them all.
+fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(), (Error, String)> {
+    for (key, value) in changes {
+        let full = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
+        let open = path == "half_life_days";
+        match (base.get_mut(&key), value) {
+            (Some(toml::Value::Table(inner)), toml::Value::Table(changes)) => {
+                merge(inner, changes, &full)?
+            }
+            (Some(slot), value) => *slot = value,
+            (None, value) if open => {
+                base.insert(key, value);
+            }
+            (None, _) => {
+                let known: Vec<&str> = base.keys().map(String::as_str).collect();
+                let error = Error::input(format!("unknown policy key `{full}`"))
+                    .expected(format!("one of {}", known.join(", ")));
+                let error = match nearest(&key, known.iter().copied()) {
+                    Some(name) => error.hint(format!("did you mean `{name}`?")),
+                    None => error,
+                };
+                return Err((error, key));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first line that sets or opens `key`.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let sets = |line: &str| {
+        let line = line.trim();
+        let name = line.split(['=', '#']).next().unwrap_or(line).trim();
+        name.trim_matches(['[', ']'])
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.trim().trim_matches('"') == key)
+            || (line.contains('{') && line.contains(key))
+    };
+    (!key.is_empty())
+        .then(|| text.lines().position(sets))
+        .flatten()
+        .map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_sound_and_differ() {
+        let mut digests: Vec<Digest> = PRESETS
+            .iter()
+            .map(|(name, _)| Policy::preset(name).unwrap().digest())
+            .collect();
+        digests.sort();
+        digests.dedup();
+        assert_eq!(digests.len(), PRESETS.len());
+        let error = Policy::preset("standart").unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("did you mean `standard`?"));
+    }
+
+    #[test]
+    fn a_policy_names_only_what_it_changes() {
+        let policy = Policy::from_toml("name = \"mine\"\n[sections.memory]\nmax = 900\n").unwrap();
+        assert_eq!(policy.section(Section::Memory).max, 900);
+        assert_eq!(policy.section(Section::Memory).beta, 1024.0);
+        assert_eq!(policy.zone(Section::Task), Zone::Tail);
+    }
+
+    #[test]
+    fn mistakes_name_the_key_and_its_line() {
+        let check = |text: &str, what: &str, line: Option<usize>| {
+            let error = Policy::from_toml(text).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.at.and_then(|at| at.line), line, "{text}");
+        };
+        check(
+            "name = \"x\"\nheadngs = true\n",
+            "did you mean `headings`?",
+            Some(2),
+        );
+        check(
+            "[sections.memory]\nwieght = 1.0\n",
+            "did you mean `weight`?",
+            Some(2),
+        );
+        check(
+            "[grades]\nminimal = 7.0\n",
+            "not a number from 0 to 1",
+            Some(2),
+        );
+        check(
+            "order = \"by-size\"\n",
+            "unknown variant `by-size`",
+            Some(1),
+        );
+        check("name = \n", "", Some(1));
+        check("version = \"1\"\n", "MAJOR.MINOR.PATCH", None);
+        check(
+            "[layout]\ntail = [\"evidence\", \"recall\", \"task\"]\n",
+            "does not list `query`",
+            None,
+        );
+        check(
+            "[sections.memory]\nbeta = 0.0\n",
+            "alpha and beta above 0",
+            None,
+        );
+    }
+}

@@ -1,0 +1,504 @@
+//! Everything one compile may depend on besides the candidates, the facts and the world.
+//!
+//! Instants come in here: nothing in this crate reads a clock.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::error::{Error, ErrorKind, nearest};
+use crate::object::{Classification, RevisionId, TaskType, clip, vocabulary::vocabulary};
+use crate::time::Instant;
+
+vocabulary! {
+    /// The form of the payload.
+    Target ("target") {
+        /// One text.
+        Text = "text",
+        /// The body of an OpenAI chat completion request.
+        OpenAiChat = "openai-chat",
+    }
+}
+
+vocabulary! {
+    /// How careful a task must be. Decides what happens when things do not fit.
+    TaskClass ("task class") {
+        /// Somebody waits for the answer.
+        Interactive = "interactive",
+        /// Nobody waits.
+        Batch = "batch",
+        /// A wrong answer does harm.
+        SafetyCritical = "safety_critical",
+    }
+}
+
+vocabulary! {
+    /// Where the agent's loop stands (Prefill Compiler, 6.3.2).
+    Step ("step") {
+        /// Deciding what to do.
+        Plan = "plan",
+        /// Doing it.
+        Act = "act",
+        /// Checking that it worked.
+        Verify = "verify",
+        /// Judging how good it is.
+        Critique = "critique",
+        /// Mending it.
+        Repair = "repair",
+        /// Making it final.
+        Commit = "commit",
+    }
+}
+
+vocabulary! {
+    /// How far a subtask, an action or an approval has come.
+    Progress ("progress") {
+        /// Not begun.
+        Pending = "pending",
+        /// Begun.
+        InProgress = "in_progress",
+        /// Ended well.
+        Done = "done",
+        /// Ended badly.
+        Failed = "failed",
+        /// Given.
+        Approved = "approved",
+        /// Refused.
+        Refused = "refused",
+    }
+}
+
+/// The typed state of a task (Prefill Compiler, 6.3.2). It stands in the envelope in a canonical,
+/// compact form.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TaskState {
+    /// What is to be reached.
+    pub objective: String,
+    /// How careful the task must be. Default: `interactive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_class: Option<TaskClass>,
+    /// The kind of work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<TaskType>,
+    /// Where the loop stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
+    /// The parts of the objective.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subtasks: Vec<Subtask>,
+    /// What came out so far. Data, not instructions: it stands in a frame.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<IntermediateResult>,
+    /// Actions that wait to be done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingAction>,
+    /// Actions that need somebody's word.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
+    /// What went wrong. Data, not instructions: it stands in a frame.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<TaskError>,
+}
+
+/// A part of an objective.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Subtask {
+    /// What it is.
+    pub title: String,
+    /// How far it has come.
+    pub status: Progress,
+}
+
+/// Something that came out on the way.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntermediateResult {
+    /// What it is.
+    pub name: String,
+    /// What came out.
+    pub value: String,
+    /// Where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// An action that waits.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PendingAction {
+    /// What is to be done.
+    pub action: String,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<String>,
+}
+
+/// An action that needs somebody's word.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The action.
+    pub action: String,
+    /// Whether it was given.
+    pub status: Progress,
+}
+
+/// Something that went wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskError {
+    /// What happened.
+    pub message: String,
+    /// How often it was tried again.
+    #[serde(default)]
+    pub retries: u32,
+    /// How to undo it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<String>,
+}
+
+impl TaskState {
+    /// A task of which only the objective is known.
+    pub fn new(objective: impl Into<String>) -> TaskState {
+        TaskState {
+            objective: objective.into(),
+            ..TaskState::default()
+        }
+    }
+
+    /// How careful the task must be.
+    pub fn class(&self) -> TaskClass {
+        self.task_class.unwrap_or(TaskClass::Interactive)
+    }
+}
+
+/// On whose behalf a compile runs. What is not granted here is denied.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Principal {
+    /// The tenant. Default: `local`.
+    pub tenant: String,
+    /// The user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The roles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The most sensitive class that may be seen. Default: `public`.
+    pub clearance: Classification,
+    /// The web origins whose memory may be read (scheme, host and port).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
+    /// Whether objects tagged `pii` may be seen.
+    pub pii_authorized: bool,
+}
+
+impl Default for Principal {
+    fn default() -> Principal {
+        Principal {
+            tenant: crate::object::LOCAL_TENANT.to_owned(),
+            user: None,
+            project: None,
+            session: None,
+            task: None,
+            roles: Vec::new(),
+            clearance: Classification::Public,
+            origins: Vec::new(),
+            pii_authorized: false,
+        }
+    }
+}
+
+impl Principal {
+    /// The owner of a local workspace, who may see everything in it.
+    pub fn owner() -> Principal {
+        Principal {
+            clearance: Classification::HighlyRestricted,
+            pii_authorized: true,
+            ..Principal::default()
+        }
+    }
+}
+
+/// The instants a compile looks from. Without one, intervals on that axis are not checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AsOf {
+    /// What was true in the world at this instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid: Option<Instant>,
+    /// As known to the system at this instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<Instant>,
+}
+
+impl AsOf {
+    /// The same instant on both axes.
+    pub fn both(instant: Instant) -> AsOf {
+        AsOf {
+            valid: Some(instant),
+            known: Some(instant),
+        }
+    }
+}
+
+/// How many tokens the payload may have: `tokens`, or else `window − reserve`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// The most tokens the payload may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u32>,
+    /// The model's window. Default: the catalogue's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Tokens kept for the answer (tier 5, inviolable). Default: the catalogue's, or none when
+    /// `tokens` or `window` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<u32>,
+}
+
+impl Budget {
+    /// So many tokens for the payload.
+    pub fn tokens(tokens: u32) -> Budget {
+        Budget {
+            tokens: Some(tokens),
+            ..Budget::default()
+        }
+    }
+}
+
+/// An entity whose names are known beforehand.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Entity {
+    /// Its canonical id.
+    pub id: String,
+    /// Its canonical name.
+    pub name: String,
+    /// Its other names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+}
+
+/// What the model has already been sent in this epoch, in payload order.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServedLedger {
+    /// The epoch's number.
+    pub epoch: u32,
+    /// The revisions that stand in the floor, in order.
+    pub floor: Vec<RevisionId>,
+    /// The digest of the settings that the floor was made with: policy, world and target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Digest>,
+}
+
+/// One request to compile: the task and all that the outcome may depend on.
+///
+/// ```
+/// use tenure::{Budget, Request};
+/// let request = Request::new("Summarise the incident.", Budget::tokens(2_000));
+/// assert_eq!(request.principal.tenant, "local");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Request {
+    /// The version of this form.
+    pub version: u32,
+    /// The task.
+    pub task: TaskState,
+    /// The current request, when it differs from the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// On whose behalf.
+    pub principal: Principal,
+    /// The instants to look from.
+    pub as_of: AsOf,
+    /// How much may go in.
+    pub budget: Budget,
+    /// The model. Default: the world's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The form of the payload. Default: `text`.
+    pub target: Target,
+    /// Entities whose names are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<Entity>,
+    /// What the model has already been sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served: Option<ServedLedger>,
+    /// The id of the key that frames are made with. Default: the world's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_key: Option<String>,
+    /// Whether to price only: the same numbers, no payload.
+    pub dry_run: bool,
+}
+
+/// The version of the request's form.
+pub const REQUEST_VERSION: u32 = 1;
+
+/// The longest text of a task or a query, in bytes.
+const MAX_TEXT: usize = 4 << 20;
+
+impl Default for Request {
+    fn default() -> Request {
+        Request {
+            version: REQUEST_VERSION,
+            task: TaskState::default(),
+            query: None,
+            principal: Principal::default(),
+            as_of: AsOf::default(),
+            budget: Budget::default(),
+            model: None,
+            target: Target::Text,
+            entities: Vec::new(),
+            served: None,
+            frame_key: None,
+            dry_run: false,
+        }
+    }
+}
+
+impl Request {
+    /// A request for this objective within this budget, on behalf of the local owner.
+    pub fn new(objective: impl Into<String>, budget: Budget) -> Request {
+        Request {
+            task: TaskState::new(objective),
+            principal: Principal::owner(),
+            budget,
+            ..Request::default()
+        }
+    }
+
+    /// A request from JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] with the line when the text is not a request.
+    pub fn from_json(text: &str) -> Result<Request, Error> {
+        serde_json::from_str(text).map_err(|error| json_error(&error, "request"))
+    }
+
+    /// The digest of all of it.
+    pub fn digest(&self) -> Digest {
+        // A request is plain data with text keys: writing it as JSON cannot fail.
+        Digest::of(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// The query that relevance is measured against: objective and query, each on its own line.
+    pub(crate) fn query_text(&self) -> String {
+        match &self.query {
+            Some(query) => format!("{}\n{query}", self.task.objective),
+            None => self.task.objective.clone(),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.version != REQUEST_VERSION {
+            return Err(
+                Error::input(format!("request version {} is unknown", self.version))
+                    .expected(format!("version {REQUEST_VERSION}")),
+            );
+        }
+        if self.task.objective.trim().is_empty() {
+            return Err(Error::input("the task has no objective")
+                .expected("a text that says what to reach"));
+        }
+        for (field, text) in [
+            ("task.objective", Some(&self.task.objective)),
+            ("query", self.query.as_ref()),
+        ] {
+            let Some(text) = text else { continue };
+            if text.trim().is_empty() {
+                return Err(Error::input(format!("`{field}` is empty"))
+                    .expected("some text, or leave it out"));
+            }
+            if text.len() > MAX_TEXT {
+                return Err(Error::input(format!("`{field}` has {} bytes", text.len()))
+                    .expected(format!("at most {MAX_TEXT}")));
+            }
+            if text.contains('\0') {
+                return Err(
+                    Error::input(format!("`{field}` holds a NUL character")).expected("text")
+                );
+            }
+        }
+        if self.principal.tenant.trim().is_empty() {
+            return Err(Error::new(ErrorKind::Policy, "the caller has no tenant")
+                .expected("a tenant id")
+                .hint("an unknown scope matches nothing"));
+        }
+        if self.budget.tokens == Some(0) {
+            return Err(Error::input("the budget is 0 tokens").expected("at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// A parser's error as ours, with the line and the nearest known name.
+pub fn json_error(error: &serde_json::Error, source: &str) -> Error {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text);
+    let line = (error.line() > 0).then_some(error.line());
+    let mut ours = crate::error::parse_error(message);
+    if message.contains("recursion limit") {
+        ours = ours.expected("at most 128 levels of nesting");
+    }
+    if message.contains("surrogate") || message.contains("hex escape") {
+        ours = ours.hint(
+            "a \\ud800–\\udfff escape must be one half of a pair; text must be valid Unicode",
+        );
+    }
+    ours.at(source, line)
+}
+
+/// The term of `known` that was meant, or an error that offers the nearest.
+pub fn known_name<'a>(
+    noun: &str,
+    given: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<&'a str, Error> {
+    known.clone().find(|name| *name == given).ok_or_else(|| {
+        let error = Error::input(format!("unknown {noun} `{}`", clip(given))).expected(format!(
+            "one of {}",
+            known.clone().collect::<Vec<_>>().join(", ")
+        ));
+        match nearest(given, known) {
+            Some(name) => error.hint(format!("did you mean `{name}`?")),
+            None => error,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_requests_say_where() {
+        let error = Request::from_json("{\n  \"task\": {\"objectiv\": \"x\"}\n}").unwrap_err();
+        assert_eq!(error.at.unwrap().line, Some(2));
+        assert_eq!(error.hint.as_deref(), Some("did you mean `objective`?"));
+        let lone = Request::from_json(r#"{"query": "\ud800"}"#).unwrap_err();
+        assert!(lone.hint.unwrap().contains("pair"));
+        let deep = format!("{{\"task\": {}", "[".repeat(200));
+        assert!(Request::from_json(&deep).is_err());
+        for budget in ["-1", "1e300", "99999999999", "\"many\""] {
+            assert!(
+                Request::from_json(&format!("{{\"budget\": {{\"tokens\": {budget}}}}}")).is_err()
+            );
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The published forms as JSON Schema (2020-12), generated from the types. The committed copies
+//! under `schemas/` are checked against these.
+
+use schemars::{Schema, schema_for};
+
+use crate::envelope::Envelope;
+use crate::object::ObjectDocument;
+use crate::object::vocabulary::vocabulary;
+use crate::policy::PolicyDocument;
+use crate::request::Request;
+use crate::trace::Trace;
+
+vocabulary! {
+    /// The published forms.
+    Form ("form") {
+        /// A context object.
+        Object = "object",
+        /// A request.
+        Request = "request",
+        /// A policy.
+        Policy = "policy",
+        /// A compiled envelope.
+        Envelope = "envelope",
+        /// The trace of a compile.
+        Trace = "trace",
+    }
+}
+
+/// The JSON Schema of a published form.
+pub fn schema(form: Form) -> Schema {
+    match form {
+        Form::Object => schema_for!(ObjectDocument),
+        Form::Request => schema_for!(Request),
+        Form::Policy => schema_for!(PolicyDocument),
+        Form::Envelope => schema_for!(Envelope),
+        Form::Trace => schema_for!(Trace),
+    }
+}

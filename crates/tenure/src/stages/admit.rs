@@ -1,0 +1,151 @@
+//! Stage 2: what may the caller see? Deny by default: every label of an object must be matched, and
+//! what the caller does not name matches nothing.
+
+use crate::object::{Authority, Scope};
+use crate::policy::{PiiRule, Policy};
+use crate::request::{Principal, Request};
+use crate::section::Section;
+use crate::stages::Live;
+use crate::stages::normalize::Normalized;
+use crate::trace::{Note, Reason, Stage};
+
+/// The candidates that the caller may see.
+pub(crate) struct Admitted<'a>(pub(crate) Live<'a>);
+
+/// Denies what the caller may not see, and refuses what nobody could stand for.
+pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request) -> Admitted<'a> {
+    let principal = &request.principal;
+    // Few scopes are shared by many objects, so each is judged once.
+    let by_scope: Vec<Option<Reason>> = set
+        .scopes
+        .iter()
+        .map(|scope| outside(scope, principal))
+        .collect();
+    let tagged = policy.document().pii == PiiRule::Tagged && !principal.pii_authorized;
+    let mut live = Live::new(set);
+    live.judge(Stage::Admit, |at| {
+        let row = set.row(at);
+        if let Some(reason) = &by_scope[row.scope as usize] {
+            return Some(reason.clone());
+        }
+        if row.classification > principal.clearance {
+            return Some(Reason::Classified {
+                classification: row.classification,
+            });
+        }
+        if tagged && row.personal {
+            return Some(Reason::PersonalData);
+        }
+        if row.rare
+            && let Some(origin) = foreign_origin(set, at, principal)
+        {
+            return Some(Reason::OtherOrigin {
+                origin: origin.into(),
+            });
+        }
+        if row.anonymous {
+            return Some(Reason::AnonymousEvidence);
+        }
+        if !row.text {
+            return Some(Reason::UnsupportedModality {
+                modality: set.object(at).revision().modality(),
+            });
+        }
+        None
+    });
+    for (at, found) in &set.hygiene {
+        if live.is_in(*at) {
+            let name = set.name(*at);
+            let (hidden, bidi, payload) = (found.hidden, found.bidi, found.payload.clone());
+            live.notes.push(Note::HiddenText {
+                name,
+                hidden,
+                bidi,
+                payload,
+            });
+        }
+    }
+    Admitted(live)
+}
+
+/// Why this scope excludes the caller, if it does.
+fn outside(scope: &Scope, principal: &Principal) -> Option<Reason> {
+    let differs = |label: &Option<Box<str>>, own: &Option<String>| {
+        label
+            .as_deref()
+            .is_some_and(|label| own.as_deref() != Some(label))
+    };
+    let has = |role: &str| principal.roles.iter().any(|own| own == role);
+    if *scope.tenant != *principal.tenant {
+        Some(Reason::OtherTenant)
+    } else if differs(&scope.user, &principal.user) {
+        Some(Reason::OtherUser)
+    } else if differs(&scope.project, &principal.project) {
+        Some(Reason::OtherProject)
+    } else if differs(&scope.session, &principal.session) {
+        Some(Reason::OtherSession)
+    } else if differs(&scope.task, &principal.task) {
+        Some(Reason::OtherTask)
+    } else if scope.deny_roles.iter().any(|role| has(role)) {
+        Some(Reason::RoleDenied)
+    } else if !scope.allow_roles.is_empty() && !scope.allow_roles.iter().any(|role| has(role)) {
+        Some(Reason::RoleMissing)
+    } else {
+        None
+    }
+}
+
+/// The web origin of a memory that the caller may not read: memory written while visiting one
+/// site must not speak on another (trajectory memory poisoning).
+fn foreign_origin(set: &Normalized, at: u32, principal: &Principal) -> Option<String> {
+    let row = set.row(at);
+    let is_memory = matches!(
+        row.section,
+        Section::Memory | Section::Recall | Section::Karma
+    );
+    if !is_memory || row.authority < Authority::Memory {
+        return None;
+    }
+    let origin = web_origin(set.object(at).revision().source_origin()?)?;
+    (!principal.origins.iter().any(|own| *own == origin)).then_some(origin)
+}
+
+/// Scheme, host and port of a web address (RFC 6454), or `None` for anything else.
+fn web_origin(uri: &str) -> Option<String> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme != "http" && scheme != "https" {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
+    let host = authority
+        .rsplit('@')
+        .next()
+        .unwrap_or(authority)
+        .to_ascii_lowercase();
+    let default_port = if scheme == "https" { ":443" } else { ":80" };
+    Some(format!(
+        "{scheme}://{}",
+        host.strip_suffix(default_port).unwrap_or(&host)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_scheme_host_and_port() {
+        let origin = |uri| web_origin(uri);
+        assert_eq!(
+            origin("HTTPS://User@Example.com:443/a?b").as_deref(),
+            Some("https://example.com")
+        );
+        assert_eq!(
+            origin("http://example.com:8080#x").as_deref(),
+            Some("http://example.com:8080")
+        );
+        assert_eq!(origin("workspace://a"), None);
+        assert_eq!(origin("rules.md"), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! Stage 8: the bytes as they will stand, and their price. After this stage nothing changes a count.
+
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::frame::{self, PRECEDENCE, Piece, Seam};
+use crate::policy::Policy;
+use crate::request::{Request, Target};
+use crate::section::Section;
+use crate::stages::rescue::Rescued;
+use crate::trace::{Note, Reason, Stage};
+use crate::world::World;
+
+/// A piece that the compiler adds.
+pub(crate) struct Added {
+    pub(crate) name: &'static str,
+    pub(crate) section: Section,
+    pub(crate) piece: Piece,
+}
+
+/// Rescued objects as pieces.
+pub(crate) struct Contained<'a> {
+    pub(crate) rescued: Rescued<'a>,
+    /// The piece of each candidate, for those that got here.
+    pub(crate) pieces: Vec<Option<Piece>>,
+    /// The pieces that every payload has.
+    pub(crate) added: Vec<Added>,
+    /// The headings, for policies that have them.
+    pub(crate) headings: [Option<Piece>; Section::COUNT],
+}
+
+/// Frames and prices what is left, and omits what is longer than the policy allows.
+pub(crate) fn contain<'a>(
+    mut rescued: Rescued<'a>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+) -> Contained<'a> {
+    let planned = &mut rescued.ranked.planned;
+    let set = planned.resolved.live.set;
+    let rows = planned.resolved.live.rows.clone();
+    let target = request.target;
+    let salt = u128::from(target == Target::OpenAiChat);
+    let sections: Vec<Section> = rows.iter().map(|row| planned.section(*row)).collect();
+    let keys = rows.iter().zip(&sections).map(|(row, section)| {
+        let revision = set.object(*row).revision().id().key();
+        revision ^ ((section.index() as u128) << 8 | salt | 0x100_0000)
+    });
+    let framed = world.pieces(keys, |at| {
+        frame::frame(world, set.object(rows[at]).revision(), sections[at], target)
+    });
+    let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
+    for (row, piece) in rows.iter().zip(framed) {
+        pieces[*row as usize] = Some(piece);
+    }
+    let live = &mut planned.resolved.live;
+    live.judge(Stage::Contain, |row| {
+        let tokens = pieces[row as usize]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens);
+        let limit = policy.limit(set.row(row).authority);
+        (tokens > limit).then_some(Reason::OverLimit { limit })
+    });
+    break_closures(&mut rescued);
+    let live = &mut rescued.ranked.planned.resolved.live;
+    for &row in &live.rows {
+        if let Some(piece) = &pieces[row as usize]
+            && (piece.escaped > 0 || piece.disguised || piece.seam != Seam::Whole)
+        {
+            live.notes.extend(notes(set.name(row), piece));
+        }
+    }
+    let added = added(world, policy, request);
+    for Added { name, piece, .. } in &added {
+        live.notes.extend(notes((*name).into(), piece));
+    }
+    let headings = headings(world, policy, target);
+    Contained {
+        rescued,
+        pieces,
+        added,
+        headings,
+    }
+}
+
+/// What needs an omitted object is omitted with it.
+fn break_closures(rescued: &mut Rescued<'_>) {
+    let live = &mut rescued.ranked.planned.resolved.live;
+    let set = live.set;
+    let verdicts = &live.verdicts;
+    let broken: Vec<(u32, u32)> = rescued
+        .closures
+        .iter()
+        .filter(|(row, _)| verdicts[**row as usize].is_none())
+        .filter_map(|(row, needs)| {
+            Some((
+                *row,
+                *needs
+                    .iter()
+                    .find(|needed| verdicts[**needed as usize].is_some())?,
+            ))
+        })
+        .collect();
+    for (row, needed) in &broken {
+        live.verdicts[*row as usize] = Some(Reason::ClosureMissing {
+            name: set.name(*needed),
+        });
+    }
+    if !broken.is_empty() {
+        let verdicts = &live.verdicts;
+        live.rows.retain(|row| verdicts[*row as usize].is_none());
+        if let Some(report) = live.stages.last_mut() {
+            report.left = live.rows.len() as u32;
+        }
+    }
+}
+
+fn notes(name: Arc<str>, piece: &Piece) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if piece.escaped > 0 {
+        notes.push(Note::ImitationEscaped {
+            name: Arc::clone(&name),
+            times: u32::from(piece.escaped),
+        });
+    }
+    if piece.disguised {
+        notes.push(Note::DisguisedImitation {
+            name: Arc::clone(&name),
+        });
+    }
+    match piece.seam {
+        Seam::Whole => {}
+        Seam::Trimmed => notes.push(Note::SeamTrimmed { name }),
+        Seam::Labelled => notes.push(Note::SeamLabelled { name }),
+    }
+    notes
+}
+
+/// The precedence, the task's state and the query.
+fn added(world: &World, policy: &Policy, request: &Request) -> Vec<Added> {
+    let cached = |name: &'static str, section: Section, text: &[u8], make: &dyn Fn() -> Piece| {
+        let key = Digest::of_parts([name.as_bytes(), text]).key();
+        let piece = world
+            .pieces(std::iter::once(key), |_| make())
+            .into_iter()
+            .next();
+        piece.map(|piece| Added {
+            name,
+            section,
+            piece,
+        })
+    };
+    let precedence = policy
+        .document()
+        .precedence
+        .then(|| {
+            cached("@precedence", Section::Identity, &[], &|| {
+                Piece::added(world, PRECEDENCE)
+            })
+        })
+        .flatten();
+    let state = serde_json::to_vec(&request.task).unwrap_or_default();
+    let task = cached("@task", Section::Task, &state, &|| {
+        frame::task_state(world, &request.task)
+    });
+    let query = request.query.as_deref().and_then(|query| {
+        cached("@query", Section::Query, query.as_bytes(), &|| {
+            frame::query(world, query)
+        })
+    });
+    precedence.into_iter().chain(task).chain(query).collect()
+}
+
+/// The sections' headings: tools and turns have none in a provider's body.
+fn headings(world: &World, policy: &Policy, target: Target) -> [Option<Piece>; Section::COUNT] {
+    let mut table = [const { None }; Section::COUNT];
+    if !policy.document().headings {
+        return table;
+    }
+    let key = |section: &Section| (u128::MAX << 64) | section.index() as u128;
+    let pieces = world.pieces(Section::ALL.iter().map(key), |at| {
+        Piece::added(world, Section::ALL[at].heading())
+    });
+    for (section, piece) in Section::ALL.iter().zip(pieces) {
+        let own_channel =
+            target == Target::OpenAiChat && matches!(section, Section::Tools | Section::History);
+        table[section.index()] = (!own_channel).then_some(piece);
+    }
+    table
+}

@@ -1,0 +1,531 @@
+//! Stage 11: the payload, and the proof that every promise was kept. A failed assertion is a bug
+//! report, never a silent repair.
+
+use serde_json::value::RawValue;
+
+use crate::digest::Digest;
+use crate::digest::DigestMap;
+use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
+use crate::error::Error;
+use crate::facts::Facts;
+use crate::frame::{Mechanism, Piece};
+use crate::num::Score;
+use crate::object::{Authority, Role};
+use crate::policy::{Order, Policy};
+use crate::render::openai_chat::{self, Message};
+use crate::request::{Request, ServedLedger, Target};
+use crate::section::{Section, Zone};
+use crate::stages::order::{Entry, Ordered};
+use crate::tokenizer::CountKind;
+use crate::trace::{
+    InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION, TokenizerReport, Trace,
+    Verdict, View,
+};
+use crate::world::World;
+
+/// Writes the payload, seals it, and gives every candidate its verdict.
+pub(crate) fn emit(
+    ordered: Ordered<'_>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+) -> Result<Compiled, Error> {
+    let written = write(&ordered, world, policy, request)?;
+    let count = match request.target {
+        Target::Text => world.tokenizer().kind(),
+        _ => world.chat_count_kind(),
+    };
+    let total = total_tokens(&written, &ordered, world, request);
+    let payload_digest = written
+        .payload
+        .as_ref()
+        .map(|payload| Digest::of(payload.bytes()));
+    let surface = injection_surface(&ordered, policy, total);
+    let trace = trace(
+        &ordered,
+        world,
+        policy,
+        request,
+        facts,
+        total,
+        payload_digest,
+        surface,
+        count,
+    );
+    let settings = ordered.fitted.contained.rescued.ranked.planned.settings;
+    let envelope = Envelope {
+        version: ENVELOPE_VERSION,
+        target: request.target,
+        payload: written.payload,
+        payload_digest,
+        total_tokens: total,
+        count,
+        budget: ordered.fitted.budget,
+        overhead_tokens: ordered.fitted.overhead,
+        sections: written.sections,
+        injection_surface: surface,
+        served: ServedLedger {
+            epoch: trace.plan.epoch,
+            floor: written.floor,
+            settings: Some(settings),
+        },
+    };
+    let compiled = Compiled { envelope, trace };
+    assert_promises(&compiled, &ordered, policy)?;
+    Ok(compiled)
+}
+
+struct Written {
+    payload: Option<Payload>,
+    sections: Vec<SectionReport>,
+    floor: Vec<crate::object::RevisionId>,
+    /// The sum of all pieces and the overhead.
+    sum: u64,
+}
+
+/// One entry with what the writer needs of it.
+struct Part<'o> {
+    section: Section,
+    piece: &'o Piece,
+    row: Option<u32>,
+    content: &'o str,
+    name: &'static str,
+}
+
+fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
+    let contained = &ordered.fitted.contained;
+    let planned = &contained.rescued.ranked.planned;
+    match entry {
+        Entry::Heading(section) => {
+            let piece = contained.headings[section.index()].as_ref();
+            let piece = piece.ok_or_else(|| Error::assertion("a heading has its piece"))?;
+            Ok(Part {
+                section,
+                piece,
+                row: None,
+                content: "",
+                name: "@heading",
+            })
+        }
+        Entry::Added(at) => {
+            let added = &contained.added[at];
+            Ok(Part {
+                section: added.section,
+                piece: &added.piece,
+                row: None,
+                content: "",
+                name: added.name,
+            })
+        }
+        Entry::Row(row) => {
+            let piece = contained.pieces[row as usize].as_ref();
+            let piece =
+                piece.ok_or_else(|| Error::assertion("an ordered candidate has its piece"))?;
+            let content = planned.resolved.live.set.object(row).revision().content();
+            Ok(Part {
+                section: planned.section(row),
+                piece,
+                row: Some(row),
+                content,
+                name: "",
+            })
+        }
+    }
+}
+
+fn write(
+    ordered: &Ordered<'_>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+) -> Result<Written, Error> {
+    let planned = &ordered.fitted.contained.rescued.ranked.planned;
+    let set = planned.resolved.live.set;
+    let mut places = Section::ALL.to_vec();
+    places.sort_by_key(|section| policy.place(*section));
+    let mut counts = [0usize; Section::COUNT];
+    let mut sums = [0u64; Section::COUNT];
+    let mut bytes = 0;
+    for entry in &ordered.entries {
+        let part = part(ordered, *entry)?;
+        counts[part.section.index()] += 1;
+        bytes += part
+            .piece
+            .text
+            .as_ref()
+            .map_or(part.content.len() + 1, |text| text.len());
+    }
+    let mut items: [Vec<Item>; Section::COUNT] = Default::default();
+    for (items, count) in items.iter_mut().zip(counts) {
+        items.reserve_exact(count);
+    }
+    let mut floor = Vec::new();
+    let mut out = Writer::new(request, bytes);
+    for entry in &ordered.entries {
+        let part = part(ordered, *entry)?;
+        let span = out.push(ordered, policy, &part);
+        let (name, revision) = match part.row {
+            Some(row) => (set.name(row), Some(set.object(row).revision().id())),
+            None => (part.name.into(), None),
+        };
+        if let Some(id) = revision
+            && policy.zone(part.section) == Zone::Floor
+        {
+            floor.push(id);
+        }
+        sums[part.section.index()] += u64::from(part.piece.tokens);
+        items[part.section.index()].push(Item {
+            name,
+            revision,
+            tokens: part.piece.tokens,
+            span,
+        });
+    }
+    let sum = sums.iter().sum::<u64>() + u64::from(ordered.fitted.overhead);
+    let sections = places
+        .into_iter()
+        .filter(|section| counts[section.index()] > 0)
+        .map(|section| SectionReport {
+            name: section,
+            zone: policy.zone(section),
+            tokens: u32::try_from(sums[section.index()]).unwrap_or(u32::MAX),
+            items: std::mem::take(&mut items[section.index()]),
+        })
+        .collect();
+    let payload = out.finish(world)?;
+    Ok(Written {
+        payload,
+        sections,
+        floor,
+        sum,
+    })
+}
+
+/// Gathers the bytes for one target.
+enum Writer<'o> {
+    /// Prices only.
+    Dry,
+    Text(String),
+    Chat {
+        messages: Vec<Message<'o>>,
+        tools: Vec<&'o str>,
+    },
+}
+
+impl<'o> Writer<'o> {
+    fn new(request: &Request, bytes: usize) -> Writer<'o> {
+        match (request.dry_run, request.target) {
+            (true, _) => Writer::Dry,
+            (false, Target::Text) => Writer::Text(String::with_capacity(bytes)),
+            (false, _) => Writer::Chat {
+                messages: Vec::new(),
+                tools: Vec::new(),
+            },
+        }
+    }
+
+    fn push(&mut self, ordered: &'o Ordered<'_>, policy: &Policy, part: &Part<'o>) -> Option<Span> {
+        match self {
+            Writer::Dry => None,
+            Writer::Text(text) => {
+                let start = text.len() as u32;
+                part.piece.write(part.content, text);
+                Some(Span {
+                    message: None,
+                    tool: None,
+                    start,
+                    end: text.len() as u32,
+                })
+            }
+            Writer::Chat { messages, tools } => {
+                let planned = &ordered.fitted.contained.rescued.ranked.planned;
+                let set = planned.resolved.live.set;
+                if part.section == Section::Tools
+                    && let Some(json) = part.piece.text.as_deref()
+                {
+                    tools.push(json);
+                    let tool = Some(tools.len() as u32 - 1);
+                    return Some(Span {
+                        message: None,
+                        tool,
+                        start: 0,
+                        end: json.len() as u32,
+                    });
+                }
+                if part.section == Section::History
+                    && let Some(row) = part.row
+                    && set.object(row).revision().is_message()
+                {
+                    let revision = set.object(row).revision();
+                    messages.push(Message::Turn(revision));
+                    let message = Some(messages.len() as u32 - 1);
+                    return Some(Span {
+                        message,
+                        tool: None,
+                        start: 0,
+                        end: revision.content().len() as u32,
+                    });
+                }
+                let role = match (policy.zone(part.section), policy.document().order) {
+                    (Zone::Tail, Order::Sections) => Role::User,
+                    (_, Order::Registry)
+                        if matches!(part.section, Section::Task | Section::Query) =>
+                    {
+                        Role::User
+                    }
+                    _ => Role::System,
+                };
+                if !matches!(messages.last(), Some(Message::Text(last, _)) if *last == role) {
+                    messages.push(Message::Text(role, String::new()));
+                }
+                let message = Some(messages.len() as u32 - 1);
+                let Some(Message::Text(_, text)) = messages.last_mut() else {
+                    return None;
+                };
+                let start = text.len() as u32;
+                part.piece.write(part.content, text);
+                Some(Span {
+                    message,
+                    tool: None,
+                    start,
+                    end: text.len() as u32,
+                })
+            }
+        }
+    }
+
+    fn finish(self, world: &World) -> Result<Option<Payload>, Error> {
+        match self {
+            Writer::Dry => Ok(None),
+            Writer::Text(text) => Ok(Some(Payload::Text(text))),
+            Writer::Chat { messages, tools } => {
+                let body = openai_chat::body(world.model_name(), &messages, &tools)?;
+                let body = RawValue::from_string(body)
+                    .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
+                Ok(Some(Payload::Body(body)))
+            }
+        }
+    }
+}
+
+/// The tokens of the payload: the sum of its pieces, which is the count of the whole where counts
+/// add up; elsewhere the whole is counted and the margin stays unspent.
+fn total_tokens(written: &Written, ordered: &Ordered<'_>, world: &World, request: &Request) -> u32 {
+    let sum = u32::try_from(written.sum).unwrap_or(u32::MAX);
+    match &written.payload {
+        Some(Payload::Text(text))
+            if !world.tokenizer().is_additive() && request.target == Target::Text =>
+        {
+            let _ = ordered;
+            u32::try_from(world.tokenizer().count(text)).unwrap_or(u32::MAX)
+        }
+        _ => sum,
+    }
+}
+
+/// V = Σ share(s)·(1 − isolation(s)) over the pieces at level 4 (Prefill Compiler, 6.9.4).
+fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Score {
+    let isolation = &policy.document().isolation;
+    let planned = &ordered.fitted.contained.rescued.ranked.planned;
+    let set = planned.resolved.live.set;
+    let mut open = 0u64;
+    for entry in &ordered.entries {
+        let Entry::Row(row) = entry else { continue };
+        if set.row(*row).authority != Authority::Data {
+            continue;
+        }
+        let Some(piece) = &ordered.fitted.contained.pieces[*row as usize] else {
+            continue;
+        };
+        let isolated = match piece.mechanism {
+            Mechanism::Instruction => isolation.none,
+            Mechanism::KeyedFrame => isolation.keyed_frame,
+            Mechanism::ToolMessage => isolation.tool_message,
+        };
+        open += u64::from(piece.tokens) * u64::from(isolated.complement().millionths());
+    }
+    Score::from_millionths(open.checked_div(u64::from(total)).unwrap_or(0) as u32)
+}
+
+#[allow(clippy::too_many_arguments)] // the parts of one record, each used once
+fn trace(
+    ordered: &Ordered<'_>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+    total: u32,
+    payload_digest: Option<Digest>,
+    injection_surface: Score,
+    count: CountKind,
+) -> Trace {
+    let contained = &ordered.fitted.contained;
+    let ranked = &contained.rescued.ranked;
+    let planned = &ranked.planned;
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let inputs = InputDigests {
+        policy: policy.digest(),
+        request: request.digest(),
+        candidates: set.digest(),
+        facts: facts.digest(),
+        world: world.digest(),
+    };
+    let ranked_at = |reason: &Reason| {
+        !matches!(reason.ruling(), Ruling::Denied)
+            && matches!(
+                reason,
+                Reason::Mandatory { .. }
+                    | Reason::Fits
+                    | Reason::KeptWith { .. }
+                    | Reason::NoRoom { .. }
+                    | Reason::AfterStop { .. }
+                    | Reason::OverLimit { .. }
+                    | Reason::BelowFloor { .. }
+                    | Reason::IrrelevantToActiveTask { .. }
+            )
+    };
+    let verdict = |(row, reason): (usize, &Option<Reason>)| {
+        // A candidate without a verdict is caught by `assert_promises`.
+        let reason = reason.clone()?;
+        Some(Verdict {
+            name: set.name(row as u32),
+            verdict: reason.ruling(),
+            section: planned.section(row as u32),
+            tokens: contained.pieces[row]
+                .as_ref()
+                .map_or(0, |piece| piece.tokens),
+            score: ranked_at(&reason).then(|| ranked.scores[row]),
+            reason,
+        })
+    };
+    let mut stages = live.stages.clone();
+    let left = live.rows.len() as u32;
+    for stage in [Stage::Order, Stage::Emit] {
+        stages.push(crate::trace::StageReport {
+            stage,
+            entered: left,
+            left,
+        });
+    }
+    Trace {
+        version: TRACE_VERSION,
+        input_digest: inputs.root(),
+        inputs,
+        payload_digest,
+        policy: PolicyReport {
+            name: policy.document().name.clone(),
+            version: policy.document().version.clone(),
+            digest: policy.digest(),
+        },
+        model: world.model_name().to_owned(),
+        tokenizer: TokenizerReport {
+            name: world.tokenizer().name().to_owned(),
+            count,
+        },
+        budget: ordered.fitted.budget,
+        total_tokens: total,
+        plan: planned.report.clone(),
+        stages,
+        allocations: ordered.fitted.allocations.clone(),
+        verdicts: live
+            .verdicts
+            .iter()
+            .enumerate()
+            .filter_map(verdict)
+            .collect(),
+        unfetched: set.unfetched.clone(),
+        notes: live.notes.clone(),
+        injection_surface,
+        view: View::Operator,
+    }
+}
+
+/// Asserts what `compile.md` promises of a payload.
+fn assert_promises(
+    compiled: &Compiled,
+    ordered: &Ordered<'_>,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let Compiled { envelope, trace } = compiled;
+    let planned = &ordered.fitted.contained.rescued.ranked.planned;
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let check = |holds: bool, promise: &str| {
+        if holds {
+            Ok(())
+        } else {
+            Err(Error::assertion(promise))
+        }
+    };
+
+    check(
+        envelope.total_tokens <= envelope.budget,
+        "the payload keeps the budget",
+    )?;
+    check(
+        trace.verdicts.len() == set.rows.len(),
+        "every candidate has one verdict",
+    )?;
+    let standing = trace
+        .verdicts
+        .iter()
+        .filter(|verdict| verdict.verdict == Ruling::Included)
+        .count();
+    let rows = ordered
+        .entries
+        .iter()
+        .filter(|entry| matches!(entry, Entry::Row(_)))
+        .count();
+    check(
+        standing == rows && rows == live.rows.len(),
+        "what is included stands in the payload, once",
+    )?;
+    for section in &policy.document().required {
+        let has = envelope.section(*section).is_some();
+        check(has, &format!("the required section `{section}` is present"))?;
+    }
+    for report in &trace.allocations {
+        check(
+            report.used - report.flow_back <= report.allocated,
+            "no section exceeds its allocation",
+        )?;
+        check(
+            report.max == 0 || report.used <= report.max,
+            "no section exceeds its maximum",
+        )?;
+    }
+    let mut evidence: DigestMap<()> = DigestMap::default();
+    for &row in &live.rows {
+        let facts = set.row(row);
+        if facts.authority == Authority::Data {
+            let piece = ordered.fitted.contained.pieces[row as usize].as_ref();
+            let contained = piece.is_some_and(|piece| piece.mechanism != Mechanism::Instruction);
+            check(contained, "no data stands outside a frame")?;
+        }
+        if facts.section == Section::Evidence {
+            check(!facts.anonymous, "evidence has its provenance")?;
+            let key = set.object(row).revision().content_digest().key();
+            check(
+                evidence.insert(key, ()).is_none(),
+                "no evidence stands twice",
+            )?;
+        }
+    }
+    let frozen = planned.frozen.len();
+    let kept = frozen == 0 || {
+        let ledger: Vec<_> = envelope.served.floor.iter().take(frozen).collect();
+        let mut places: Vec<(u32, u32)> = planned
+            .frozen
+            .iter()
+            .map(|(row, place)| (*place, *row))
+            .collect();
+        places.sort_unstable();
+        let ids = places
+            .iter()
+            .map(|(_, row)| set.object(*row).revision().id());
+        ledger.len() == frozen && ids.eq(ledger.into_iter().copied())
+    };
+    check(kept, "what was served stays where it was")
+}

@@ -1,0 +1,555 @@
+//! Stage 9: what goes in. Mandatory first; then the elastic budget is shared among the sections and
+//! each section is filled in the order of its ranks. What does not fit is skipped with a reason and
+//! never starves what stands behind it; what a section leaves over flows back.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::allocate::{Claim, allocate};
+use crate::error::{Error, ErrorKind, MandatoryItem};
+use crate::object::Protection;
+use crate::policy::{Order, Overflow, Policy};
+use crate::request::{Budget, Request, Target};
+use crate::section::{Section, Zone};
+use crate::stages::contain::Contained;
+use crate::trace::{AllocationReport, Reason, Stage, StageReport};
+use crate::world::{Model, World};
+
+/// Contained pieces, chosen.
+pub(crate) struct Fitted<'a> {
+    pub(crate) contained: Contained<'a>,
+    pub(crate) budget: u32,
+    pub(crate) allocations: Vec<AllocationReport>,
+    /// What the provider adds around the text.
+    pub(crate) overhead: u32,
+}
+
+/// The most tokens that the payload may have.
+fn budget_of(budget: &Budget, model: &Model) -> Result<u32, Error> {
+    let window = budget.window.unwrap_or(model.window);
+    let reserve = match (budget.reserve, budget.window) {
+        (Some(reserve), _) => reserve,
+        (None, None) if budget.tokens.is_none() => model.reserve,
+        (None, _) => 0,
+    };
+    let room = window
+        .checked_sub(reserve)
+        .filter(|room| *room > 0)
+        .ok_or_else(|| {
+            Error::input(format!(
+                "the reserve of {reserve} tokens leaves nothing of the window of {window}"
+            ))
+            .expected("a reserve below the window")
+        })?;
+    if let Some(tokens) = budget.tokens
+        && tokens > room
+    {
+        return Err(Error::input(format!("the budget of {tokens} tokens exceeds the window of {window} less the reserve of {reserve}"))
+            .expected(format!("at most {room}"))
+            .hint("name the window with --window (or `budget.window`) if the model has a larger one"));
+    }
+    Ok(budget.tokens.unwrap_or(room))
+}
+
+/// The running account while pieces are chosen.
+struct Account<'c, 'a> {
+    contained: &'c Contained<'a>,
+    chosen: Vec<bool>,
+    opened: [bool; Section::COUNT],
+    left: u32,
+    last_in: [Option<u32>; Section::COUNT],
+}
+
+impl Account<'_, '_> {
+    fn section(&self, row: u32) -> Section {
+        self.contained.rescued.ranked.planned.section(row)
+    }
+
+    fn tokens(&self, row: u32) -> u32 {
+        self.contained.pieces[row as usize]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens)
+    }
+
+    /// The rows that come in with `row`, itself first, less those that are in already.
+    fn arrivals(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let closure = self
+            .contained
+            .rescued
+            .closures
+            .get(&row)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        std::iter::once(row)
+            .chain(closure.iter().copied())
+            .filter(|row| !self.chosen[*row as usize])
+    }
+
+    /// What letting `row` in costs: its closure and the headings of sections that it opens.
+    fn cost(&self, row: u32) -> u32 {
+        let mut opens = self.opened;
+        let mut cost = 0u32;
+        for row in self.arrivals(row) {
+            cost = cost
+                .saturating_add(self.tokens(row))
+                .saturating_add(self.open(row, &mut opens));
+        }
+        cost
+    }
+
+    /// What opening the row's section costs, and that it is open from now on.
+    fn open(&self, row: u32, opened: &mut [bool; Section::COUNT]) -> u32 {
+        let section = self.section(row).index();
+        if std::mem::replace(&mut opened[section], true) {
+            return 0;
+        }
+        self.contained.headings[section]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens)
+    }
+
+    fn admit(&mut self, row: u32, cost: u32, mut each: impl FnMut(u32)) {
+        let arrivals: Vec<u32> = self.arrivals(row).collect();
+        for row in arrivals {
+            let mut opened = self.opened;
+            self.open(row, &mut opened);
+            self.opened = opened;
+            self.chosen[row as usize] = true;
+            each(row);
+        }
+        self.left -= cost;
+        self.last_in[self.section(row).index()] = Some(row);
+    }
+}
+
+/// Chooses.
+pub(crate) fn fit<'a>(
+    mut contained: Contained<'a>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+) -> Result<Fitted<'a>, Error> {
+    let budget = budget_of(&request.budget, world.model())?;
+    let reserved = overhead(&contained, world, policy, request.target, None);
+    let live = &contained.rescued.ranked.planned.resolved.live;
+    let entered = live.rows.len() as u32;
+    let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(live.rows.len());
+    let account = Account {
+        chosen: vec![false; live.set.rows.len()],
+        opened: [false; Section::COUNT],
+        left: budget,
+        last_in: [None; Section::COUNT],
+        contained: &contained,
+    };
+    let account = mandatory(account, &mut verdicts, budget, reserved)?;
+    let (account, allocations) = match policy.document().order {
+        Order::Sections => by_rank(account, policy, &mut verdicts),
+        _ => (in_order(account, policy, &mut verdicts), Vec::new()),
+    };
+    if policy.document().overflow == Overflow::FailLoud {
+        loud(&account, &verdicts, budget)?;
+    }
+    let chosen = account.chosen;
+    let overhead = overhead(&contained, world, policy, request.target, Some(&chosen));
+    let live = &mut contained.rescued.ranked.planned.resolved.live;
+    for (row, reason) in verdicts {
+        live.verdicts[row as usize] = Some(reason);
+    }
+    live.rows.retain(|row| chosen[*row as usize]);
+    live.stages.push(StageReport {
+        stage: Stage::Fit,
+        entered,
+        left: live.rows.len() as u32,
+    });
+    Ok(Fitted {
+        contained,
+        budget,
+        allocations,
+        overhead,
+    })
+}
+
+/// What the provider adds around the text: at most, before the choice, or exactly, after it.
+fn overhead(
+    contained: &Contained<'_>,
+    world: &World,
+    policy: &Policy,
+    target: Target,
+    chosen: Option<&[bool]>,
+) -> u32 {
+    if target != Target::OpenAiChat {
+        return 0;
+    }
+    let chat = world.model().chat;
+    let planned = &contained.rescued.ranked.planned;
+    let set = planned.resolved.live.set;
+    let mut messages = [false; 3];
+    let mut tools = false;
+    for added in &contained.added {
+        messages[zone_slot(policy.zone(added.section))] = true;
+    }
+    for &row in &planned.resolved.live.rows {
+        if chosen.is_some_and(|chosen| !chosen[row as usize]) {
+            continue;
+        }
+        let is_turn =
+            set.row(row).section == Section::History && set.object(row).revision().is_message();
+        if set.row(row).section == Section::Tools {
+            tools = true;
+        } else if !is_turn {
+            messages[zone_slot(policy.zone(planned.section(row)))] = true;
+        }
+    }
+    let messages = messages.iter().filter(|used| **used).count() as u32;
+    messages * (chat.per_message + 1) + chat.reply + if tools { chat.tools } else { 0 }
+}
+
+fn zone_slot(zone: Zone) -> usize {
+    match zone {
+        Zone::Floor => 0,
+        Zone::History => 1,
+        Zone::Tail => 2,
+    }
+}
+
+/// Lets in what must be there, or fails naming each with its cost.
+fn mandatory<'c, 'a>(
+    mut account: Account<'c, 'a>,
+    verdicts: &mut Vec<(u32, Reason)>,
+    budget: u32,
+    overhead: u32,
+) -> Result<Account<'c, 'a>, Error> {
+    let contained = account.contained;
+    let ranked = &contained.rescued.ranked;
+    let live = &ranked.planned.resolved.live;
+    let mut needed = u64::from(overhead);
+    let mut items = Vec::new();
+    if overhead > 0 {
+        items.push(MandatoryItem {
+            name: "@overhead".into(),
+            section: Section::Identity,
+            tokens: overhead,
+        });
+    }
+    let mut headings = Vec::new();
+    let mut charge = |opened: &mut [bool; Section::COUNT], section: Section| {
+        if !std::mem::replace(&mut opened[section.index()], true)
+            && let Some(piece) = &contained.headings[section.index()]
+        {
+            headings.push(MandatoryItem {
+                name: "@heading".into(),
+                section,
+                tokens: piece.tokens,
+            });
+        }
+    };
+    for added in &contained.added {
+        charge(&mut account.opened, added.section);
+        items.push(MandatoryItem {
+            name: added.name.into(),
+            section: added.section,
+            tokens: added.piece.tokens,
+        });
+    }
+    for &row in live
+        .rows
+        .iter()
+        .filter(|row| ranked.obligations[**row as usize].is_some())
+    {
+        let arrivals: Vec<u32> = account.arrivals(row).collect();
+        for arrival in arrivals {
+            let section = account.section(arrival);
+            charge(&mut account.opened, section);
+            account.chosen[arrival as usize] = true;
+            items.push(MandatoryItem {
+                name: live.set.object(arrival).revision().name().to_owned(),
+                section,
+                tokens: account.tokens(arrival),
+            });
+            let reason = match ranked.obligations[arrival as usize] {
+                Some(because) => Reason::Mandatory { because },
+                None => Reason::KeptWith {
+                    name: live.set.name(row),
+                },
+            };
+            verdicts.push((arrival, reason));
+        }
+    }
+    items.extend(headings);
+    needed += items
+        .iter()
+        .filter(|item| item.name != "@overhead")
+        .map(|item| u64::from(item.tokens))
+        .sum::<u64>();
+    if needed > u64::from(budget) {
+        items.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| a.name.cmp(&b.name)));
+        let mut error = Error::new(
+            ErrorKind::Budget,
+            format!("{needed} tokens must go in, but the budget is {budget}"),
+        )
+        .hint("raise the budget, or mark items `optional: true`");
+        error.mandatory = items;
+        return Err(error);
+    }
+    account.left = budget - needed as u32;
+    Ok(account)
+}
+
+/// Shares what is left among the sections and fills each in the order of its ranks.
+fn by_rank<'c, 'a>(
+    mut account: Account<'c, 'a>,
+    policy: &Policy,
+    verdicts: &mut Vec<(u32, Reason)>,
+) -> (Account<'c, 'a>, Vec<AllocationReport>) {
+    let ranked = &account.contained.rescued.ranked;
+    let live = &ranked.planned.resolved.live;
+    let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
+    for &row in &live.rows {
+        if !account.chosen[row as usize] {
+            queues[account.section(row).index()].push(row);
+        }
+    }
+    let set = live.set;
+    let mut claims = Vec::new();
+    let mut demands = Vec::new();
+    for section in Section::ALL {
+        let queue = &mut queues[section.index()];
+        let demand: u64 = queue
+            .iter()
+            .map(|row| u64::from(account.tokens(*row)))
+            .sum();
+        let heading = match &account.contained.headings[section.index()] {
+            Some(piece) if !account.opened[section.index()] && demand > 0 => piece.tokens,
+            _ => 0,
+        };
+        let demand = u32::try_from(demand + u64::from(heading)).unwrap_or(u32::MAX);
+        let settings = policy.section(*section);
+        let cap = if settings.max == 0 {
+            demand
+        } else {
+            demand.min(settings.max)
+        };
+        demands.push(demand);
+        claims.push(Claim {
+            weight: settings.weight * settings.alpha,
+            beta: settings.beta,
+            min: settings.min,
+            cap,
+        });
+    }
+    let granted = allocate(&claims, account.left);
+
+    // When everything fits, the order of ranks decides nothing.
+    let plenty = granted
+        .iter()
+        .zip(&demands)
+        .all(|(granted, demand)| granted == demand);
+    if plenty {
+        for queue in queues {
+            for row in queue {
+                let cost = account.cost(row);
+                account.admit(row, cost, |_| {});
+                verdicts.push((row, Reason::Fits));
+            }
+        }
+        let reports = reports(policy, &demands, &granted, &granted, &granted);
+        return (account, reports);
+    }
+
+    let mut used = vec![0u32; Section::COUNT];
+    let mut waiting: Vec<(Section, Vec<u32>)> = Vec::new();
+    for section in Section::ALL {
+        let mut queue = std::mem::take(&mut queues[section.index()]);
+        if *section == Section::History {
+            queue.reverse();
+        } else {
+            queue.sort_unstable_by(|a, b| rank_order(&account, *a, *b));
+        }
+        let mut rest = Vec::new();
+        for row in queue {
+            if account.chosen[row as usize] {
+                continue;
+            }
+            let cost = account.cost(row);
+            let room = granted[section.index()]
+                .saturating_sub(used[section.index()])
+                .min(account.left);
+            if cost <= room {
+                used[section.index()] += cost;
+                let_in(&mut account, row, cost, verdicts);
+            } else {
+                rest.push(row);
+            }
+        }
+        waiting.push((*section, rest));
+    }
+    let own = used.clone();
+    // What was left over flows back, to the sections in order, within their maximums.
+    let mut added = true;
+    while added {
+        added = false;
+        for (section, rest) in &mut waiting {
+            let max = policy.section(*section).max;
+            rest.retain(|row| {
+                if account.chosen[*row as usize] {
+                    return false;
+                }
+                let cost = account.cost(*row);
+                let within = max == 0 || used[section.index()].saturating_add(cost) <= max;
+                if cost > account.left || !within {
+                    return true;
+                }
+                used[section.index()] += cost;
+                let_in(&mut account, *row, cost, verdicts);
+                added = true;
+                false
+            });
+        }
+    }
+    for (section, rest) in waiting {
+        let displaced_by = account.last_in[section.index()].map(|row| set.name(row));
+        for row in rest {
+            let room = match policy.section(section).max {
+                0 => account.left,
+                max => account.left.min(max.saturating_sub(used[section.index()])),
+            };
+            let reason = Reason::NoRoom {
+                needed: account.cost(row),
+                left: room,
+                displaced_by: displaced_by.clone(),
+            };
+            verdicts.push((row, reason));
+        }
+    }
+    let reports = reports(policy, &demands, &granted, &own, &used);
+    (account, reports)
+}
+
+fn reports(
+    policy: &Policy,
+    demands: &[u32],
+    granted: &[u32],
+    own: &[u32],
+    used: &[u32],
+) -> Vec<AllocationReport> {
+    let report = |section: &Section| {
+        let at = section.index();
+        let settings = policy.section(*section);
+        (demands[at] > 0).then_some(AllocationReport {
+            section: *section,
+            min: settings.min,
+            max: settings.max,
+            demand: demands[at],
+            allocated: granted[at],
+            used: used[at],
+            flow_back: used[at] - own[at],
+        })
+    };
+    Section::ALL.iter().filter_map(report).collect()
+}
+
+/// Pinned first, then the higher grade, the higher score, the content's own key.
+fn rank_order(account: &Account<'_, '_>, a: u32, b: u32) -> Ordering {
+    let ranked = &account.contained.rescued.ranked;
+    let set = ranked.planned.resolved.live.set;
+    let pinned = |row: u32| set.row(row).protection == Protection::Pinned;
+    let score = |row: u32| &ranked.scores[row as usize];
+    pinned(b)
+        .cmp(&pinned(a))
+        .then_with(|| score(a).grade.cmp(&score(b).grade))
+        .then_with(|| score(b).composite.cmp(&score(a).composite))
+        .then_with(|| set.tie_break(a, b))
+}
+
+fn let_in(account: &mut Account<'_, '_>, row: u32, cost: u32, verdicts: &mut Vec<(u32, Reason)>) {
+    let name = account
+        .contained
+        .rescued
+        .ranked
+        .planned
+        .resolved
+        .live
+        .set
+        .name(row);
+    account.admit(row, cost, |arrival| {
+        let reason = if arrival == row {
+            Reason::Fits
+        } else {
+            Reason::KeptWith {
+                name: Arc::clone(&name),
+            }
+        };
+        verdicts.push((arrival, reason));
+    });
+}
+
+/// RAMPART's ordered walk: in the order of the sources, until the budget is spent.
+fn in_order<'c, 'a>(
+    mut account: Account<'c, 'a>,
+    policy: &Policy,
+    verdicts: &mut Vec<(u32, Reason)>,
+) -> Account<'c, 'a> {
+    let live = &account.contained.rescued.ranked.planned.resolved.live;
+    let set = live.set;
+    let mut stopped_at: Option<u32> = None;
+    let mut last: Option<u32> = None;
+    for &row in &live.rows {
+        if account.chosen[row as usize] {
+            last = Some(row);
+            continue;
+        }
+        let cost = account.cost(row);
+        match stopped_at {
+            Some(block) => verdicts.push((
+                row,
+                Reason::AfterStop {
+                    stopped_at: set.name(block),
+                },
+            )),
+            None if cost <= account.left => {
+                let_in(&mut account, row, cost, verdicts);
+                last = Some(row);
+            }
+            None => {
+                let displaced_by = last.map(|row| set.name(row));
+                verdicts.push((
+                    row,
+                    Reason::NoRoom {
+                        needed: cost,
+                        left: account.left,
+                        displaced_by,
+                    },
+                ));
+                stopped_at = policy.document().strict_stop.then_some(row);
+            }
+        }
+    }
+    account
+}
+
+/// Under `fail_loud`, anything that was to go in and does not fit fails the compile.
+fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> Result<(), Error> {
+    let set = account.contained.rescued.ranked.planned.resolved.live.set;
+    let left_out: Vec<MandatoryItem> = verdicts
+        .iter()
+        .filter(|(_, reason)| matches!(reason, Reason::NoRoom { .. } | Reason::AfterStop { .. }))
+        .map(|(row, _)| MandatoryItem {
+            name: set.object(*row).revision().name().to_owned(),
+            section: account.section(*row),
+            tokens: account.tokens(*row),
+        })
+        .collect();
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    let mut error = Error::new(
+        ErrorKind::Budget,
+        format!(
+            "{} items do not fit into {budget} tokens, and the policy says fail_loud",
+            left_out.len()
+        ),
+    )
+    .hint("raise the budget, or choose `overflow = \"truncate_lowest\"`");
+    error.mandatory = left_out;
+    Err(error)
+}

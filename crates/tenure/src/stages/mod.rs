@@ -1,0 +1,90 @@
+//! The eleven stages, each in its own file with its own type. They meet only in `compile.rs`: no
+//! stage calls another, and none knows of registries, packages, stores or providers.
+
+pub(crate) mod admit;
+pub(crate) mod contain;
+pub(crate) mod emit;
+pub(crate) mod fit;
+pub(crate) mod normalize;
+pub(crate) mod order;
+pub(crate) mod plan;
+pub(crate) mod rank;
+pub(crate) mod rescue;
+pub(crate) mod resolve;
+pub(crate) mod settle;
+
+pub(crate) use admit::admit;
+pub(crate) use contain::contain;
+pub(crate) use emit::emit;
+pub(crate) use fit::fit;
+pub(crate) use normalize::normalize;
+pub(crate) use order::order;
+pub(crate) use plan::plan;
+pub(crate) use rank::rank;
+pub(crate) use rescue::rescue;
+pub(crate) use resolve::resolve;
+pub(crate) use settle::settle;
+
+use crate::trace::{Note, Reason, Stage, StageReport};
+use normalize::Normalized;
+
+/// What travels through the stages: the rows that are still in, and the verdicts on the others.
+pub(crate) struct Live<'a> {
+    pub(crate) set: &'a Normalized,
+    /// The candidates that are still in, in registry order.
+    pub(crate) rows: Vec<u32>,
+    /// The verdict on each candidate, once it has one.
+    pub(crate) verdicts: Vec<Option<Reason>>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) stages: Vec<StageReport>,
+}
+
+impl<'a> Live<'a> {
+    pub(crate) fn new(set: &'a Normalized) -> Live<'a> {
+        let count = set.rows.len() as u32;
+        Live {
+            set,
+            rows: (0..count).collect(),
+            verdicts: vec![None; count as usize],
+            notes: Vec::new(),
+            stages: vec![StageReport {
+                stage: Stage::Normalize,
+                entered: count,
+                left: count,
+            }],
+        }
+    }
+
+    /// Gives each row that `judge` has a reason against its verdict, and keeps the others.
+    pub(crate) fn judge(&mut self, stage: Stage, mut judge: impl FnMut(u32) -> Option<Reason>) {
+        let entered = self.rows.len() as u32;
+        let verdicts = &mut self.verdicts;
+        self.rows.retain(|row| match judge(*row) {
+            None => true,
+            reason => {
+                verdicts[*row as usize] = reason;
+                false
+            }
+        });
+        self.stages.push(StageReport {
+            stage,
+            entered,
+            left: self.rows.len() as u32,
+        });
+    }
+
+    /// Reports a stage that lets everything through.
+    pub(crate) fn pass(&mut self, stage: Stage) {
+        let count = self.rows.len() as u32;
+        self.stages.push(StageReport {
+            stage,
+            entered: count,
+            left: count,
+        });
+    }
+
+    /// Whether a candidate is still in.
+    pub(crate) fn is_in(&self, row: u32) -> bool {
+        self.verdicts[row as usize].is_none()
+    }
+}

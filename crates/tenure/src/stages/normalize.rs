@@ -1,0 +1,173 @@
+//! Stage 1: candidates become rows that the other stages read fast.
+//!
+//! What is made here depends on the candidates alone, so it is made once and kept with them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use crate::candidates::{Candidates, Unfetched, digest_of};
+use crate::digest::Digest;
+use crate::lexical::Index;
+use crate::num::Score;
+use crate::object::{
+    Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType,
+    Protection, Scope,
+};
+use crate::section::{Section, section_of};
+use crate::text::{Hygiene, examine};
+use crate::time::Instant;
+
+/// What the stages read of a candidate, without following a pointer.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) section: Section,
+    pub(crate) object_type: ObjectType,
+    pub(crate) authority: Authority,
+    pub(crate) classification: Classification,
+    pub(crate) protection: Protection,
+    pub(crate) contradiction: ContradictionStatus,
+    pub(crate) removable: bool,
+    pub(crate) optional: bool,
+    /// Whether the object has any of the fields that few objects have.
+    pub(crate) rare: bool,
+    pub(crate) superseded: bool,
+    /// Evidence or a result whose source or time is missing.
+    pub(crate) anonymous: bool,
+    pub(crate) text: bool,
+    pub(crate) personal: bool,
+    /// The scope, as its place in [`Normalized::scopes`].
+    pub(crate) scope: u32,
+    pub(crate) bytes: u32,
+    pub(crate) priority: Score,
+    pub(crate) source_authority: Score,
+    pub(crate) valid_from: i64,
+    pub(crate) valid_until: i64,
+    pub(crate) tx_from: i64,
+    pub(crate) tx_until: i64,
+    /// Breaks ties by content, never by id or insertion.
+    pub(crate) tie: u64,
+}
+
+/// An unknown start sorts before everything and excludes nothing.
+pub(crate) const UNKNOWN: i64 = i64::MIN;
+/// An open end.
+pub(crate) const OPEN: i64 = i64::MAX;
+
+/// The candidates as rows, with what was found while making them.
+#[derive(Debug)]
+pub(crate) struct Normalized {
+    pub(crate) objects: Vec<Arc<ContextObject>>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) scopes: Vec<Arc<Scope>>,
+    /// What hides in which content.
+    pub(crate) hygiene: BTreeMap<u32, Hygiene>,
+    /// What collecting did not fetch.
+    pub(crate) unfetched: Vec<Unfetched>,
+    index: OnceLock<Index>,
+    digest: OnceLock<Digest>,
+}
+
+impl Normalized {
+    /// The digest of everything that a compile may depend on in the candidates.
+    pub(crate) fn digest(&self) -> Digest {
+        *self
+            .digest
+            .get_or_init(|| digest_of(self.objects.iter().map(|object| &**object)))
+    }
+
+    pub(crate) fn object(&self, row: u32) -> &ContextObject {
+        &self.objects[row as usize]
+    }
+
+    pub(crate) fn row(&self, row: u32) -> &Row {
+        &self.rows[row as usize]
+    }
+
+    pub(crate) fn name(&self, row: u32) -> Arc<str> {
+        self.object(row).revision().shared_name()
+    }
+
+    /// The postings, made when something is first ranked.
+    pub(crate) fn index(&self) -> &Index {
+        self.index
+            .get_or_init(|| Index::build(self.objects.iter().map(|object| object.revision())))
+    }
+
+    /// The order between two rows whose ranks are equal: by content, then name, then position.
+    pub(crate) fn tie_break(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        self.row(a).tie.cmp(&self.row(b).tie).then_with(|| {
+            let name = |row| self.object(row).revision().name();
+            name(a).cmp(name(b)).then(a.cmp(&b))
+        })
+    }
+}
+
+/// The rows of these candidates.
+pub(crate) fn normalize(candidates: &Candidates) -> &Normalized {
+    candidates.normalized(|| {
+        let objects = candidates.objects().to_vec();
+        let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
+        let mut hygiene = BTreeMap::new();
+        let mut rows = Vec::with_capacity(objects.len());
+        for (at, object) in objects.iter().enumerate() {
+            let next = scopes.len() as u32;
+            let scope = *scopes
+                .entry(Arc::clone(object.revision().scope()))
+                .or_insert(next);
+            if let Some(found) = examine(object.revision().content()) {
+                hygiene.insert(at as u32, found);
+            }
+            rows.push(row(object, scope));
+        }
+        let mut ordered: Vec<(u32, Arc<Scope>)> =
+            scopes.into_iter().map(|(scope, at)| (at, scope)).collect();
+        ordered.sort_by_key(|(at, _)| *at);
+        let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
+        Normalized {
+            objects,
+            rows,
+            scopes,
+            hygiene,
+            unfetched: candidates.unfetched().to_vec(),
+            index: OnceLock::new(),
+            digest: OnceLock::new(),
+        }
+    })
+}
+
+fn row(object: &ContextObject, scope: u32) -> Row {
+    let revision = object.revision();
+    let status = object.status();
+    let section = section_of(revision);
+    let micros = |instant: Option<Instant>, missing| instant.map_or(missing, Instant::micros);
+    let digest = revision.content_digest();
+    let provenance = revision.provenance();
+    let anonymous = match revision.object_type() {
+        ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
+        _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
+    };
+    Row {
+        section,
+        object_type: revision.object_type(),
+        authority: revision.authority_level(),
+        classification: revision.classification(),
+        protection: revision.protection(),
+        contradiction: status.contradiction,
+        removable: revision.is_removable(),
+        optional: revision.is_optional(),
+        rare: revision.has_rare(),
+        superseded: status.superseded_by.is_some(),
+        anonymous,
+        text: matches!(revision.modality(), Modality::Text | Modality::Structured),
+        personal: revision.tags().iter().any(|tag| tag == "pii"),
+        scope,
+        bytes: revision.content().len() as u32,
+        priority: revision.priority(),
+        source_authority: revision.source_authority(),
+        valid_from: micros(revision.valid().from, UNKNOWN),
+        valid_until: micros(revision.valid().until, OPEN),
+        tx_from: micros(status.transaction.from, UNKNOWN),
+        tx_until: micros(status.transaction.until, OPEN),
+        tie: (digest.key() >> 64) as u64,
+    }
+}

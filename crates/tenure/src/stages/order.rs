@@ -1,0 +1,121 @@
+//! Stage 10: in which order. The zones and sections of the policy's layout, or the order of the
+//! sources; within a section an order that does not change while its members stay.
+
+use crate::policy::{Order, Policy, TaskPosition};
+use crate::section::Section;
+use crate::stages::fit::Fitted;
+
+/// A piece of the payload.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry {
+    /// The heading of a section.
+    Heading(Section),
+    /// A piece that the compiler adds, by its place in the list.
+    Added(usize),
+    /// A candidate.
+    Row(u32),
+}
+
+/// Fitted pieces in their order.
+pub(crate) struct Ordered<'a> {
+    pub(crate) fitted: Fitted<'a>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// Puts the chosen pieces in order.
+pub(crate) fn order<'a>(fitted: Fitted<'a>, policy: &Policy) -> Ordered<'a> {
+    let entries = match policy.document().order {
+        Order::Sections => by_section(&fitted, policy),
+        _ => by_registry(&fitted, policy),
+    };
+    Ordered { fitted, entries }
+}
+
+fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
+    let contained = &fitted.contained;
+    let planned = &contained.rescued.ranked.planned;
+    let mut members: [Vec<u32>; Section::COUNT] = Default::default();
+    for &row in &planned.resolved.live.rows {
+        members[planned.section(row).index()].push(row);
+    }
+    let mut sections = Section::ALL.to_vec();
+    sections.sort_by_key(|section| policy.place(*section));
+    let mut entries = Vec::with_capacity(planned.resolved.live.rows.len() + 2 * Section::COUNT);
+    for section in sections {
+        let mut rows = std::mem::take(&mut members[section.index()]);
+        let added = added_to(fitted, section);
+        if rows.is_empty() && added.is_empty() {
+            continue;
+        }
+        if contained.headings[section.index()].is_some() {
+            entries.push(Entry::Heading(section));
+        }
+        entries.extend(added);
+        arrange(fitted, section, &mut rows);
+        entries.extend(rows.into_iter().map(Entry::Row));
+    }
+    entries
+}
+
+fn added_to(fitted: &Fitted<'_>, section: Section) -> Vec<Entry> {
+    let added = fitted.contained.added.iter().enumerate();
+    added
+        .filter(|(_, added)| added.section == section)
+        .map(|(at, _)| Entry::Added(at))
+        .collect()
+}
+
+/// The order within a section. Rows come in registry order.
+fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
+    let ranked = &fitted.contained.rescued.ranked;
+    let planned = &ranked.planned;
+    let set = planned.resolved.live.set;
+    match section {
+        Section::Identity | Section::Policy => rows.sort_by_key(|row| set.row(*row).authority),
+        Section::Tools => rows.sort_by(|a, b| {
+            let name = |row: &u32| set.object(*row).revision().name();
+            name(a).cmp(name(b)).then(a.cmp(b))
+        }),
+        Section::Evidence | Section::Recall => rows.sort_by(|a, b| {
+            let score = |row: &u32| ranked.scores[*row as usize].composite;
+            score(b).cmp(&score(a)).then_with(|| set.tie_break(*a, *b))
+        }),
+        _ => {}
+    }
+    if !planned.frozen.is_empty() {
+        rows.sort_by_key(|row| planned.frozen.get(row).copied().unwrap_or(u32::MAX));
+    }
+}
+
+/// One flow in the order of the sources, the task before or after it. Turns follow the rest, in
+/// their own order, so that a provider's body has one system message.
+fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
+    let planned = &fitted.contained.rescued.ranked.planned;
+    let set = planned.resolved.live.set;
+    let is_turn = |row: &u32| {
+        set.row(*row).section == Section::History && set.object(*row).revision().is_message()
+    };
+    let (turns, blocks): (Vec<u32>, Vec<u32>) = planned
+        .resolved
+        .live
+        .rows
+        .iter()
+        .partition(|row| is_turn(row));
+    let mut blocks = blocks;
+    if !planned.frozen.is_empty() {
+        blocks.sort_by_key(|row| planned.frozen.get(row).copied().unwrap_or(u32::MAX));
+    }
+    let task = [Section::Task, Section::Query]
+        .into_iter()
+        .flat_map(|section| added_to(fitted, section));
+    let task: Vec<Entry> = task.collect();
+    let mut entries = added_to(fitted, Section::Identity);
+    if policy.document().task_position == TaskPosition::Before {
+        entries.extend(&task);
+    }
+    entries.extend(blocks.into_iter().chain(turns).map(Entry::Row));
+    if policy.document().task_position != TaskPosition::Before {
+        entries.extend(task);
+    }
+    entries
+}

@@ -1,0 +1,139 @@
+//! Stage 5: which epoch is this, and what does it freeze? What was sent stays as it is until an
+//! epoch ends; what is new meanwhile joins the tail.
+
+use std::collections::BTreeMap;
+
+use crate::digest::Digest;
+use crate::policy::Policy;
+use crate::request::{Request, ServedLedger};
+use crate::section::Section;
+use crate::stages::Live;
+use crate::stages::resolve::Resolved;
+use crate::stages::settle::Settled;
+use crate::trace::{EpochCause, PlanReport, Reason, Stage};
+use crate::world::World;
+
+/// Settled objects, and what the epoch decides about them.
+pub(crate) struct Planned<'a> {
+    pub(crate) resolved: Resolved<'a>,
+    pub(crate) report: PlanReport,
+    /// Each frozen row's place in the floor.
+    pub(crate) frozen: BTreeMap<u32, u32>,
+    /// Rows that stand in another section than their own.
+    moved: BTreeMap<u32, Section>,
+    /// The digest of what the floor's bytes depend on besides its objects.
+    pub(crate) settings: Digest,
+}
+
+impl Planned<'_> {
+    /// The section that a row stands in.
+    pub(crate) fn section(&self, row: u32) -> Section {
+        let own = self.resolved.live.set.row(row).section;
+        if self.moved.is_empty() {
+            own
+        } else {
+            self.moved.get(&row).copied().unwrap_or(own)
+        }
+    }
+}
+
+/// Keeps the epoch while everything served is still there and nothing new must join the floor.
+pub(crate) fn plan<'a>(
+    Settled(mut resolved): Settled<'a>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+) -> Planned<'a> {
+    let live = &mut resolved.live;
+    let set = live.set;
+    let settings = Digest::of_parts([
+        policy.digest().bytes().as_slice(),
+        world.digest().bytes(),
+        request.target.term().as_bytes(),
+    ]);
+    let mut frozen = BTreeMap::new();
+    let mut moved = BTreeMap::new();
+    let (epoch, cause) = match &request.served {
+        None => (0, EpochCause::First),
+        Some(ledger) => match keep(ledger, live, settings) {
+            Ok(kept) => {
+                frozen = kept;
+                (ledger.epoch, EpochCause::Kept)
+            }
+            Err(cause) => (ledger.epoch.saturating_add(1), cause),
+        },
+    };
+    let is_fresh = |row: u32| cause == EpochCause::Kept && !frozen.contains_key(&row);
+    live.judge(Stage::Plan, |row| {
+        let waits = is_fresh(row) && set.row(row).section == Section::Tools;
+        waits.then_some(Reason::NextEpoch)
+    });
+    if cause == EpochCause::Kept {
+        let fresh = live
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| is_fresh(*row) && in_floor(set.row(*row).section));
+        moved = fresh.map(|row| (row, Section::Recall)).collect();
+    }
+    let offered = live
+        .rows
+        .iter()
+        .filter(|row| set.row(**row).section == Section::Tools);
+    let mut tools: Vec<_> = offered.map(|row| set.name(*row)).collect();
+    tools.sort();
+    let report = PlanReport {
+        epoch,
+        cause,
+        frozen: frozen.len() as u32,
+        tools,
+    };
+    Planned {
+        resolved,
+        report,
+        frozen,
+        moved,
+        settings,
+    }
+}
+
+/// Each served row's place, or why the epoch ends.
+fn keep(
+    ledger: &ServedLedger,
+    live: &Live<'_>,
+    settings: Digest,
+) -> Result<BTreeMap<u32, u32>, EpochCause> {
+    if ledger.settings.is_some_and(|served| served != settings) {
+        return Err(EpochCause::SettingsChanged);
+    }
+    let set = live.set;
+    let present: BTreeMap<_, u32> = live
+        .rows
+        .iter()
+        .map(|row| (set.object(*row).revision().id(), *row))
+        .collect();
+    let mut frozen = BTreeMap::new();
+    for (place, id) in ledger.floor.iter().enumerate() {
+        let row = *present.get(id).ok_or(EpochCause::FrozenGone)?;
+        frozen.insert(row, place as u32);
+    }
+    let must_join = |row: &u32| {
+        let fixed = matches!(
+            set.row(*row).section,
+            Section::Identity | Section::Tools | Section::Policy
+        );
+        fixed && !set.row(*row).optional && !frozen.contains_key(row)
+    };
+    if live.rows.iter().any(must_join) {
+        Err(EpochCause::FloorGrew)
+    } else {
+        Ok(frozen)
+    }
+}
+
+fn in_floor(section: Section) -> bool {
+    matches!(
+        section,
+        Section::Identity | Section::Policy | Section::Codex | Section::Karma | Section::Memory
+    )
+}

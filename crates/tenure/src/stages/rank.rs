@@ -1,0 +1,298 @@
+//! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
+//! floors and irrelevance omit what is not mandatory.
+
+use std::collections::BTreeSet;
+
+use crate::digest::Digest;
+use crate::facts::{Asked, Fact, Facts, Need, Needs};
+use crate::lexical::{Seen, each_term};
+use crate::num::Score;
+use crate::object::{DecayRule, ObjectType};
+use crate::policy::{Policy, Scorer};
+use crate::request::Request;
+use crate::score::{Grade, ScoreCard, economy, freshness};
+use crate::section::Section;
+use crate::stages::Live;
+use crate::stages::normalize::{Normalized, UNKNOWN};
+use crate::stages::plan::Planned;
+use crate::stages::settle::Settled;
+use crate::time::Instant;
+use crate::trace::{Factor, Note, Obligation, Reason, Stage};
+
+/// Planned objects with their scores.
+pub(crate) struct Ranked<'a> {
+    pub(crate) planned: Planned<'a>,
+    /// The score of each candidate, meaningful for those that got here.
+    pub(crate) scores: Vec<ScoreCard>,
+    /// Why a row must be in the payload, for those that must.
+    pub(crate) obligations: Vec<Option<Obligation>>,
+}
+
+/// The facts that ranking would use.
+pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &Request) -> Needs {
+    let live = &resolved.live;
+    let query = request.query_text();
+    let digest = Digest::of(query.as_bytes());
+    let asked = match policy.document().scorer {
+        Scorer::Supplied => {
+            let ask = |row: &u32| Asked {
+                need: need(live.set, *row, digest),
+                candidate: *row as usize,
+            };
+            live.rows.iter().map(ask).collect()
+        }
+        _ => Vec::new(),
+    };
+    Needs { query, asked }
+}
+
+fn need(set: &Normalized, row: u32, query: Digest) -> Need {
+    Need::Relevance {
+        revision: set.object(row).revision().id(),
+        query,
+    }
+}
+
+/// Scores what is left and omits what does not help.
+pub(crate) fn rank<'a>(
+    mut planned: Planned<'a>,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+) -> Ranked<'a> {
+    let set = planned.resolved.live.set;
+    let count = set.rows.len();
+    let obligations = obligations(&planned, request);
+    let query = request.query_text();
+    let relevance = relevance(&mut planned, policy, facts, &query);
+    let document = policy.document();
+    let now = request.as_of.valid;
+    let mut scores = vec![ScoreCard::NONE; count];
+    for &at in &planned.resolved.live.rows {
+        let row = set.row(at);
+        let section = planned.section(at);
+        let card = ScoreCard {
+            relevance: relevance[at as usize],
+            authority: row.source_authority,
+            freshness: age_of(set, at, policy, now),
+            utility: row.priority,
+            economy: economy(row.bytes),
+            ..ScoreCard::NONE
+        };
+        scores[at as usize] = card.weighed(&policy.section(section).factors, &document.grades);
+    }
+    let terms = terms_of(&query);
+    let sections: Vec<Section> = planned
+        .resolved
+        .live
+        .rows
+        .iter()
+        .map(|row| planned.section(*row))
+        .collect();
+    let mut sections = sections.into_iter();
+    planned.resolved.live.judge(Stage::Rank, |at| {
+        let section = sections.next().unwrap_or(Section::Memory);
+        if obligations[at as usize].is_some() {
+            return None;
+        }
+        if set.row(at).rare
+            && let Some(reason) = inactive(set, at, request, &terms)
+        {
+            return Some(reason);
+        }
+        let card = &scores[at as usize];
+        let settings = policy.section(section);
+        let floors = [
+            (Factor::Relevance, card.relevance, settings.relevance_floor),
+            (Factor::Freshness, card.freshness, settings.freshness_floor),
+            (Factor::Authority, card.authority, settings.authority_floor),
+        ];
+        if let Some((factor, _, floor)) = floors.into_iter().find(|(_, value, floor)| value < floor)
+        {
+            return Some(Reason::BelowFloor { factor, floor });
+        }
+        (card.grade == Grade::Irrelevant && section != Section::History).then_some(
+            Reason::IrrelevantToActiveTask {
+                needed: document.grades.minimal,
+            },
+        )
+    });
+    Ranked {
+        planned,
+        scores,
+        obligations,
+    }
+}
+
+/// Which rows must be in the payload, and why.
+fn obligations(planned: &Planned<'_>, _request: &Request) -> Vec<Option<Obligation>> {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let mut obligations = vec![None; set.rows.len()];
+    for &at in &live.rows {
+        let row = set.row(at);
+        obligations[at as usize] = if planned.frozen.contains_key(&at) {
+            Some(Obligation::Frozen)
+        } else if row.optional {
+            None
+        } else if planned.section(at).tier().is_fixed() {
+            Some(Obligation::FixedTier)
+        } else if !row.removable {
+            Some(Obligation::NotRemovable)
+        } else {
+            None
+        };
+    }
+    for at in open_exchange(live) {
+        obligations[at as usize].get_or_insert(Obligation::OpenExchange);
+    }
+    obligations
+}
+
+/// The rows of the exchange that is not finished: from the last turn of the user on, when the last
+/// row of the history is a tool's result, which waits for the model to read it.
+fn open_exchange(live: &Live<'_>) -> Vec<u32> {
+    let set = live.set;
+    let history: Vec<u32> = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| set.row(*row).section == Section::History)
+        .collect();
+    let waits = history
+        .last()
+        .is_some_and(|row| set.row(*row).object_type == ObjectType::ToolResult);
+    if !waits {
+        return Vec::new();
+    }
+    let start = history
+        .iter()
+        .rposition(|row| is_user_turn(set, *row))
+        .unwrap_or(0);
+    history[start..].to_vec()
+}
+
+/// Whether a row is a turn of the user: where an exchange begins.
+pub(crate) fn is_user_turn(set: &Normalized, row: u32) -> bool {
+    set.row(row).object_type == ObjectType::Turn
+        && set.object(row).revision().role() == Some(crate::object::Role::User)
+}
+
+/// Relevance from 0 to 1 for each row: the best of a section counts 1.
+fn relevance(planned: &mut Planned<'_>, policy: &Policy, facts: &Facts, query: &str) -> Vec<Score> {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let seen: Option<Vec<bool>> = (live.rows.len() < set.rows.len()).then(|| {
+        let mut seen = vec![false; set.rows.len()];
+        live.rows.iter().for_each(|row| seen[*row as usize] = true);
+        seen
+    });
+    let raw = set.index().scores(
+        query,
+        &Seen {
+            rows: seen.as_deref(),
+            count: live.rows.len(),
+        },
+    );
+    let mut best = [0.0f64; Section::COUNT];
+    for &row in &live.rows {
+        let best = &mut best[planned.section(row).index()];
+        *best = best.max(raw[row as usize]);
+    }
+    let mut scores = vec![Score::ZERO; set.rows.len()];
+    for &row in &live.rows {
+        let best = best[planned.section(row).index()];
+        let lexical = if best > 0.0 {
+            raw[row as usize] / best
+        } else {
+            0.0
+        };
+        // Speaking of an entity that the task speaks of lifts an object halfway to the top.
+        let lexical = if planned.resolved.related.contains(&row) {
+            0.5 + lexical / 2.0
+        } else {
+            lexical
+        };
+        scores[row as usize] = Score::clamped(lexical);
+    }
+    if policy.document().scorer == Scorer::Supplied {
+        let digest = Digest::of(query.as_bytes());
+        let mut missing = Vec::new();
+        for &row in &live.rows {
+            match facts.get(&need(set, row, digest)) {
+                Some(Fact::Relevance { score }) => scores[row as usize] = *score,
+                None => missing.push(Note::FactMissing {
+                    name: set.name(row),
+                    fallback: "lexical relevance".into(),
+                }),
+            }
+        }
+        planned.resolved.live.notes.extend(missing);
+    }
+    scores
+}
+
+/// Freshness by the object's own decay rule, else by its type's half-life.
+fn age_of(set: &Normalized, at: u32, policy: &Policy, now: Option<Instant>) -> Score {
+    let row = set.row(at);
+    let own: Option<DecayRule> = if row.rare {
+        set.object(at).revision().rare().decay_rule
+    } else {
+        None
+    };
+    let half_life = own.map(|rule| rule.half_life_days).or_else(|| {
+        let table = &policy.document().half_life_days;
+        if table.is_empty() {
+            None
+        } else {
+            table.get(&row.object_type).copied()
+        }
+    });
+    if half_life.is_none() {
+        return Score::ONE;
+    }
+    let since = if row.valid_from != UNKNOWN {
+        Some(Instant::from_micros(row.valid_from))
+    } else {
+        set.object(at)
+            .revision()
+            .provenance()
+            .and_then(|found| found.retrieved_at)
+    };
+    freshness(since, now, half_life)
+}
+
+/// Why an object's own conditions keep it out of this task (Tenure Principle, `why_it_matters`).
+fn inactive(
+    set: &Normalized,
+    at: u32,
+    request: &Request,
+    query: &BTreeSet<String>,
+) -> Option<Reason> {
+    let rare = set.object(at).revision().rare();
+    if !rare.task_types.is_empty()
+        && !request
+            .task
+            .task_type
+            .is_some_and(|own| rare.task_types.contains(&own))
+    {
+        return Some(Reason::NotApplicable {
+            task_type: request.task.task_type,
+        });
+    }
+    let why = rare.why_it_matters.as_deref()?;
+    let near =
+        set.row(at).object_type != ObjectType::Preference || !terms_of(why).is_disjoint(query);
+    (!near).then_some(Reason::NotNearTask)
+}
+
+/// The terms of a text that may carry meaning: four bytes or more, so that `the` is near nothing.
+fn terms_of(text: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    each_term(text, |term| {
+        if term.len() >= 4 {
+            terms.insert(term.to_owned());
+        }
+    });
+    terms
+}

@@ -1,0 +1,162 @@
+//! Instants and half-open intervals. Nothing here reads a clock.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A point in time in microseconds since 1970-01-01T00:00:00Z.
+///
+/// Written as RFC 3339 with a zone, or as a plain date, which means midnight UTC. A time of day
+/// without a zone is refused: it would mean another instant on another machine.
+///
+/// ```
+/// use tenure::time::Instant;
+/// let instant: Instant = "2026-06-06T14:00:00+02:00".parse().unwrap();
+/// assert_eq!(instant.to_string(), "2026-06-06T12:00:00Z");
+/// assert_eq!("2026-06-06".parse::<Instant>().unwrap().to_string(), "2026-06-06T00:00:00Z");
+/// assert!("2026-06-06T12:00:00".parse::<Instant>().is_err());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(i64);
+
+impl Instant {
+    /// The instant so many microseconds after the epoch.
+    pub const fn from_micros(micros: i64) -> Instant {
+        Instant(micros)
+    }
+
+    /// Microseconds since the epoch.
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Days from `earlier` to here; negative when it is later.
+    pub fn days_since(self, earlier: Instant) -> f64 {
+        (self.0 as f64 - earlier.0 as f64) / 86_400e6
+    }
+}
+
+impl FromStr for Instant {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Instant, String> {
+        let stamp = if text.len() == 10 {
+            format!("{text}T00:00:00Z").parse::<jiff::Timestamp>()
+        } else {
+            text.parse::<jiff::Timestamp>()
+        };
+        stamp.map(|stamp| Instant(stamp.as_microsecond())).map_err(|_| {
+            format!(
+                "`{text}` is not an instant; expected RFC 3339 with a zone, such as 2026-06-06T12:00:00Z, or a date"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(stamp) => write!(f, "{stamp}"),
+            Err(_) => write!(f, "{} µs", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Instant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Instant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Instant, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Instant {
+    fn schema_name() -> Cow<'static, str> {
+        "Instant".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+/// A half-open interval `[from, until)`. An end that is missing is *unknown* at the start and
+/// *open* at the end; an unknown start is not the beginning of time (`model.md`, Rules).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Interval {
+    /// The first instant inside, when it is known.
+    pub from: Option<Instant>,
+    /// The first instant after, when there is one.
+    pub until: Option<Instant>,
+}
+
+/// Where an instant lies relative to an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// Before a known start.
+    Before,
+    /// Inside, as far as is known.
+    Inside,
+    /// At or after the end.
+    After,
+}
+
+impl Interval {
+    /// Where `instant` lies.
+    pub fn locate(&self, instant: Instant) -> Position {
+        if self.from.is_some_and(|from| instant < from) {
+            Position::Before
+        } else if self.until.is_some_and(|until| instant >= until) {
+            Position::After
+        } else {
+            Position::Inside
+        }
+    }
+
+    /// Whether the interval holds no instant.
+    pub fn is_empty(&self) -> bool {
+        matches!((self.from, self.until), (Some(from), Some(until)) if from >= until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_half_open() {
+        let at = |text: &str| text.parse::<Instant>().unwrap();
+        let june = Interval {
+            from: Some(at("2026-06-01")),
+            until: Some(at("2026-07-01")),
+        };
+        assert_eq!(
+            june.locate(at("2026-05-31T23:59:59.999999Z")),
+            Position::Before
+        );
+        assert_eq!(june.locate(at("2026-06-01")), Position::Inside);
+        assert_eq!(
+            june.locate(at("2026-06-30T23:59:59.999999Z")),
+            Position::Inside
+        );
+        assert_eq!(june.locate(at("2026-07-01")), Position::After);
+        assert_eq!(
+            Interval::default().locate(at("1900-01-01")),
+            Position::Inside
+        );
+    }
+}
