@@ -1,1 +1,35 @@
-fn main() {}
+//! The command line of Tenure: a thin caller of [`tenure_workspace::Workspace`].
+//!
+//! Standard output is data, messages go to standard error. Exit codes: 0 ok, 1 usage, 2 input,
+//! 3 budget, 4 policy or permission, 70 internal.
+
+mod args;
+mod commands;
+mod failure;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::usage(&error),
+    };
+    let done = match cli.command {
+        Command::Compile(args) => commands::compile::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Tokens(args) => commands::tokens::run(&args),
+        Command::Diff(args) => commands::diff::run(&args),
+        Command::Schema(args) => commands::schema::run(&args),
+        Command::Completions(args) => commands::generate::completions(&args),
+        Command::Man => commands::generate::man(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

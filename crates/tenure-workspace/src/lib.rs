@@ -1,1 +1,33 @@
-//! x
+//! Collects sources and runs the verbs of Tenure over the pure core.
+//!
+//! ```text
+//! collect ──► needs ──► answer ──► compile ──► record
+//! (here)      (core)    (here)     (core)      (here)
+//! ```
+//!
+//! Every stateful face (command line, server, Python) calls a [`Workspace`] and adds only words:
+//!
+//! ```no_run
+//! use tenure::{Budget, Policy, Request};
+//! use tenure_workspace::{Collect, Workspace};
+//!
+//! let workspace = Workspace::open_default()?;
+//! let world = workspace.world("gpt-4o")?;
+//! let candidates = workspace.collect(&["examples/firmware".into()], &Collect::default())?;
+//! let request = Request::new("Set up 500 Hz PWM on PB7.", Budget::tokens(4_000));
+//! let outcome = workspace.compile(&world, &Policy::preset("standard")?, &request, &candidates)?;
+//! # Ok::<(), tenure::Error>(())
+//! ```
+
+mod collect;
+mod frame_key;
+mod read;
+pub mod sources;
+mod tokenizer_json;
+mod workspace;
+
+pub use collect::{Collect, Progress};
+pub use frame_key::{default_frame_key_path, load_frame_key};
+pub use read::read_text;
+pub use tokenizer_json::TokenizerJson;
+pub use workspace::{RelevanceScorer, Workspace};

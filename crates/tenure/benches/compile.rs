@@ -1,1 +1,180 @@
-fn main() {}
+//! What a compile costs as the work grows, beside the floor "gather the bytes and hash them".
+//!
+//! `cargo bench -p tenure --bench compile`; figures in `docs/benchmarks.md`.
+
+use std::hint::black_box;
+
+use divan::Bencher;
+use tenure::{
+    Budget, Candidates, Digest, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile,
+};
+
+/// The paper's library, and three powers of ten.
+const SIZES: [usize; 4] = [31, 1_000, 10_000, 100_000];
+
+const WORDS: [&str; 40] = [
+    "timer",
+    "channel",
+    "pin",
+    "route",
+    "interrupt",
+    "register",
+    "clock",
+    "enable",
+    "before",
+    "after",
+    "driver",
+    "value",
+    "must",
+    "never",
+    "check",
+    "return",
+    "fault",
+    "latch",
+    "buffer",
+    "queue",
+    "the",
+    "a",
+    "of",
+    "to",
+    "in",
+    "with",
+    "and",
+    "level",
+    "voltage",
+    "sample",
+    "reload",
+    "compare",
+    "prescaler",
+    "bus",
+    "master",
+    "slave",
+    "wait",
+    "reset",
+    "flash",
+    "sector",
+];
+
+/// A text of about 140 tokens, different for each number.
+fn content(number: usize) -> String {
+    let mut state = number as u64 * 2_654_435_761 + 12_345;
+    let mut words = Vec::with_capacity(122);
+    words.push(format!("Rule {number} says that"));
+    for _ in 0..120 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        words.push(WORDS[(state >> 33) as usize % WORDS.len()].to_owned());
+    }
+    words.join(" ") + "."
+}
+
+fn candidates(count: usize) -> Candidates {
+    let seal = |number| ObjectDocument::new(format!("rule-{number}"), content(number)).seal();
+    Candidates::new(
+        (0..count)
+            .map(seal)
+            .collect::<Result<_, _>>()
+            .expect("sound objects"),
+    )
+}
+
+fn world() -> World {
+    World::for_model("gpt-4o", FrameKey::new("bench", [7; 32])).expect("a known model")
+}
+
+/// A budget that everything fits, or a share of it.
+fn request(count: usize, dry_run: bool) -> Request {
+    let tokens = (count as u32 + 10) * 200;
+    let budget = Budget {
+        tokens: Some(tokens),
+        window: Some(tokens),
+        reserve: None,
+    };
+    Request {
+        dry_run,
+        ..Request::new(
+            "Configure the PWM timer channel on pin PB7 before the flash reset.",
+            budget,
+        )
+    }
+}
+
+/// Gather the bytes and hash them: what nobody can do without.
+#[divan::bench(args = SIZES)]
+fn floor(bencher: Bencher<'_, '_>, count: usize) {
+    let candidates = candidates(count);
+    bencher.bench_local(|| {
+        let bytes = candidates
+            .objects()
+            .iter()
+            .map(|object| object.revision().content().len() + 1)
+            .sum();
+        let mut out = String::with_capacity(bytes);
+        for object in candidates.objects() {
+            out.push_str(object.revision().content());
+            out.push('\n');
+        }
+        let digest = Digest::of(out.as_bytes());
+        black_box((out, digest))
+    });
+}
+
+fn warm(bencher: Bencher<'_, '_>, count: usize, preset: &str, request: &Request) {
+    let (world, candidates) = (world(), candidates(count));
+    let policy = Policy::preset(preset).expect("a preset");
+    let run = || compile(&world, &policy, request, &candidates, &Facts::none()).expect("a compile");
+    let first = run();
+    assert!(first.single().expect("one payload").envelope.total_tokens > 0);
+    bencher.bench_local(run);
+}
+
+#[divan::bench(args = SIZES)]
+fn warm_standard(bencher: Bencher<'_, '_>, count: usize) {
+    warm(bencher, count, "standard", &request(count, false));
+}
+
+#[divan::bench(args = SIZES)]
+fn warm_ordered(bencher: Bencher<'_, '_>, count: usize) {
+    warm(bencher, count, "ordered", &request(count, false));
+}
+
+#[divan::bench(args = SIZES)]
+fn warm_dry_run(bencher: Bencher<'_, '_>, count: usize) {
+    warm(bencher, count, "standard", &request(count, true));
+}
+
+/// The common case: a large set, a window that holds a part of it.
+#[divan::bench(args = SIZES)]
+fn warm_into_64k(bencher: Bencher<'_, '_>, count: usize) {
+    let budget = Budget {
+        tokens: Some(64_000),
+        ..Budget::default()
+    };
+    warm(
+        bencher,
+        count,
+        "standard",
+        &Request {
+            budget,
+            ..request(count, false)
+        },
+    );
+}
+
+/// Nothing cached: rows, postings, framing and counting included, the vocabulary loaded.
+#[divan::bench(args = [31, 1_000, 10_000], sample_count = 10)]
+fn cold(bencher: Bencher<'_, '_>, count: usize) {
+    let policy = Policy::preset("standard").expect("a preset");
+    let request = request(count, false);
+    world().tokenizer().count("load");
+    bencher
+        .with_inputs(|| (world(), candidates(count)))
+        .bench_local_values(|(world, candidates)| {
+            compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile")
+        });
+}
+
+fn main() {
+    divan::main();
+}

@@ -195,14 +195,15 @@ pub fn parse_error(message: &str) -> Error {
         .next()
         .unwrap_or(message)
         .trim();
-    let error = Error::input(what).expected(if known.is_empty() {
-        "no field here".to_owned()
-    } else {
-        format!("one of {}", known.join(", "))
-    });
+    let error = Error::input(what);
     match nearest(given, known.iter().copied()) {
-        Some(name) => error.hint(format!("did you mean `{name}`?")),
-        None => error,
+        // The nearest of many says more than all of them.
+        Some(name) if known.len() > 16 => error.hint(format!("did you mean `{name}`?")),
+        Some(name) => error
+            .expected(format!("one of {}", known.join(", ")))
+            .hint(format!("did you mean `{name}`?")),
+        None if known.is_empty() => error.expected("no field here"),
+        None => error.expected(format!("one of {}", known.join(", "))),
     }
 }
 

@@ -327,9 +327,11 @@ fn enclose(
     content: Digest,
     body: &str,
 ) -> Framed {
+    // Decoding may turn an entity into the tag that it spells, so the two views are compared by
+    // how often each imitates a frame.
+    let view = detection_view(body);
+    let disguised = *view != *body && imitations(&view).count() > imitations(body).count();
     let (body, escaped) = escape_imitations(body);
-    let view = detection_view(&body);
-    let disguised = *view != *body && imitations(&view).next().is_some();
     let boundary = key.boundary(tag, content, &body);
     let mut text = format!("<{tag}");
     for (name, value) in attributes {

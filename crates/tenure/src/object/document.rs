@@ -747,7 +747,7 @@ fn canonical(mut schema: Value) -> Value {
 }
 
 /// Enough of a name to recognise it in a message.
-pub(crate) fn clip(text: &str) -> String {
+pub fn clip(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

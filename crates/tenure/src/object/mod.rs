@@ -9,7 +9,7 @@ mod document;
 mod revision;
 pub mod vocabulary;
 
-pub(crate) use document::clip;
+pub use document::clip;
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD,
     MAX_NAME, ObjectDocument, PermissionScope, ProvenanceDocument, ToolCall,

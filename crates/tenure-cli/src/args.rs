@@ -1,0 +1,191 @@
+//! The arguments: one table that makes the parser, the help, the man page and the completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+/// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
+/// exact bytes that a model sees, within the budget, with a reason for everything.
+///
+/// Standard output is data, messages go to standard error. Exit codes: 0 ok, 1 usage, 2 input,
+/// 3 budget, 4 policy or permission, 70 internal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tenure",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compile sources and a task into a payload that fits the budget
+    Compile(CompileArgs),
+    /// Show how a compile came to its result, stage by stage
+    Explain(ExplainArgs),
+    /// Count the tokens of a text
+    Tokens(TokensArgs),
+    /// Compare two traces by section and object
+    Diff(DiffArgs),
+    /// Print the JSON Schema of a published form
+    Schema(SchemaArgs),
+    /// Print a shell's completions
+    Completions(CompletionsArgs),
+    /// Print the man page (roff)
+    Man,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompileArgs {
+    /// Files (.md seed files or plain Markdown, .json objects) and folders, which are walked for
+    /// Markdown
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
+    pub(crate) sources: Vec<PathBuf>,
+
+    /// The task's objective
+    #[arg(long, value_name = "TEXT", conflicts_with = "task_file")]
+    pub(crate) task: Option<String>,
+    /// The task's state as JSON, or its objective as text
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) task_file: Option<PathBuf>,
+    /// The current request, when it differs from the objective
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+    /// The kind of work: code_generation, analytical_reporting, data_extraction or
+    /// system_orchestration
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) task_type: Option<String>,
+    /// A whole request as JSON (see `tenure schema request`); the other arguments override it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) request: Option<PathBuf>,
+
+    /// The most tokens that the payload may have [default: window less reserve]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
+    pub(crate) budget: Option<u32>,
+    /// The model's window in tokens [default: the catalogue's]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
+    pub(crate) window: Option<u32>,
+    /// Tokens kept for the answer [default: the catalogue's, or 0 with --budget or --window]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
+    pub(crate) reserve: Option<u32>,
+    /// A model of the catalogue, or a path to a tokenizer.json [default: gpt-4o]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
+    #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
+    pub(crate) policy: String,
+    /// The form of the payload: text or openai-chat [default: text]
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+
+    /// Look from this instant, on both time axes [default: now]
+    #[arg(long, value_name = "T")]
+    pub(crate) as_of: Option<String>,
+    /// Look at what was known at this instant
+    #[arg(long, value_name = "T")]
+    pub(crate) known_at: Option<String>,
+
+    /// The caller's tenant [default: local]
+    #[arg(long, value_name = "T")]
+    pub(crate) tenant: Option<String>,
+    /// The caller
+    #[arg(long, value_name = "U")]
+    pub(crate) user: Option<String>,
+    /// The caller's project
+    #[arg(long, value_name = "P")]
+    pub(crate) project: Option<String>,
+    /// A role of the caller (may be repeated)
+    #[arg(long = "role", value_name = "R")]
+    pub(crate) roles: Vec<String>,
+    /// The most sensitive class that may be seen [default: highly_restricted]
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) clearance: Option<String>,
+
+    /// Write the trace to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Price only: the same numbers, no payload
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
+    #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) frame_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) compile: CompileArgs,
+    /// Show how many candidates each stage saw
+    #[arg(long)]
+    pub(crate) stages: bool,
+    /// Say why this object is in or out, and what would have let it in
+    #[arg(long, value_name = "NAME")]
+    pub(crate) why: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokensArgs {
+    /// The text, or `-` for standard input
+    #[arg(value_name = "FILE|-", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// A model of the catalogue, or a path to a tokenizer.json
+    #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
+    pub(crate) model: String,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// A trace, or the output of `compile --format json`
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub(crate) before: PathBuf,
+    /// The other
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub(crate) after: PathBuf,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// object, request, policy, envelope or trace
+    #[arg(value_name = "FORM")]
+    pub(crate) form: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// A number of tokens.
+fn tokens(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(number) => Ok(number),
+        Err(_) => Err(format!(
+            "`{text}` is not a number of tokens; expected a whole number from 0 to {}",
+            u32::MAX
+        )),
+    }
+}

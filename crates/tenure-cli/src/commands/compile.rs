@@ -1,0 +1,220 @@
+//! `tenure compile`, and what `tenure explain` shares with it.
+
+use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant as Clock, SystemTime, UNIX_EPOCH};
+
+use indicatif::ProgressBar;
+use tenure::object::{Classification, TaskType};
+use tenure::time::Instant;
+use tenure::{
+    Candidates, Error, Outcome, Policy, Principal, Request, Target, TaskState, Trace, World,
+};
+use tenure_workspace::{Collect, Progress, Workspace, default_frame_key_path, read_text};
+
+use super::print_json;
+use crate::args::{CompileArgs, Format};
+use crate::failure::Failure;
+use crate::report;
+
+/// The model that is compiled for when nobody names one.
+const DEFAULT_MODEL: &str = "gpt-4o";
+
+/// Everything that a compile depends on, collected.
+pub(super) struct Job {
+    pub(super) workspace: Workspace,
+    pub(super) world: World,
+    pub(super) policy: Policy,
+    pub(super) request: Request,
+    pub(super) candidates: Candidates,
+}
+
+impl Job {
+    pub(super) fn compile(&self) -> Result<Outcome, Error> {
+        self.workspace
+            .compile(&self.world, &self.policy, &self.request, &self.candidates)
+    }
+}
+
+/// Compiles and prints.
+pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
+    let job = prepare(args)?;
+    let outcome = job.compile()?;
+    if let Some(path) = &args.trace {
+        for compiled in outcome.compiled() {
+            write_trace(path, &compiled.trace)?;
+        }
+    }
+    match args.format {
+        Format::Json => print_json(&outcome),
+        Format::Text => report::outcome(&outcome),
+    }
+}
+
+/// Reads what the arguments name.
+pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
+    let request = request(args)?;
+    let frame_key = match &args.frame_key {
+        Some(path) => path.clone(),
+        None => default_frame_key_path()?,
+    };
+    let workspace = Workspace::open(&frame_key)?;
+    let policy = workspace.policy(&args.policy)?;
+    let model = args
+        .model
+        .as_deref()
+        .or(request.model.as_deref())
+        .unwrap_or(DEFAULT_MODEL);
+    let world = workspace.world(model)?;
+    let bar = LateBar::default();
+    let progress = |progress: Progress| bar.show(progress);
+    let collect = Collect {
+        tenant: Some(request.principal.tenant.clone()),
+        progress: Some(&progress),
+    };
+    // The vocabulary takes longer to load than the files: load both at once.
+    let candidates = std::thread::scope(|scope| {
+        scope.spawn(|| world.tokenizer().count("load"));
+        workspace.collect(&args.sources, &collect)
+    })?;
+    let request = Request {
+        model: Some(world.model_name().to_owned()),
+        ..request
+    };
+    Ok(Job {
+        workspace,
+        world,
+        policy,
+        request,
+        candidates,
+    })
+}
+
+/// The request: the file's, overridden by the arguments, with what the local owner may do.
+fn request(args: &CompileArgs) -> Result<Request, Error> {
+    let mut request = match &args.request {
+        Some(path) => {
+            let shown = path.display().to_string();
+            Request::from_json(&read_text(path)?).map_err(|error| {
+                let line = error.at.as_ref().and_then(|at| at.line);
+                error.at(&shown, line)
+            })?
+        }
+        None => Request {
+            principal: Principal::owner(),
+            ..Request::default()
+        },
+    };
+    if let Some(text) = &args.task {
+        request.task = TaskState::new(text.as_str());
+    }
+    if let Some(path) = &args.task_file {
+        request.task = task_file(path)?;
+    }
+    if request.task.objective.trim().is_empty() {
+        return Err(Error::new(tenure::ErrorKind::Usage, "there is no task")
+            .expected("--task TEXT, --task-file FILE, or a --request with a task"));
+    }
+    if let Some(task_type) = &args.task_type {
+        request.task.task_type = Some(task_type.parse::<TaskType>()?);
+    }
+    if let Some(target) = &args.target {
+        request.target = target.parse::<Target>()?;
+    }
+    if let Some(class) = &args.clearance {
+        request.principal.clearance = class.parse::<Classification>()?;
+    }
+    request.query = args.query.clone().or(request.query);
+    request.budget.tokens = args.budget.or(request.budget.tokens);
+    request.budget.window = args.window.or(request.budget.window);
+    request.budget.reserve = args.reserve.or(request.budget.reserve);
+    request.dry_run |= args.dry_run;
+    let principal = &mut request.principal;
+    if let Some(tenant) = &args.tenant {
+        principal.tenant.clone_from(tenant);
+    }
+    principal.user = args.user.clone().or(principal.user.take());
+    principal.project = args.project.clone().or(principal.project.take());
+    principal.roles.extend(args.roles.iter().cloned());
+    let instant = |text: &Option<String>, flag: &str| {
+        let parse = |text: &String| {
+            text.parse::<Instant>()
+                .map_err(|error| Error::input(format!("{flag}: {error}")))
+        };
+        text.as_ref().map(parse).transpose()
+    };
+    let as_of = instant(&args.as_of, "--as-of")?;
+    let known_at = instant(&args.known_at, "--known-at")?;
+    let now = if as_of.is_none() { now() } else { None };
+    request.as_of.valid = as_of.or(request.as_of.valid).or(now);
+    request.as_of.known = known_at.or(as_of).or(request.as_of.known).or(now);
+    Ok(request)
+}
+
+/// This second, on the clock of the machine.
+fn now() -> Option<Instant> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Some(Instant::from_micros(
+        i64::try_from(seconds).ok()?.checked_mul(1_000_000)?,
+    ))
+}
+
+/// A task's state as JSON, or its objective as text.
+fn task_file(path: &Path) -> Result<TaskState, Error> {
+    let text = read_text(path)?;
+    if !text.trim_start().starts_with('{') {
+        return Ok(TaskState::new(text.trim()));
+    }
+    serde_json::from_str(&text)
+        .map_err(|error| tenure::request::json_error(&error, &path.display().to_string()))
+}
+
+/// Writes the trace beside its place and moves it there: whoever reads it reads all of it.
+fn write_trace(path: &Path, trace: &Trace) -> Result<(), Error> {
+    let failed =
+        |error: std::io::Error| Error::input(format!("cannot write `{}`: {error}", path.display()));
+    let json = serde_json::to_string_pretty(trace).map_err(|error| failed(error.into()))?;
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::File::create(&draft)
+        .and_then(|mut file| writeln!(file, "{json}"))
+        .and_then(|()| std::fs::rename(&draft, path));
+    written.map_err(|error| {
+        // The draft may not exist; the first failure is the one to report.
+        let _ = std::fs::remove_file(&draft);
+        failed(error)
+    })
+}
+
+/// A progress bar that appears only when loading takes over a second, and only on a terminal.
+struct LateBar {
+    started: Clock,
+    bar: RefCell<Option<ProgressBar>>,
+}
+
+impl Default for LateBar {
+    fn default() -> LateBar {
+        LateBar {
+            started: Clock::now(),
+            bar: RefCell::new(None),
+        }
+    }
+}
+
+impl LateBar {
+    fn show(&self, progress: Progress) {
+        if self.started.elapsed() < Duration::from_secs(1) || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let mut bar = self.bar.borrow_mut();
+        let bar = bar.get_or_insert_with(|| ProgressBar::new(progress.of as u64));
+        bar.set_position(progress.files as u64);
+        if progress.files == progress.of {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `tenure tokens`.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::json;
+use tenure::{CountKind, Error, FrameKey};
+use tenure_workspace::{Workspace, read_text};
+
+use super::{print, print_json};
+use crate::args::{Format, TokensArgs};
+use crate::failure::Failure;
+
+/// Counts and prints.
+pub(crate) fn run(args: &TokensArgs) -> Result<(), Failure> {
+    let text = if args.file == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| {
+                Error::input(format!("cannot read standard input: {error}")).expected("UTF-8 text")
+            })?;
+        text
+    } else {
+        read_text(&args.file)?
+    };
+    // Counting frames nothing, so no key is needed.
+    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
+    let world = workspace.world(&args.model)?;
+    let tokenizer = world.tokenizer();
+    let count = tokenizer.count(&text);
+    match args.format {
+        Format::Json => print_json(&json!({
+            "tokens": count,
+            "bytes": text.len(),
+            "model": args.model,
+            "tokenizer": tokenizer.name(),
+            "count": tokenizer.kind(),
+        })),
+        Format::Text => {
+            if tokenizer.kind() == CountKind::Bounded {
+                anstream::eprintln!(
+                    "note: {} has no public vocabulary; this is an upper estimate ({})",
+                    args.model,
+                    tokenizer.name()
+                );
+            }
+            print(&format!("{count}\n"))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How a failure ends the process: its message on standard error and its exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+use tenure::{Error, ErrorKind};
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// What ended the command.
+pub(crate) enum Failure {
+    /// Something that the library or the command refused.
+    Refused(Error),
+    /// The reader of our output went away: not worth a message.
+    Hangup,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Refused(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Hangup,
+            _ => Failure::Refused(Error::input(format!("cannot write the output: {error}"))),
+        }
+    }
+}
+
+impl Failure {
+    /// Prints the message, and gives the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let Failure::Refused(error) = self else {
+            return ExitCode::SUCCESS;
+        };
+        eprintln!("{RED}error:{RED:#} {}", printable(&error.what));
+        if let Some(at) = &error.at {
+            eprintln!("  --> {}", printable(&at.to_string()));
+        }
+        for item in &error.mandatory {
+            eprintln!(
+                "  {:>9} tokens  {}  [{}]",
+                item.tokens,
+                printable(&item.name),
+                item.section
+            );
+        }
+        if let Some(expected) = &error.expected {
+            eprintln!("{CYAN}expected:{CYAN:#} {}", printable(expected));
+        }
+        if let Some(hint) = &error.hint {
+            eprintln!("{CYAN}hint:{CYAN:#} {}", printable(hint));
+        }
+        ExitCode::from(match error.kind {
+            ErrorKind::Usage => 1,
+            ErrorKind::Input => 2,
+            ErrorKind::Budget => 3,
+            ErrorKind::Policy => 4,
+            _ => 70,
+        })
+    }
+}
+
+/// Reports what the argument parser refused. Help and version are no failures.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let shown = error.print();
+    ExitCode::from(u8::from(error.use_stderr() || shown.is_err()))
+}
+
+/// Text that cannot steer a terminal: control characters are shown, not sent.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    if text.chars().all(shown) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| {
+            if shown(c) {
+                c.to_string()
+            } else {
+                c.escape_default().to_string()
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,294 @@
+//! The result for people: a table of sections, a budget bar, the verdicts, the payload.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use tenure::trace::{Note, View};
+use tenure::{Compiled, Envelope, Outcome, Payload, Ruling, Trace};
+
+use crate::failure::{Failure, printable};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GREEN: Style = AnsiColor::Green.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+
+/// The most verdicts of one kind that are listed.
+const LISTED: usize = 60;
+/// How wide a bar is, in characters.
+const BAR: u64 = 40;
+
+/// Prints an outcome with its payloads.
+pub(crate) fn outcome(outcome: &Outcome) -> Result<(), Failure> {
+    for compiled in outcome.compiled() {
+        let mut text = String::new();
+        summary(&mut text, compiled);
+        verdicts(&mut text, &compiled.trace, false);
+        notes(&mut text, &compiled.trace);
+        if let Some(payload) = &compiled.envelope.payload {
+            let _ = writeln!(text, "{BOLD}PAYLOAD{BOLD:#}");
+            put(&text)?;
+            put_payload(payload)?;
+        } else {
+            put(&text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints how a compile came to its result.
+pub(crate) fn explanation(compiled: &Compiled, stages: bool) -> Result<(), Failure> {
+    let mut text = String::new();
+    let trace = &compiled.trace;
+    summary(&mut text, compiled);
+    if stages {
+        let _ = writeln!(
+            text,
+            "{BOLD}{:<10} {:>8} {:>8}{BOLD:#}",
+            "STAGE", "ENTERED", "LEFT"
+        );
+        for report in &trace.stages {
+            let _ = writeln!(
+                text,
+                "{:<10} {:>8} {:>8}",
+                report.stage, report.entered, report.left
+            );
+        }
+        text.push('\n');
+    }
+    let plan = &trace.plan;
+    let _ = writeln!(
+        text,
+        "epoch {} ({}), {} frozen, {} tools offered",
+        plan.epoch,
+        plan.cause,
+        plan.frozen,
+        plan.tools.len()
+    );
+    let _ = writeln!(
+        text,
+        "policy {} {}, view {}",
+        trace.policy.name,
+        trace.policy.version,
+        match trace.view {
+            View::Operator => "operator",
+            View::Caller => "caller",
+        }
+    );
+    let _ = writeln!(text, "input {}\n", trace.input_digest);
+    if !trace.allocations.is_empty() {
+        let _ = writeln!(
+            text,
+            "{BOLD}{:<10} {:>8} {:>9} {:>8} {:>9}{BOLD:#}",
+            "SECTION", "DEMAND", "ALLOCATED", "USED", "FLOW-BACK"
+        );
+        for row in &trace.allocations {
+            let _ = writeln!(
+                text,
+                "{:<10} {:>8} {:>9} {:>8} {:>9}",
+                row.section, row.demand, row.allocated, row.used, row.flow_back
+            );
+        }
+        text.push('\n');
+    }
+    verdicts(&mut text, trace, true);
+    notes(&mut text, trace);
+    put(&text)
+}
+
+fn summary(text: &mut String, compiled: &Compiled) {
+    let envelope = &compiled.envelope;
+    let trace = &compiled.trace;
+    let _ = writeln!(
+        text,
+        "{BOLD}{:<10} {:<8} {:>7} {:>6}{BOLD:#}",
+        "SECTION", "ZONE", "TOKENS", "ITEMS"
+    );
+    for section in &envelope.sections {
+        let items = section
+            .items
+            .iter()
+            .filter(|item| !item.name.starts_with('@'))
+            .count();
+        let share = bar(section.tokens, envelope.total_tokens, 20);
+        let _ = writeln!(
+            text,
+            "{:<10} {:<8} {:>7} {items:>6}  {DIM}{share}{DIM:#}",
+            section.name, section.zone, section.tokens
+        );
+    }
+    if envelope.overhead_tokens > 0 {
+        let _ = writeln!(
+            text,
+            "{:<10} {:<8} {:>7}",
+            "overhead", "", envelope.overhead_tokens
+        );
+    }
+    let _ = writeln!(text, "\n{}", budget_bar(envelope));
+    let _ = writeln!(
+        text,
+        "{DIM}counted {} with {}; injection surface {}{}{DIM:#}\n",
+        trace.tokenizer.count.term(),
+        printable(&trace.tokenizer.name),
+        envelope.injection_surface,
+        envelope
+            .payload_digest
+            .map_or_else(String::new, |digest| format!("; {digest}")),
+    );
+}
+
+fn budget_bar(envelope: &Envelope) -> String {
+    let (total, budget) = (
+        u64::from(envelope.total_tokens),
+        u64::from(envelope.budget.max(1)),
+    );
+    let filled = (total * BAR).div_ceil(budget).min(BAR) as usize;
+    let percent = total * 100 / budget;
+    let style = if percent >= 95 { YELLOW } else { GREEN };
+    format!(
+        "{style}{}{style:#}{DIM}{}{DIM:#} {total} of {budget} tokens ({percent} %)",
+        "█".repeat(filled),
+        "░".repeat(BAR as usize - filled)
+    )
+}
+
+fn bar(part: u32, whole: u32, width: u64) -> String {
+    let filled = (u64::from(part) * width).div_ceil(u64::from(whole.max(1)));
+    "▇".repeat(filled as usize)
+}
+
+fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
+    let width = trace
+        .verdicts
+        .iter()
+        .map(|verdict| verdict.name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(4, 32);
+    for (ruling, title, mark, style) in [
+        (Ruling::Included, "INCLUDED", '✓', GREEN),
+        (Ruling::Omitted, "OMITTED", '✗', YELLOW),
+        (Ruling::Denied, "DENIED", '⊘', RED),
+    ] {
+        let list: Vec<_> = trace
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.verdict == ruling)
+            .collect();
+        if list.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "{BOLD}{title} {}{BOLD:#}", list.len());
+        for verdict in list.iter().take(LISTED) {
+            let score = verdict.score.map_or_else(String::new, |score| {
+                format!("{:.2}", score.composite.to_f64())
+            });
+            let _ = writeln!(
+                text,
+                "{style}{mark}{style:#} {:<width$} {:<9} {:>6} {score:>5}  {}",
+                printable(&verdict.name),
+                verdict.section,
+                verdict.tokens,
+                printable(&verdict.reason.sentence()),
+            );
+            if scores && let Some(card) = &verdict.score {
+                let _ = writeln!(
+                    text,
+                    "  {DIM}{}: relevance {:.2} authority {:.2} freshness {:.2} utility {:.2} economy {:.2}{DIM:#}",
+                    card.grade,
+                    card.relevance.to_f64(),
+                    card.authority.to_f64(),
+                    card.freshness.to_f64(),
+                    card.utility.to_f64(),
+                    card.economy.to_f64()
+                );
+            }
+        }
+        if list.len() > LISTED {
+            let _ = writeln!(
+                text,
+                "  … and {} more; --format json lists all",
+                list.len() - LISTED
+            );
+        }
+        text.push('\n');
+    }
+    if !trace.unfetched.is_empty() {
+        let _ = writeln!(text, "{BOLD}NOT FETCHED {}{BOLD:#}", trace.unfetched.len());
+        for unfetched in trace.unfetched.iter().take(LISTED) {
+            let _ = writeln!(
+                text,
+                "  {}: {}",
+                printable(&unfetched.what),
+                printable(&unfetched.why)
+            );
+        }
+        text.push('\n');
+    }
+}
+
+fn notes(text: &mut String, trace: &Trace) {
+    if trace.notes.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{BOLD}NOTES{BOLD:#}");
+    for note in trace.notes.iter().take(LISTED) {
+        let line = match note {
+            Note::HiddenText {
+                name,
+                hidden,
+                bidi,
+                payload,
+            } => {
+                let spells = payload
+                    .as_ref()
+                    .map_or_else(String::new, |payload| format!(", which spell {payload:?}"));
+                format!("{name}: {hidden} hidden and {bidi} direction-changing characters{spells}")
+            }
+            Note::ImitationEscaped { name, times } => {
+                format!("{name}: imitates a frame {times} times; escaped")
+            }
+            Note::DisguisedImitation { name } => {
+                format!("{name}: imitates a frame in disguise; contained")
+            }
+            Note::SeamTrimmed { name } => format!("{name}: white space at the end left out"),
+            Note::SeamLabelled { name } => {
+                format!("{name}: labelled, because it starts with white space or `/`")
+            }
+            Note::AmbiguousAlias { alias, entities } => {
+                format!("`{alias}` names several entities: {}", entities.join(", "))
+            }
+            Note::FactMissing { name, fallback } => {
+                format!("{name}: a fact was missing; {fallback} stood in")
+            }
+            other => format!("{other:?}"),
+        };
+        let _ = writeln!(text, "  {}", printable(&line));
+    }
+    text.push('\n');
+}
+
+fn put(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The payload as it is; on a terminal, without what could steer it.
+fn put_payload(payload: &Payload) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(payload.bytes());
+    let mut out = std::io::stdout().lock();
+    if out.is_terminal() {
+        out.write_all(printable(&text).as_bytes())?;
+    } else {
+        out.write_all(text.as_bytes())?;
+    }
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The workspace's frame key: made once, kept beside the user's other state, never printed.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tenure::digest::Digest;
+use tenure::{Error, FrameKey};
+
+/// Where the key is kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
+/// `~/.local/state`, in `tenure/frame-key`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no home.
+pub fn default_frame_key_path() -> Result<PathBuf, Error> {
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let state = absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    state
+        .map(|state| state.join("tenure").join("frame-key"))
+        .ok_or_else(|| {
+            Error::input(
+                "there is no place for the frame key: neither XDG_STATE_HOME nor HOME is set",
+            )
+            .hint("name a file with --frame-key")
+        })
+}
+
+/// The key in this file, made with fresh randomness when the file does not exist.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the file holds no key or cannot be made.
+pub fn load_frame_key(path: &Path) -> Result<FrameKey, Error> {
+    let shown = path.display().to_string();
+    if !path.exists() {
+        make(path).map_err(|error| {
+            Error::input(format!("cannot make the frame key `{shown}`: {error}"))
+                .hint("name a file that can be written with --frame-key")
+        })?;
+    }
+    let text = crate::read::read_text(path)?;
+    let secret = parse(text.trim()).ok_or_else(|| {
+        Error::input("the file holds no frame key")
+            .at(&shown, None)
+            .expected("64 hexadecimal digits")
+    })?;
+    let id = Digest::of_parts([b"tenure frame key id".as_slice(), &secret]).to_string();
+    Ok(FrameKey::new(
+        format!("k-{}", &id["sha256:".len()..][..8]),
+        secret,
+    ))
+}
+
+fn parse(text: &str) -> Option<[u8; 32]> {
+    // A key is as long as a digest, and is read the same way.
+    format!("sha256:{text}")
+        .parse::<Digest>()
+        .ok()
+        .map(|key| *key.bytes())
+}
+
+/// Writes a fresh key beside its place and links it there, so that nobody reads half a key and two
+/// processes that start at once agree on one.
+fn make(path: &Path) -> std::io::Result<()> {
+    let mut secret = [0u8; 32];
+    getrandom::fill(&mut secret).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let hex = Digest::from_bytes(secret).to_string();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let draft = folder.join(format!(".frame-key-{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&draft)?;
+    writeln!(file, "{}", &hex["sha256:".len()..])?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/frame-key");
+        let first = load_frame_key(&path).unwrap();
+        assert_eq!(first, load_frame_key(&path).unwrap());
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(
+                fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
+        }
+        assert!(!format!("{first:?}").contains(&fs::read_to_string(&path).unwrap()[..16]));
+        fs::write(&path, "short").unwrap();
+        assert!(load_frame_key(&path).is_err());
+    }
+}

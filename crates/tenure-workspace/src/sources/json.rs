@@ -1,0 +1,75 @@
+//! JSON: one object in its published form, or an array of them.
+
+use serde_json::value::RawValue;
+use tenure::{Error, ObjectDocument};
+
+use super::Sourced;
+
+/// Reads one document or an array of documents.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
+pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
+    let failed = |error: serde_json::Error| tenure::request::json_error(&error, stem);
+    if !text.trim_start().starts_with('[') {
+        let document: ObjectDocument = serde_json::from_str(text).map_err(failed)?;
+        return Ok(vec![Sourced {
+            document: named(document, stem),
+            line: 1,
+        }]);
+    }
+    let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
+    parts
+        .into_iter()
+        .map(|part| {
+            let offset = part.get().as_ptr() as usize - text.as_ptr() as usize;
+            let line = 1 + text[..offset].matches('\n').count();
+            let document = serde_json::from_str(part.get()).map_err(|error| {
+                let mut ours = failed(error);
+                if let Some(at) = &mut ours.at {
+                    at.line = at.line.map(|inner| inner + line - 1);
+                }
+                ours
+            })?;
+            Ok(Sourced { document, line })
+        })
+        .collect()
+}
+
+fn named(mut document: ObjectDocument, stem: &str) -> ObjectDocument {
+    if document.name.is_empty() {
+        document.name = stem.to_owned();
+    }
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_or_many() {
+        assert_eq!(
+            parse(r#"{"content": "x"}"#, "stem").unwrap()[0]
+                .document
+                .name,
+            "stem"
+        );
+        let many = parse(
+            "[\n{\"name\": \"a\", \"content\": \"x\"},\n{\"name\": \"b\", \"content\": \"y\"}]",
+            "stem",
+        )
+        .unwrap();
+        assert_eq!(many.iter().map(|one| one.line).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let line = |text: &str| parse(text, "stem").unwrap_err().at.and_then(|at| at.line);
+        assert_eq!(line("[\n{\"name\": \"a\",\n\"contnet\": \"x\"}]"), Some(3));
+        assert_eq!(line("{\"priority\": 2}"), Some(1));
+        assert_eq!(line(&"[".repeat(500)), Some(1));
+        assert_eq!(line("{\"content\": \"\\ud800\"}"), Some(1));
+    }
+}

@@ -1,0 +1,288 @@
+//! Seed files: Markdown with YAML frontmatter, one object for each section (RAMPART, 2.2).
+//!
+//! ```text
+//! ---
+//! name: timer-channel-map
+//! priority: 0.6
+//! tags: [timer, pins]
+//! ---
+//! TIM4 channel 2 is on PB7.
+//! ```
+//!
+//! A file without frontmatter is one object named after the file. A line `---` opens a section when
+//! a line `key:` follows; any other `---` is a thematic break of the body, and so is one in a code
+//! fence.
+
+use tenure::{Error, ObjectDocument};
+
+use super::Sourced;
+
+/// The largest frontmatter of one section, in bytes.
+pub const MAX_FRONTMATTER: usize = 64 << 10;
+/// The most sections of one file.
+pub const MAX_SECTIONS: usize = 100_000;
+
+/// Reads the sections of a seed file, or a plain text as one object.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
+pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let first = lines
+        .iter()
+        .position(|line| !line.trim().is_empty())
+        .unwrap_or(0);
+    if !opens_section(&lines, first) {
+        if lines.get(first).is_some_and(|line| is_rule(line))
+            && lines[first + 1..].iter().any(|line| is_rule(line))
+        {
+            return Err(at(
+                first,
+                Error::input("the frontmatter holds no `key: value` line")
+                    .expected("`name: …` after the opening `---`"),
+            ));
+        }
+        let document = ObjectDocument::new(stem, text.trim());
+        return Ok(vec![Sourced {
+            document,
+            line: first + 1,
+        }]);
+    }
+    let mut sections = Vec::new();
+    let mut open = first;
+    while open < lines.len() {
+        let close = closing(&lines, open)?;
+        let next = next_section(&lines, close + 1);
+        if sections.len() == MAX_SECTIONS {
+            return Err(at(
+                open,
+                Error::input(format!("more than {MAX_SECTIONS} sections")),
+            ));
+        }
+        let mut document = frontmatter(&lines, open, close)?;
+        document.content = lines[close + 1..next].join("\n").trim().to_owned();
+        sections.push(Sourced {
+            document,
+            line: open + 1,
+        });
+        open = next;
+    }
+    if let [only] = sections.as_mut_slice()
+        && only.document.name.is_empty()
+    {
+        only.document.name = stem.to_owned();
+    }
+    match sections
+        .iter()
+        .find(|section| section.document.name.is_empty())
+    {
+        Some(section) => Err(at(
+            section.line - 1,
+            Error::input("a section has no `name`")
+                .expected("a `name` in each section of a file with several"),
+        )),
+        None => Ok(sections),
+    }
+}
+
+fn at(line: usize, error: Error) -> Error {
+    error.at("", Some(line + 1))
+}
+
+fn is_rule(line: &str) -> bool {
+    line.trim_end() == "---"
+}
+
+/// Whether `line` is a `key:` as frontmatter begins with.
+fn is_key(line: &str) -> bool {
+    let Some((key, _)) = line.split_once(':') else {
+        return false;
+    };
+    let key = key.trim_matches('"');
+    key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+fn opens_section(lines: &[&str], at: usize) -> bool {
+    lines.get(at).is_some_and(|line| is_rule(line))
+        && lines[at + 1..]
+            .iter()
+            .find(|line| !line.trim().is_empty() && !line.starts_with('#'))
+            .is_some_and(|line| is_key(line))
+}
+
+/// The line that closes the frontmatter opened at `open`.
+fn closing(lines: &[&str], open: usize) -> Result<usize, Error> {
+    let mut bytes = 0;
+    for (offset, line) in lines[open + 1..].iter().enumerate() {
+        if is_rule(line) {
+            return Ok(open + 1 + offset);
+        }
+        bytes += line.len() + 1;
+        if bytes > MAX_FRONTMATTER {
+            return Err(at(
+                open,
+                Error::input(format!(
+                    "the frontmatter has more than {} KiB",
+                    MAX_FRONTMATTER >> 10
+                ))
+                .expected("a closing `---`"),
+            ));
+        }
+    }
+    Err(at(
+        open,
+        Error::input("the frontmatter is not closed").expected("a closing `---`"),
+    ))
+}
+
+/// The first line from `from` on that opens a section, code fences left out.
+fn next_section(lines: &[&str], from: usize) -> usize {
+    let mut fence: Option<&str> = None;
+    for (at, line) in lines.iter().enumerate().skip(from) {
+        let marker = line.trim_start();
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| marker.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) if opens_section(lines, at) => return at,
+            _ => {}
+        }
+    }
+    lines.len()
+}
+
+fn frontmatter(lines: &[&str], open: usize, close: usize) -> Result<ObjectDocument, Error> {
+    let yaml = lines[open + 1..close].join("\n");
+    serde_norway::from_str::<ObjectDocument>(&yaml).map_err(|error| {
+        let text = error.to_string();
+        let line = match error.location() {
+            // A value that breaks a rule of its own is reported at the start of its mapping.
+            Some(location) if (location.line(), location.column()) != (1, 1) => location.line(),
+            _ => blamed_line(&lines[open + 1..close], &text),
+        };
+        let message = text.split(" at line ").next().unwrap_or(&text);
+        let mut ours = tenure::error::parse_error(message);
+        if ours.hint.is_none() && message.contains("unknown field") {
+            ours = ours.hint(
+                "a `---` with a `key:` after it opens a section; write a thematic break as `***`",
+            );
+        }
+        if message.contains("repetition limit") {
+            ours = ours.hint("aliases are expanded too often");
+        }
+        at(open + line, ours)
+    })
+}
+
+/// The line that a message about a value or a repeated key speaks of, counted from one.
+fn blamed_line(lines: &[&str], message: &str) -> usize {
+    let Some(quoted) = message.split('`').nth(1) else {
+        return 1;
+    };
+    let quoted = quoted.to_lowercase();
+    let names_key = |line: &&str| {
+        line.split(':')
+            .next()
+            .is_some_and(|key| key.trim() == quoted)
+    };
+    let holds_value = |line: &&str| {
+        line.split_once(':')
+            .is_some_and(|(_, value)| value.to_lowercase().contains(&quoted))
+    };
+    let found = if message.contains("duplicate") {
+        lines.iter().rposition(|line| names_key(&line))
+    } else {
+        lines
+            .iter()
+            .position(|line| holds_value(&line) || names_key(&line))
+    };
+    found.map_or(1, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        parse(text, "stem")
+            .unwrap()
+            .into_iter()
+            .map(|one| one.document.name)
+            .collect()
+    }
+
+    fn refused(text: &str, what: &str, line: usize) {
+        let error = parse(text, "stem").unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+        assert_eq!(error.at.and_then(|at| at.line), Some(line), "{text:?}");
+    }
+
+    #[test]
+    fn plain_markdown_is_one_object_named_after_its_file() {
+        let one = parse("\n# Rules\n\n---\n\nBe brief.\n", "agents").unwrap();
+        assert_eq!(
+            one[0].document,
+            ObjectDocument::new("agents", "# Rules\n\n---\n\nBe brief.")
+        );
+    }
+
+    #[test]
+    fn sections_and_thematic_breaks() {
+        let text = "---\nname: a\n---\nOne.\n\n---\n\nStill one.\n\n```yaml\n---\nname: fenced\n---\n```\n---\nname: b\npriority: 1\n---\nTwo.\n";
+        assert_eq!(names(text), ["a", "b"]);
+        let sections = parse(text, "stem").unwrap();
+        assert!(sections[0].document.content.contains("Still one."));
+        assert!(sections[0].document.content.contains("name: fenced"));
+        assert_eq!(sections[1].line, 15);
+        assert_eq!(names("---\npriority: 0.5\n---\nx\n"), ["stem"]);
+    }
+
+    #[test]
+    fn yaml_is_not_clever() {
+        let one = parse("---\nname: no\ntags: [on, 1.0]\n---\nx", "stem");
+        assert!(one.is_err() || one.unwrap()[0].document.name == "no");
+        assert_eq!(names("---\nname: no\n---\nx"), ["no"]);
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        refused("---\nname: a\n", "not closed", 1);
+        refused(
+            "---\nname: a\npriority: 7\n---\nx",
+            "not a number from 0 to 1",
+            3,
+        );
+        refused(
+            "---\nname: a\npriority: .nan\n---\nx",
+            "not a number from 0 to 1",
+            3,
+        );
+        refused(
+            "---\nname: a\npriorty: 0.5\n---\nx",
+            "did you mean `priority`?",
+            3,
+        );
+        refused(
+            "---\nname: a\n---\nx\n---\npriority: 0.5\n---\ny",
+            "no `name`",
+            5,
+        );
+        refused("---\nname: [\n---\nx", "", 3);
+        refused("---\nname: a\nname: b\n---\nx", "duplicate", 3);
+        refused(
+            &format!("---\nname: a\n#{}\n---\nx", "x".repeat(70_000)),
+            "64 KiB",
+            1,
+        );
+        let bomb = "---\nname: a\ntags: &a [x, x, x, x, x, x, x, x, x]\naliases: *a\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n---\nx";
+        assert!(parse(bomb, "stem").is_err());
+        let deep = format!("---\nname: a\ninput_schema: {}\n---\nx", "[".repeat(500));
+        assert!(parse(&deep, "stem").is_err());
+    }
+}

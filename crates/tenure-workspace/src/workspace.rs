@@ -1,0 +1,195 @@
+//! The verbs that every stateful face calls.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tenure::num::Score;
+use tenure::time::Instant;
+use tenure::{
+    Candidates, Catalogue, CompileRecord, Compiled, Error, Fact, Facts, FrameKey, Model, Outcome,
+    Policy, Request, World,
+};
+
+use crate::collect::{Collect, collect};
+use crate::frame_key::{default_frame_key_path, load_frame_key};
+use crate::read::read_text;
+use crate::tokenizer_json::TokenizerJson;
+
+/// Says how relevant a text is to a query: a cross-encoder, a model, or any function of the caller.
+/// Asked only when the policy says `scorer = "supplied"`, and only about what the caller may see.
+pub trait RelevanceScorer: Send + Sync {
+    /// The relevance of `text` to `query`, or `None` to fall back on the lexical score.
+    fn relevance(&self, query: &str, text: &str) -> Option<Score>;
+}
+
+/// Where sources, keys and models come together.
+pub struct Workspace {
+    catalogue: Catalogue,
+    frame_key: FrameKey,
+    scorer: Option<Box<dyn RelevanceScorer>>,
+}
+
+impl Workspace {
+    /// A workspace with this frame key.
+    ///
+    /// # Errors
+    ///
+    /// None in a released build: the built-in catalogue is tested.
+    pub fn new(frame_key: FrameKey) -> Result<Workspace, Error> {
+        Ok(Workspace {
+            catalogue: Catalogue::builtin()?,
+            frame_key,
+            scorer: None,
+        })
+    }
+
+    /// A workspace with the frame key in this file, which is made when it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_frame_key`].
+    pub fn open(frame_key: &Path) -> Result<Workspace, Error> {
+        Workspace::new(load_frame_key(frame_key)?)
+    }
+
+    /// A workspace with the user's own frame key.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_frame_key`].
+    pub fn open_default() -> Result<Workspace, Error> {
+        Workspace::open(&default_frame_key_path()?)
+    }
+
+    /// The same workspace with a scorer.
+    #[must_use]
+    pub fn with_scorer(self, scorer: impl RelevanceScorer + 'static) -> Workspace {
+        Workspace {
+            scorer: Some(Box::new(scorer)),
+            ..self
+        }
+    }
+
+    /// The models that are known.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The world of a model of the catalogue, or of a path to a `tokenizer.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such model; the nearest is
+    /// offered.
+    pub fn world(&self, model: &str) -> Result<World, Error> {
+        if !model.ends_with(".json") {
+            return World::for_model(model, self.frame_key.clone());
+        }
+        let tokenizer = TokenizerJson::load(Path::new(model))?;
+        // What a file of tokens does not say is taken from no model: the window is the request's.
+        let unknown = Model {
+            window: 128_000,
+            reserve: 4_096,
+            tokenizer: model.to_owned(),
+            margin_percent: 0,
+            chat: Default::default(),
+        };
+        Ok(World::new(
+            tenure::Tokenizer::name(&tokenizer).to_owned(),
+            unknown,
+            Arc::new(tokenizer),
+            self.frame_key.clone(),
+        ))
+    }
+
+    /// The policy of this name, or in this TOML file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
+    pub fn policy(&self, name_or_path: &str) -> Result<Policy, Error> {
+        let is_path =
+            name_or_path.ends_with(".toml") || name_or_path.contains(std::path::MAIN_SEPARATOR);
+        if !is_path {
+            return Policy::preset(name_or_path);
+        }
+        let text = read_text(Path::new(name_or_path))?;
+        Policy::from_toml(&text).map_err(|error| {
+            let line = error.at.as_ref().and_then(|at| at.line);
+            error.at(name_or_path, line)
+        })
+    }
+
+    /// **collect**: the objects of these files and folders, and what was not fetched.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
+    pub fn collect(&self, paths: &[PathBuf], options: &Collect<'_>) -> Result<Candidates, Error> {
+        collect(paths, options)
+    }
+
+    /// **needs** and **answer**: what only the outside knows about these candidates.
+    ///
+    /// # Errors
+    ///
+    /// As [`tenure::needs`].
+    pub fn answer(
+        &self,
+        world: &World,
+        policy: &Policy,
+        request: &Request,
+        candidates: &Candidates,
+    ) -> Result<Facts, Error> {
+        let mut facts = Facts::none();
+        let Some(scorer) = &self.scorer else {
+            return Ok(facts);
+        };
+        let needs = tenure::needs(world, policy, request, candidates)?;
+        for asked in needs.asked {
+            let text = candidates.objects()[asked.candidate].revision().content();
+            if let Some(score) = scorer.relevance(&needs.query, text) {
+                facts.insert(&asked.need, Fact::Relevance { score });
+            }
+        }
+        Ok(facts)
+    }
+
+    /// **compile**, with the answers that the core asks for.
+    ///
+    /// # Errors
+    ///
+    /// As [`tenure::compile`].
+    pub fn compile(
+        &self,
+        world: &World,
+        policy: &Policy,
+        request: &Request,
+        candidates: &Candidates,
+    ) -> Result<Outcome, Error> {
+        let facts = self.answer(world, policy, request, candidates)?;
+        tenure::compile(world, policy, request, candidates, &facts)
+    }
+
+    /// **record**: the trace with what only the outside knows. There is no store yet; the caller
+    /// keeps the record.
+    pub fn record(
+        &self,
+        compiled: &Compiled,
+        compiled_at: Instant,
+        latency: std::time::Duration,
+    ) -> CompileRecord {
+        let trace = &compiled.trace;
+        let stamp = compiled_at.micros().to_le_bytes();
+        let id =
+            tenure::Digest::of_parts([trace.input_digest.bytes().as_slice(), &stamp]).to_string();
+        CompileRecord {
+            record_id: format!("rec-{}", &id["sha256:".len()..][..16]),
+            compiled_at,
+            compilation_latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
+            usage: None,
+            downstream_retries: 0,
+            trace: trace.clone(),
+        }
+    }
+}
