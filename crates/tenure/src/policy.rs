@@ -402,6 +402,11 @@ impl Policy {
         self.places[section.index()].0
     }
 
+    /// Whether an epoch freezes what stands in this section.
+    pub fn freezes(&self, section: Section) -> bool {
+        self.zone(section) == Zone::Floor && section.is_freezable()
+    }
+
     /// The place of a section in the payload, from the front.
     pub fn place(&self, section: Section) -> u8 {
         self.places[section.index()].1
