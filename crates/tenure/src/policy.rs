@@ -326,10 +326,8 @@ impl Policy {
         let mut sections = [None; Section::COUNT];
         for (section, settings) in &document.sections {
             let positive = |number: f64| number.is_finite() && number > 0.0;
-            if !(settings.weight.is_finite() && settings.weight >= 0.0)
-                || !positive(settings.alpha)
-                || !positive(settings.beta)
-            {
+            let weight = settings.weight.is_finite() && settings.weight >= 0.0;
+            if !(weight && positive(settings.alpha) && positive(settings.beta)) {
                 return bad(format!(
                     "`sections.{section}`: weight must be at least 0, alpha and beta above 0"
                 ));
@@ -483,7 +481,7 @@ mod tests {
         digests.sort();
         digests.dedup();
         assert_eq!(digests.len(), PRESETS.len());
-        let error = Policy::preset("standart").unwrap_err();
+        let error = Policy::preset("standart").unwrap_err(); // spellchecker:disable-line
         assert_eq!(error.hint.as_deref(), Some("did you mean `standard`?"));
     }
 
