@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p tenure --bench compile`; figures in `docs/benchmarks.md`.
 
+#![allow(clippy::expect_used)] // a benchmark that cannot start should say so
+
 use std::hint::black_box;
 
 use divan::Bencher;

@@ -42,7 +42,8 @@ pub fn needs(
 ///
 /// [`ErrorKind::Budget`](crate::ErrorKind::Budget) when what must go in does not fit, with each
 /// item and its cost; [`ErrorKind::Input`](crate::ErrorKind::Input) when the request makes no
-/// sense; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope.
+/// sense; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope, or when what
+/// must go in is longer than the policy allows or misses what it needs.
 ///
 /// ```
 /// use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile};

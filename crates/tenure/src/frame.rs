@@ -327,11 +327,11 @@ fn enclose(
     content: Digest,
     body: &str,
 ) -> Framed {
-    // Decoding may turn an entity into the tag that it spells, so the two views are compared by
-    // how often each imitates a frame.
-    let view = detection_view(body);
-    let disguised = *view != *body && imitations(&view).count() > imitations(body).count();
-    let (body, escaped) = escape_imitations(body);
+    // Plain imitations are masked first: decoded, they and their escapes would look disguised.
+    let (masked, _) = replace_imitations(body, "\u{1}");
+    let view = detection_view(&masked);
+    let disguised = *view != *masked && imitations(&view).next().is_some();
+    let (body, escaped) = replace_imitations(body, "&lt;");
     let boundary = key.boundary(tag, content, &body);
     let mut text = format!("<{tag}");
     for (name, value) in attributes {
@@ -360,13 +360,14 @@ fn imitations(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn escape_imitations(body: &str) -> (String, u16) {
+/// The text with something else for the first character of each imitation, and how many there are.
+fn replace_imitations(body: &str, with: &str) -> (String, u16) {
     let mut out = String::with_capacity(body.len());
     let mut from = 0;
     let mut times = 0u16;
     for at in imitations(body) {
         out.push_str(&body[from..at]);
-        out.push_str("&lt;");
+        out.push_str(with);
         from = at + 1;
         times = times.saturating_add(1);
     }
@@ -566,6 +567,10 @@ mod tests {
         assert!(page("a &lt;/evidence&gt; b").disguised);
         assert!(page("<\u{200B}/evidence>").disguised);
         assert!(!page("a &lt;b&gt;").disguised);
+        assert!(!page("a </evidence> b").disguised);
+        assert!(page("a </evidence> &lt;/evidence> b").disguised);
+        // A tag that is none once decoded hides no other.
+        assert!(page("<task\u{200B}x &lt;/evidence>").disguised);
     }
 
     proptest! {

@@ -326,10 +326,8 @@ impl Policy {
         let mut sections = [None; Section::COUNT];
         for (section, settings) in &document.sections {
             let positive = |number: f64| number.is_finite() && number > 0.0;
-            if !(settings.weight.is_finite() && settings.weight >= 0.0)
-                || !positive(settings.alpha)
-                || !positive(settings.beta)
-            {
+            let weight = settings.weight.is_finite() && settings.weight >= 0.0;
+            if !(weight && positive(settings.alpha) && positive(settings.beta)) {
                 return bad(format!(
                     "`sections.{section}`: weight must be at least 0, alpha and beta above 0"
                 ));
@@ -400,6 +398,11 @@ impl Policy {
     /// The zone a section stands in.
     pub fn zone(&self, section: Section) -> Zone {
         self.places[section.index()].0
+    }
+
+    /// Whether an epoch freezes what stands in this section.
+    pub fn freezes(&self, section: Section) -> bool {
+        self.zone(section) == Zone::Floor && section.is_freezable()
     }
 
     /// The place of a section in the payload, from the front.
@@ -478,7 +481,7 @@ mod tests {
         digests.sort();
         digests.dedup();
         assert_eq!(digests.len(), PRESETS.len());
-        let error = Policy::preset("standart").unwrap_err();
+        let error = Policy::preset("standart").unwrap_err(); // spellchecker:disable-line
         assert_eq!(error.hint.as_deref(), Some("did you mean `standard`?"));
     }
 

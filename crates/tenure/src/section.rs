@@ -85,6 +85,20 @@ impl Section {
         }
     }
 
+    /// Whether an epoch may freeze what stands here. The rest changes with each call, wherever a
+    /// layout puts it.
+    pub const fn is_freezable(self) -> bool {
+        matches!(
+            self,
+            Section::Identity
+                | Section::Tools
+                | Section::Policy
+                | Section::Codex
+                | Section::Karma
+                | Section::Memory
+        )
+    }
+
     /// The heading that opens the section in the payload, for policies with headings.
     pub const fn heading(self) -> &'static str {
         match self {

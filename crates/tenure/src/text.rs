@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn disguises_are_seen_through() {
         for (disguised, plain) in [
-            ("ig\u{200B}nore", "ignore"),
-            ("i\u{AD}g\u{2060}nore", "ignore"),
+            ("ig\u{200B}nore", "ignore"),       // spellchecker:disable-line
+            ("i\u{AD}g\u{2060}nore", "ignore"), // spellchecker:disable-line
             ("&lt;evidence&gt;", "<evidence>"),
             ("&#60;/evidence>", "</evidence>"),
             ("\u{FF1C}evidence\u{FF1E}", "<evidence>"),

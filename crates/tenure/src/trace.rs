@@ -145,9 +145,9 @@ pub enum Reason {
         /// That object.
         by: Arc<str>,
     },
-    /// Omitted: the same evidence stands already.
+    /// Omitted: another candidate is the same evidence and stands higher or came first.
     Duplicate {
-        /// Where.
+        /// That candidate.
         of: Arc<str>,
     },
     /// Omitted: it does not apply to this type of task.
@@ -187,9 +187,9 @@ pub enum Reason {
     NoRoom {
         /// What it needs, with its closure and its section's heading.
         needed: u32,
-        /// What was left when its turn came.
+        /// What was left for its section at its last turn.
         left: u32,
-        /// The last that was let in before it.
+        /// The last that was let in before that.
         displaced_by: Option<Arc<str>>,
     },
     /// Omitted: an optional tool that is new joins at the next epoch.

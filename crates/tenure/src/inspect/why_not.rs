@@ -23,7 +23,7 @@ pub enum Remedy {
     InAlready,
     /// A budget of so many tokens, checked by compiling.
     Budget {
-        /// The least budget that lets it in and from one token less does not.
+        /// A budget that lets it in, while one token less does not.
         tokens: u32,
     },
     /// Something else, in words.
@@ -88,11 +88,20 @@ pub fn why_not(
     };
     let remedy = match &verdict.reason {
         reason if reason.ruling() == Ruling::Included => Remedy::InAlready,
-        Reason::NoRoom { .. } | Reason::AfterStop { .. } => least_budget(trace.budget, lets_in)
-            .map_or_else(
-                || change("a larger maximum for its section in the policy"),
-                |tokens| Remedy::Budget { tokens },
-            ),
+        Reason::NoRoom { .. } | Reason::AfterStop { .. } => {
+            let window = request.budget.window.unwrap_or(world.model().window);
+            let room = window.saturating_sub(request.budget.reserve.unwrap_or(0));
+            match least_budget(trace.budget, lets_in) {
+                Some(tokens) if tokens <= room => Remedy::Budget { tokens },
+                Some(tokens) => change(format!(
+                    "a larger window: it takes a budget of {tokens} tokens, and the window has room for {room}"
+                )),
+                None => change(format!(
+                    "a larger `sections.{}.max` in the policy",
+                    verdict.section
+                )),
+            }
+        }
         reason => change(remedy_for(reason, verdict)),
     };
     Ok(WhyNot {
@@ -139,22 +148,24 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
         Reason::Classified { classification } => {
             format!("a clearance of at least {classification}")
         }
-        Reason::OtherOrigin { origin } => format!("a request whose origins list {origin}"),
+        Reason::OtherOrigin { origin } => format!("a caller whose `origins` list {origin}"),
         Reason::PersonalData => "a caller who is authorised for personal data".into(),
         Reason::AnonymousEvidence => "a provenance with `source_id` and `retrieved_at`".into(),
         Reason::UnsupportedModality { .. } => "a text in its place".into(),
-        Reason::NotYetValid { valid_from } => format!("an `as_of` at or after {valid_from}"),
-        Reason::ExpiredValidTime { valid_until } => format!("an `as_of` before {valid_until}"),
-        Reason::NotYetKnown { tx_start } => format!("a `known_at` at or after {tx_start}"),
-        Reason::NoLongerHeld { tx_end } => format!("a `known_at` before {tx_end}"),
-        Reason::Contradicted { status } => format!("a settlement: it is {status}"),
+        Reason::NotYetValid { valid_from } => format!("an `as_of.valid` at or after {valid_from}"),
+        Reason::ExpiredValidTime { valid_until } => {
+            format!("an `as_of.valid` before {valid_until}")
+        }
+        Reason::NotYetKnown { tx_start } => format!("an `as_of.known` at or after {tx_start}"),
+        Reason::NoLongerHeld { tx_end } => format!("an `as_of.known` before {tx_end}"),
+        Reason::Contradicted { status } => format!("a judgement that it is clean: it is {status}"),
         Reason::Superseded { by } => format!("an `as_of` at which `{by}` does not hold"),
         Reason::Duplicate { of } => format!("nothing: `{of}` says the same"),
         Reason::NotApplicable { .. } => "a task of one of the types that it applies to".into(),
         Reason::NotNearTask => "a task whose words meet its `why_it_matters`".into(),
         Reason::BelowFloor { factor, floor } => {
             format!(
-                "a {factor} of at least {floor}, or a lower floor for {}",
+                "{factor} of at least {floor}, or a lower `sections.{}.{factor}_floor`",
                 verdict.section
             )
         }
@@ -167,10 +178,11 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
         Reason::ClosureMissing { name } => format!("`{name}`, which it must not stand without"),
         Reason::OrphanToolResult => "the call that it answers, before it".into(),
         Reason::UnansweredToolCall => "a result for each of its calls, right after it".into(),
-        Reason::OverLimit { limit } => {
-            format!("a limit above {limit} tokens in the policy, or a shorter text")
-        }
-        Reason::NextEpoch => "the next epoch".into(),
+        Reason::OverLimit { limit } => format!(
+            "a limit of at least {} tokens in the policy's `limits`, or a text of at most {limit}",
+            verdict.tokens
+        ),
+        Reason::NextEpoch => "the next epoch, which a request without `served` begins".into(),
         Reason::NoRoom { .. } | Reason::AfterStop { .. } => "a larger budget".into(),
         Reason::Mandatory { .. } | Reason::Fits | Reason::KeptWith { .. } => "nothing".into(),
     }

@@ -107,7 +107,7 @@ fn foreign_origin(set: &Normalized, at: u32, principal: &Principal) -> Option<St
         return None;
     }
     let origin = web_origin(set.object(at).revision().source_origin()?)?;
-    (!principal.origins.iter().any(|own| *own == origin)).then_some(origin)
+    (!principal.origins.contains(&origin)).then_some(origin)
 }
 
 /// Scheme, host and port of a web address (RFC 6454), or `None` for anything else.

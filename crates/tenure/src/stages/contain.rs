@@ -1,5 +1,6 @@
 //! Stage 8: the bytes as they will stand, and their price. After this stage nothing changes a count.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::Digest;
@@ -88,7 +89,7 @@ fn break_closures(rescued: &mut Rescued<'_>) {
     let live = &mut rescued.ranked.planned.resolved.live;
     let set = live.set;
     let verdicts = &live.verdicts;
-    let broken: Vec<(u32, u32)> = rescued
+    let broken: BTreeMap<u32, u32> = rescued
         .closures
         .iter()
         .filter(|(row, _)| verdicts[**row as usize].is_none())
@@ -101,18 +102,10 @@ fn break_closures(rescued: &mut Rescued<'_>) {
             ))
         })
         .collect();
-    for (row, needed) in &broken {
-        live.verdicts[*row as usize] = Some(Reason::ClosureMissing {
-            name: set.name(*needed),
-        });
-    }
-    if !broken.is_empty() {
-        let verdicts = &live.verdicts;
-        live.rows.retain(|row| verdicts[*row as usize].is_none());
-        if let Some(report) = live.stages.last_mut() {
-            report.left = live.rows.len() as u32;
-        }
-    }
+    live.judge_further(|row| {
+        let name = set.name(*broken.get(&row)?);
+        Some(Reason::ClosureMissing { name })
+    });
 }
 
 fn notes(name: Arc<str>, piece: &Piece) -> Vec<Note> {

@@ -170,7 +170,7 @@ fn write(
             None => (part.name.into(), None),
         };
         if let Some(id) = revision
-            && policy.zone(part.section) == Zone::Floor
+            && policy.freezes(part.section)
         {
             floor.push(id);
         }

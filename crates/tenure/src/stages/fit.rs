@@ -130,6 +130,7 @@ pub(crate) fn fit<'a>(
     request: &Request,
 ) -> Result<Fitted<'a>, Error> {
     let budget = budget_of(&request.budget, world.model())?;
+    refused(&contained)?;
     let reserved = overhead(&contained, world, policy, request.target, None);
     let live = &contained.rescued.ranked.planned.resolved.live;
     let entered = live.rows.len() as u32;
@@ -210,6 +211,43 @@ fn zone_slot(zone: Zone) -> usize {
         Zone::History => 1,
         Zone::Tail => 2,
     }
+}
+
+/// Fails when something that must be there may not: it is longer than the policy allows, or misses
+/// what it needs.
+fn refused(contained: &Contained<'_>) -> Result<(), Error> {
+    let ranked = &contained.rescued.ranked;
+    let live = &ranked.planned.resolved.live;
+    let reason = |row: u32| match &live.verdicts[row as usize] {
+        Some(reason @ (Reason::OverLimit { .. } | Reason::ClosureMissing { .. })) => Some(reason),
+        _ => None,
+    };
+    let rows = 0..live.set.rows.len() as u32;
+    let refused = rows.filter(|row| ranked.obligations[*row as usize].is_some());
+    let refused: Vec<(u32, &Reason)> = refused
+        .filter_map(|row| Some((row, reason(row)?)))
+        .collect();
+    let Some((first, reason)) = refused.first() else {
+        return Ok(());
+    };
+    let hint = match reason {
+        Reason::OverLimit { .. } => "shorten it, or raise `limits` in the policy",
+        _ => "add what it needs, or take it out of `keep_with`",
+    };
+    let name = live.set.name(*first);
+    let what = format!("`{name}` must go in and cannot: {}", reason.sentence());
+    let mut error = Error::new(ErrorKind::Policy, what).hint(hint);
+    error.mandatory = refused
+        .iter()
+        .map(|(row, _)| MandatoryItem {
+            name: live.set.name(*row).to_string(),
+            section: ranked.planned.section(*row),
+            tokens: contained.pieces[*row as usize]
+                .as_ref()
+                .map_or(0, |piece| piece.tokens),
+        })
+        .collect();
+    Err(error)
 }
 
 /// Lets in what must be there, or fails naming each with its cost.

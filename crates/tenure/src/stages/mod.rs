@@ -25,6 +25,8 @@ pub(crate) use rescue::rescue;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::settle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::trace::{Note, Reason, Stage, StageReport};
 use normalize::Normalized;
 
@@ -56,8 +58,18 @@ impl<'a> Live<'a> {
     }
 
     /// Gives each row that `judge` has a reason against its verdict, and keeps the others.
-    pub(crate) fn judge(&mut self, stage: Stage, mut judge: impl FnMut(u32) -> Option<Reason>) {
+    pub(crate) fn judge(&mut self, stage: Stage, judge: impl FnMut(u32) -> Option<Reason>) {
         let entered = self.rows.len() as u32;
+        self.stages.push(StageReport {
+            stage,
+            entered,
+            left: entered,
+        });
+        self.judge_further(judge);
+    }
+
+    /// Judges what the last stage left once more, as part of that stage.
+    pub(crate) fn judge_further(&mut self, mut judge: impl FnMut(u32) -> Option<Reason>) {
         let verdicts = &mut self.verdicts;
         self.rows.retain(|row| match judge(*row) {
             None => true,
@@ -66,11 +78,40 @@ impl<'a> Live<'a> {
                 false
             }
         });
-        self.stages.push(StageReport {
-            stage,
-            entered,
-            left: self.rows.len() as u32,
-        });
+        if let Some(report) = self.stages.last_mut() {
+            report.left = self.rows.len() as u32;
+        }
+    }
+
+    /// What these rows ask to stand with, and what that asks for in turn: by name, the first of
+    /// that name that is still in.
+    pub(crate) fn companions(&self, of: impl Iterator<Item = u32>) -> Companions {
+        let asks = |row: u32| self.set.object(row).revision().keep_with();
+        let mut found = Companions {
+            rows: BTreeSet::new(),
+            complete: true,
+        };
+        let mut open: Vec<u32> = of
+            .filter(|row| self.set.row(*row).rare && !asks(*row).is_empty())
+            .collect();
+        if open.is_empty() {
+            return found;
+        }
+        let mut named: BTreeMap<&str, u32> = BTreeMap::new();
+        for &row in &self.rows {
+            let name = self.set.object(row).revision().name();
+            named.entry(name).or_insert(row);
+        }
+        while let Some(row) = open.pop() {
+            for name in asks(row) {
+                match named.get(name.as_str()) {
+                    Some(asked) if found.rows.insert(*asked) => open.push(*asked),
+                    Some(_) => {}
+                    None => found.complete = false,
+                }
+            }
+        }
+        found
     }
 
     /// Reports a stage that lets everything through.
@@ -87,4 +128,11 @@ impl<'a> Live<'a> {
     pub(crate) fn is_in(&self, row: u32) -> bool {
         self.verdicts[row as usize].is_none()
     }
+}
+
+/// What some rows ask to stand with.
+pub(crate) struct Companions {
+    pub(crate) rows: BTreeSet<u32>,
+    /// Whether all that was asked for is there.
+    pub(crate) complete: bool,
 }

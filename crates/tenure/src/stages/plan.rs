@@ -55,7 +55,7 @@ pub(crate) fn plan<'a>(
     let mut moved = BTreeMap::new();
     let (epoch, cause) = match &request.served {
         None => (0, EpochCause::First),
-        Some(ledger) => match keep(ledger, live, settings) {
+        Some(ledger) => match keep(ledger, live, policy, settings) {
             Ok(kept) => {
                 frozen = kept;
                 (ledger.epoch, EpochCause::Kept)
@@ -65,7 +65,8 @@ pub(crate) fn plan<'a>(
     };
     let is_fresh = |row: u32| cause == EpochCause::Kept && !frozen.contains_key(&row);
     live.judge(Stage::Plan, |row| {
-        let waits = is_fresh(row) && set.row(row).section == Section::Tools;
+        let section = set.row(row).section;
+        let waits = is_fresh(row) && section == Section::Tools && policy.freezes(section);
         waits.then_some(Reason::NextEpoch)
     });
     if cause == EpochCause::Kept {
@@ -73,7 +74,7 @@ pub(crate) fn plan<'a>(
             .rows
             .iter()
             .copied()
-            .filter(|row| is_fresh(*row) && in_floor(set.row(*row).section));
+            .filter(|row| is_fresh(*row) && policy.freezes(set.row(*row).section));
         moved = fresh.map(|row| (row, Section::Recall)).collect();
     }
     let offered = live
@@ -101,6 +102,7 @@ pub(crate) fn plan<'a>(
 fn keep(
     ledger: &ServedLedger,
     live: &Live<'_>,
+    policy: &Policy,
     settings: Digest,
 ) -> Result<BTreeMap<u32, u32>, EpochCause> {
     if ledger.settings.is_some_and(|served| served != settings) {
@@ -117,23 +119,21 @@ fn keep(
         let row = *present.get(id).ok_or(EpochCause::FrozenGone)?;
         frozen.insert(row, place as u32);
     }
+    // What cannot stand any more is gone, too.
+    if !live.companions(frozen.keys().copied()).complete {
+        return Err(EpochCause::FrozenGone);
+    }
     let must_join = |row: &u32| {
+        let section = set.row(*row).section;
         let fixed = matches!(
-            set.row(*row).section,
+            section,
             Section::Identity | Section::Tools | Section::Policy
         );
-        fixed && !set.row(*row).optional && !frozen.contains_key(row)
+        fixed && policy.freezes(section) && !set.row(*row).optional && !frozen.contains_key(row)
     };
     if live.rows.iter().any(must_join) {
         Err(EpochCause::FloorGrew)
     } else {
         Ok(frozen)
     }
-}
-
-fn in_floor(section: Section) -> bool {
-    matches!(
-        section,
-        Section::Identity | Section::Policy | Section::Codex | Section::Karma | Section::Memory
-    )
 }

@@ -1,9 +1,9 @@
 //! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
-//! floors and irrelevance omit what is not mandatory.
+//! floors and irrelevance omit what is neither mandatory nor needed by what is; evidence stands once.
 
 use std::collections::BTreeSet;
 
-use crate::digest::Digest;
+use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
 use crate::lexical::{Seen, each_term};
 use crate::num::Score;
@@ -90,9 +90,14 @@ pub(crate) fn rank<'a>(
         .map(|row| planned.section(*row))
         .collect();
     let mut sections = sections.into_iter();
-    planned.resolved.live.judge(Stage::Rank, |at| {
+    let live = &mut planned.resolved.live;
+    let mandatory = |row: &u32| obligations[*row as usize].is_some();
+    let needed = live
+        .companions(live.rows.iter().copied().filter(mandatory))
+        .rows;
+    live.judge(Stage::Rank, |at| {
         let section = sections.next().unwrap_or(Section::Memory);
-        if obligations[at as usize].is_some() {
+        if mandatory(&at) || needed.contains(&at) {
             return None;
         }
         if set.row(at).rare
@@ -117,11 +122,39 @@ pub(crate) fn rank<'a>(
             },
         )
     });
+    let standing = |row: u32| {
+        let score = scores[row as usize].composite;
+        (needed.contains(&row), mandatory(&row), score)
+    };
+    omit_doubles(live, standing);
     Ranked {
         planned,
         scores,
         obligations,
     }
+}
+
+/// Keeps one of each evidence: the highest standing, then the first. Judged last, so that what is
+/// omitted for another reason takes no place.
+fn omit_doubles<K: Ord>(live: &mut Live<'_>, standing: impl Fn(u32) -> K) {
+    let set = live.set;
+    let key = |row: u32| {
+        let is_evidence = set.row(row).section == Section::Evidence;
+        is_evidence.then(|| set.object(row).revision().content_digest().key())
+    };
+    let mut kept: DigestMap<u32> = DigestMap::default();
+    for &row in &live.rows {
+        if let Some(key) = key(row) {
+            let best = kept.entry(key).or_insert(row);
+            if standing(row) > standing(*best) {
+                *best = row;
+            }
+        }
+    }
+    live.judge_further(|row| {
+        let of = *kept.get(&key(row)?)?;
+        (of != row).then(|| Reason::Duplicate { of: set.name(of) })
+    });
 }
 
 /// Which rows must be in the payload, and why.

@@ -1,13 +1,10 @@
 //! Stage 4: what holds at the instants asked for? Valid and transaction time, the store's
-//! judgements, supersession, duplicate evidence.
+//! judgements, supersession.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::digest::DigestMap;
 use crate::object::{ContradictionStatus, ObjectId};
 use crate::request::Request;
-use crate::section::Section;
 use crate::stages::normalize::{OPEN, UNKNOWN};
 use crate::stages::resolve::Resolved;
 use crate::time::Instant;
@@ -39,7 +36,6 @@ pub(crate) fn settle<'a>(mut resolved: Resolved<'a>, request: &Request) -> Settl
         } else {
             BTreeMap::new()
         };
-    let mut evidence: DigestMap<Arc<str>> = DigestMap::default();
     live.judge(Stage::Settle, |at| {
         let row = set.row(at);
         if let Some(now) = now {
@@ -77,14 +73,6 @@ pub(crate) fn settle<'a>(mut resolved: Resolved<'a>, request: &Request) -> Settl
             && *by != at
         {
             return Some(Reason::Superseded { by: set.name(*by) });
-        }
-        if row.section == Section::Evidence {
-            let revision = set.object(at).revision();
-            let key = revision.content_digest().key();
-            if let Some(of) = evidence.get(&key) {
-                return Some(Reason::Duplicate { of: Arc::clone(of) });
-            }
-            evidence.insert(key, revision.shared_name());
         }
         None
     });
