@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn mistakes_name_their_line() {
         let line = |text: &str| parse(text, "stem").unwrap_err().at.and_then(|at| at.line);
-        assert_eq!(line("[\n{\"name\": \"a\",\n\"contnet\": \"x\"}]"), Some(3));
+        assert_eq!(line("[\n{\"name\": \"a\",\n\"contens\": \"x\"}]"), Some(3));
         assert_eq!(line("{\"priority\": 2}"), Some(1));
         assert_eq!(line(&"[".repeat(500)), Some(1));
         assert_eq!(line("{\"content\": \"\\ud800\"}"), Some(1));

@@ -186,21 +186,21 @@ fn blamed_line(lines: &[&str], message: &str) -> usize {
         return 1;
     };
     let quoted = quoted.to_lowercase();
-    let names_key = |line: &&str| {
+    let names_key = |line: &str| {
         line.split(':')
             .next()
             .is_some_and(|key| key.trim() == quoted)
     };
-    let holds_value = |line: &&str| {
+    let holds_value = |line: &str| {
         line.split_once(':')
             .is_some_and(|(_, value)| value.to_lowercase().contains(&quoted))
     };
     let found = if message.contains("duplicate") {
-        lines.iter().rposition(|line| names_key(&line))
+        lines.iter().rposition(|line| names_key(line))
     } else {
         lines
             .iter()
-            .position(|line| holds_value(&line) || names_key(&line))
+            .position(|line| holds_value(line) || names_key(line))
     };
     found.map_or(1, |at| at + 1)
 }
@@ -273,7 +273,7 @@ mod tests {
             "no `name`",
             5,
         );
-        refused("---\nname: [\n---\nx", "", 3);
+        refused("---\nname: [\n---\nx", "", 2);
         refused("---\nname: a\nname: b\n---\nx", "duplicate", 3);
         refused(
             &format!("---\nname: a\n#{}\n---\nx", "x".repeat(70_000)),
