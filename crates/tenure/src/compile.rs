@@ -92,7 +92,7 @@ fn settled<'a>(
     request: &Request,
     candidates: &'a Candidates,
 ) -> Result<Settled<'a>, Error> {
-    request.check()?;
+    request.validate()?;
     names_match(world, request)?;
 
     // 1  Candidates become rows.

@@ -405,7 +405,12 @@ impl Request {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Checks what a request must say to make sense. A compile does this first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] or, for a caller without a tenant, [`ErrorKind::Policy`].
+    pub fn validate(&self) -> Result<(), Error> {
         if self.version != REQUEST_VERSION {
             return Err(
                 Error::input(format!("request version {} is unknown", self.version))

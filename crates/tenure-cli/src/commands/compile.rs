@@ -55,6 +55,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
 /// Reads what the arguments name.
 pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     let request = request(args)?;
+    request.validate()?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,

@@ -1,0 +1,551 @@
+//! The contract that scripts rely on: output, messages, exit codes. Runs the real binary.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Bench {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env_remove("TENURE_FRAME_KEY_FILE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// The output of a call that ends well, as JSON.
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.run(args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// A call that ends with `code`, prints nothing but a message, and the message.
+    fn refused(&self, code: i32, args: &[&str]) -> String {
+        let output = self.run(args);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
+        assert!(
+            output.stdout.is_empty(),
+            "{args:?}: {}",
+            text(&output.stdout)
+        );
+        assert!(!message.contains("panicked"), "{message}");
+        assert!(message.contains("error:"), "{message}");
+        message
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const RULES: &str =
+    "---\nname: brief\n---\nBe brief about the pump.\n---\nname: metric\n---\nUse metric units.\n";
+
+const COMPILE: [&str; 6] = [
+    "compile",
+    "rules.md",
+    "--task",
+    "Describe the pump.",
+    "--as-of",
+    "2026-06-06",
+];
+
+fn with<'a>(args: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    args.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let out = bench.json(&with(&COMPILE, &["--budget", "300", "--format", "json"]));
+    assert_eq!(out["outcome"], "complete");
+    let envelope = &out["envelope"];
+    assert!(
+        envelope["payload"]
+            .as_str()
+            .unwrap()
+            .contains("Be brief about the pump.\n")
+    );
+    assert!(envelope["total_tokens"].as_u64().unwrap() <= 300);
+    assert_eq!(envelope["budget"], 300);
+    assert!(
+        envelope["payload_digest"]
+            .as_str()
+            .unwrap()
+            .starts_with("sha256:")
+    );
+    let section = &envelope["sections"][0];
+    for key in ["name", "zone", "tokens", "items"] {
+        assert!(!section[key].is_null(), "{key}");
+    }
+    let trace = &out["trace"];
+    assert!(
+        trace["input_digest"]
+            .as_str()
+            .unwrap()
+            .starts_with("sha256:")
+    );
+    assert_eq!(trace["tokenizer"]["count"], "exact");
+    let verdict = &trace["verdicts"][0];
+    assert_eq!(verdict["name"], "brief");
+    assert_eq!(verdict["verdict"], "included");
+    assert_eq!(verdict["reason"]["code"], "fits");
+    for key in ["section", "tokens", "score"] {
+        assert!(!verdict[key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn the_payload_is_its_own_count_and_digest() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let out = bench.json(&with(&COMPILE, &["--budget", "300", "--format", "json"]));
+    bench.file("payload.txt", out["envelope"]["payload"].as_str().unwrap());
+    let count = bench.run(&["tokens", "payload.txt"]);
+    assert_eq!(
+        text(&count.stdout).trim(),
+        out["envelope"]["total_tokens"].to_string()
+    );
+    assert!(count.stderr.is_empty());
+}
+
+#[test]
+fn the_same_call_gives_the_same_bytes() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let args = with(
+        &COMPILE,
+        &[
+            "--budget",
+            "300",
+            "--format",
+            "json",
+            "--target",
+            "openai-chat",
+        ],
+    );
+    assert_eq!(bench.run(&args).stdout, bench.run(&args).stdout);
+    let body = bench.json(&args);
+    assert_eq!(body["envelope"]["payload"]["messages"][0]["role"], "system");
+    assert_eq!(body["trace"]["tokenizer"]["count"], "published");
+}
+
+#[test]
+fn a_dry_run_says_the_same_numbers() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let args = with(&COMPILE, &["--budget", "300", "--format", "json"]);
+    let wet = bench.json(&args);
+    let dry = bench.json(&with(&args, &["--dry-run"]));
+    assert!(dry["envelope"]["payload"].is_null());
+    assert_eq!(
+        dry["envelope"]["total_tokens"],
+        wet["envelope"]["total_tokens"]
+    );
+    assert_eq!(dry["trace"]["verdicts"], wet["trace"]["verdicts"]);
+}
+
+#[test]
+fn exit_codes() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    for code_1 in [
+        vec![],
+        vec!["compile", "rules.md"],
+        vec!["compile", "--tsak", "x"],
+        vec!["nonsense"],
+        with(&COMPILE, &["--budget", "-5"]),
+        with(&COMPILE, &["--budget", "1e9"]),
+        with(&COMPILE, &["--budget", "99999999999"]),
+    ] {
+        let output = bench.run(&code_1);
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{code_1:?}: {}",
+            text(&output.stderr)
+        );
+        assert!(output.stdout.is_empty());
+    }
+    bench.refused(
+        2,
+        &["compile", "missing.md", "--task", "x", "--budget", "300"],
+    );
+    bench.refused(2, &with(&COMPILE, &["--budget", "0"]));
+    bench.refused(2, &with(&COMPILE, &["--window", "100", "--reserve", "100"]));
+    bench.refused(2, &with(&COMPILE, &["--budget", "999999999"]));
+    let message = bench.refused(3, &with(&COMPILE, &["--budget", "20"]));
+    assert!(message.contains("tokens  @task  [task]"), "{message}");
+    bench.refused(4, &with(&COMPILE, &["--budget", "300", "--tenant", " "]));
+    assert_eq!(bench.run(&["--help"]).status.code(), Some(0));
+    assert_eq!(bench.run(&["--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
+    let bench = Bench::new();
+    bench
+        .file("latin1.md", b"caf\xe9")
+        .file("nul.md", "a\n\0")
+        .file("utf16.md", b"\xff\xfea\0")
+        .file("broken.md", "---\nname: a\npriority: [\n---\nx")
+        .file("range.md", "---\nname: a\npriority: 1.5\n---\nx")
+        .file("nan.md", "---\nname: a\npriority: .nan\n---\nx")
+        .file(
+            "huge.md",
+            format!("---\nname: a\n# {}\n---\nx", "x".repeat(100_000)),
+        )
+        .file("twice.md", "---\nname: a\n---\nx\n---\nname: a\n---\ny")
+        .file(
+            "schema.md",
+            "---\nname: a\nobject_type: tool_schema\ninput_schema: {type: strin}\n---\nx",
+        )
+        .file("lone.json", r#"{"name": "a", "content": "\ud800"}"#)
+        .file(
+            "deep.json",
+            format!("{{\"name\": \"a\", \"input_schema\": {}", "[".repeat(5_000)),
+        )
+        .file(
+            "deep.md",
+            format!("---\nname: a\ninput_schema: {}\n---\nx", "[".repeat(5_000)),
+        )
+        .file("a.txt", "x")
+        .file("bad.toml", "name = \"x\"\nheadigns = false\n")
+        .file("request.json", "{\n  \"budget\": {\"tokns\": 5}\n}")
+        .file("ok.md", "Fine.");
+    for (source, what) in [
+        ("latin1.md", "not UTF-8"),
+        ("nul.md", "NUL character"),
+        ("utf16.md", "UTF-16"),
+        ("broken.md", "broken.md:"),
+        ("range.md", "range.md:3"),
+        ("nan.md", "nan.md:3"),
+        ("huge.md", "64 KiB"),
+        ("twice.md", "twice.md:5"),
+        ("schema.md", "not JSON Schema"),
+        ("lone.json", "lone.json:1"),
+        ("deep.json", "128 levels"),
+        ("deep.md", "deep.md:"),
+        ("a.txt", "no known format"),
+        (".", "broken.md"),
+    ] {
+        let args = [
+            "compile",
+            source,
+            "--task",
+            "x",
+            "--budget",
+            "300",
+            "--trace",
+            "trace.json",
+        ];
+        let message = bench.refused(2, &args);
+        assert!(message.contains(what), "{source}: {message}");
+    }
+    let ok = [
+        "compile",
+        "ok.md",
+        "--task",
+        "x",
+        "--budget",
+        "300",
+        "--trace",
+        "trace.json",
+    ];
+    for (more, what) in [
+        (["--policy", "bad.toml"], "bad.toml:2"),
+        (["--policy", "standart"], "did you mean `standard`?"),
+        (["--model", "gpt-4oo"], "did you mean `gpt-4o`?"),
+        (["--target", "opnai-chat"], "did you mean `openai-chat`?"),
+        (["--as-of", "yesterday"], "RFC 3339"),
+        (["--as-of", "2026-06-06T12:00:00"], "RFC 3339"),
+        (["--request", "request.json"], "request.json:2"),
+        (["--task-type", "code"], "task type"),
+        (["--clearance", "top"], "security classification"),
+    ] {
+        let message = bench.refused(2, &with(&ok, &more));
+        assert!(message.contains(what), "{more:?}: {message}");
+    }
+    assert!(
+        !bench.folder.path().join("trace.json").exists(),
+        "nothing is written"
+    );
+    assert!(bench.run(&ok).status.success());
+    assert!(bench.folder.path().join("trace.json").exists());
+}
+
+#[test]
+fn traces_are_written_and_compared() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    bench.run(&with(
+        &COMPILE,
+        &["--budget", "300", "--trace", "wide.json"],
+    ));
+    let whole = bench.run(&with(&COMPILE, &["--budget", "96", "--format", "json"]));
+    bench.file("narrow.json", whole.stdout);
+    let diff = bench.run(&["diff", "wide.json", "narrow.json"]);
+    assert!(
+        text(&diff.stdout).contains("- metric"),
+        "{}",
+        text(&diff.stdout)
+    );
+    let json = bench.json(&["diff", "wide.json", "narrow.json", "--format", "json"]);
+    assert_eq!(json["same_payload"], false);
+    let same = bench.json(&["diff", "wide.json", "wide.json", "--format", "json"]);
+    assert_eq!(same["same_payload"], true);
+    bench.file("not.json", "{}");
+    bench.refused(2, &["diff", "wide.json", "not.json"]);
+}
+
+#[test]
+fn explain_says_what_would_have_let_it_in() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let mut args = COMPILE.to_vec();
+    args[0] = "explain";
+    let stages = bench.run(&with(&args, &["--budget", "96", "--stages"]));
+    for word in ["normalize", "emit", "OMITTED 1", "metric"] {
+        assert!(
+            text(&stages.stdout).contains(word),
+            "{}",
+            text(&stages.stdout)
+        );
+    }
+    let why = bench.json(&with(
+        &args,
+        &["--budget", "96", "--why", "metric", "--format", "json"],
+    ));
+    let tokens = why["remedy"]["tokens"].as_u64().unwrap().to_string();
+    let out = bench.json(&with(&COMPILE, &["--budget", &tokens, "--format", "json"]));
+    assert_eq!(out["trace"]["verdicts"][1]["verdict"], "included");
+    let message = bench.refused(2, &with(&args, &["--budget", "96", "--why", "metrc"]));
+    assert!(message.contains("did you mean `metric`?"), "{message}");
+}
+
+#[test]
+fn folders_are_walked_and_what_is_left_out_is_reported() {
+    let bench = Bench::new();
+    bench
+        .file("notes/b.md", "Beta.")
+        .file("notes/deep/a.md", "Alpha.")
+        .file("notes/README.md", "For people.")
+        .file("notes/data.csv", "1,2")
+        .file("notes/.hidden.md", "Hidden.");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("..", bench.folder.path().join("notes/loop")).unwrap();
+    let out = bench.json(&[
+        "compile", "notes", "--task", "x", "--budget", "300", "--format", "json",
+    ]);
+    let names: Vec<&str> = out["trace"]["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["b", "a"]);
+    let unfetched = out["trace"]["unfetched"].as_array().unwrap();
+    assert_eq!(unfetched.len(), if cfg!(unix) { 4 } else { 3 });
+}
+
+#[test]
+fn the_frame_key_is_made_once_and_kept_private() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let args = with(&COMPILE, &["--budget", "300", "--format", "json"]);
+    let first = bench.json(&args)["trace"]["inputs"]["world"].clone();
+    assert_eq!(first, bench.json(&args)["trace"]["inputs"]["world"]);
+    let key = bench.folder.path().join("state/tenure/frame-key");
+    assert_eq!(fs::read_to_string(&key).unwrap().trim().len(), 64);
+    bench.file("key", "0".repeat(64));
+    let other = bench.json(&with(&args, &["--frame-key", "key"]));
+    assert_ne!(first, other["trace"]["inputs"]["world"]);
+    bench.file("key", "short");
+    bench.refused(2, &with(&args, &["--frame-key", "key"]));
+}
+
+#[test]
+fn a_tokenizer_json_counts_for_other_models() {
+    let bench = Bench::new();
+    let tiny = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+        "pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,
+        "model":{"type":"WordLevel","vocab":{"a":0,"[UNK]":1},"unk_token":"[UNK]"}}"#;
+    bench
+        .file("rules.md", RULES)
+        .file("tokenizer.json", tiny)
+        .file("text.txt", "a b c");
+    assert_eq!(
+        text(
+            &bench
+                .run(&["tokens", "text.txt", "--model", "tokenizer.json"])
+                .stdout
+        ),
+        "3\n"
+    );
+    let out = bench.json(&with(
+        &COMPILE,
+        &[
+            "--budget",
+            "300",
+            "--model",
+            "tokenizer.json",
+            "--format",
+            "json",
+        ],
+    ));
+    bench.file("payload.txt", out["envelope"]["payload"].as_str().unwrap());
+    let count = bench.run(&["tokens", "payload.txt", "--model", "tokenizer.json"]);
+    assert_eq!(
+        text(&count.stdout).trim(),
+        out["envelope"]["total_tokens"].to_string()
+    );
+    let bounded = bench.json(&[
+        "tokens",
+        "text.txt",
+        "--model",
+        "claude-opus-5-5",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(bounded["count"], "bounded");
+}
+
+#[test]
+fn text_output_is_for_people_and_cannot_steer_a_terminal() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let output = bench.run(&with(&COMPILE, &["--budget", "96"]));
+    let shown = text(&output.stdout);
+    for word in [
+        "SECTION",
+        "INCLUDED 1",
+        "OMITTED 1",
+        "of 96 tokens",
+        "PAYLOAD",
+    ] {
+        assert!(shown.contains(word), "{shown}");
+    }
+    assert!(!shown.contains('\u{1b}'), "no colour off a terminal");
+}
+
+#[test]
+fn schemas_completions_and_man_page() {
+    let bench = Bench::new();
+    for form in ["object", "request", "policy", "envelope", "trace"] {
+        let schema = bench.json(&["schema", form]);
+        assert_eq!(
+            schema["$schema"],
+            "https://json-schema.org/draft/2020-12/schema"
+        );
+        let committed =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{form}.json"));
+        let committed: Value =
+            serde_json::from_str(&fs::read_to_string(committed).unwrap()).unwrap();
+        assert_eq!(schema, committed);
+    }
+    bench.refused(2, &["schema", "objct"]);
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(text(&bench.run(&["completions", shell]).stdout).contains("--budget"));
+    }
+    let man = text(&bench.run(&["man"]).stdout);
+    assert!(man.contains(".TH") && man.contains("known\\-at"), "{man}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let bench = Bench::new();
+    let many: String = (0..3_000)
+        .map(|n| format!("---\nname: rule-{n}\n---\nRule {n} of the pump.\n"))
+        .collect();
+    bench.file("rules.md", many);
+    let mut child = bench
+        .command(&with(&COMPILE, &["--budget", "100000", "--format", "json"]))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(
+        !text(&output.stderr).contains("panicked"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn the_example_compiles_as_the_readme_says() {
+    let bench = Bench::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = |name: &str| {
+        root.join("examples/firmware")
+            .join(name)
+            .to_string_lossy()
+            .into_owned()
+    };
+    let (folder, task, policy) = (path(""), path("task.json"), path("policy.toml"));
+    let out = bench.json(&[
+        "compile",
+        &folder,
+        "--task-file",
+        &task,
+        "--policy",
+        &policy,
+        "--budget",
+        "4500",
+        "--format",
+        "json",
+    ]);
+    assert!(out["envelope"]["total_tokens"].as_u64().unwrap() <= 4500);
+    let verdict = |name: &str| {
+        let verdicts = out["trace"]["verdicts"].as_array().unwrap();
+        verdicts.iter().find(|one| one["name"] == name).unwrap()["verdict"].clone()
+    };
+    for name in [
+        "init-seal",
+        "format-code-fence",
+        "format-code-layout",
+        "vendor-forum-page",
+        "watchdog-service",
+    ] {
+        assert_eq!(verdict(name), "included", "{name}");
+    }
+    let payload = out["envelope"]["payload"].as_str().unwrap();
+    assert_eq!(
+        payload.matches("</evidence").count(),
+        1,
+        "the page cannot close its frame"
+    );
+    assert!(payload.contains("kestrel_seal_init_epoch();"));
+}

@@ -1,0 +1,103 @@
+//! House rules, run as a test: documents name only what exists, every module says what it is for,
+//! and the project speaks of itself alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The files below `folder` with this extension, build output left out.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if name != "target" && !name.starts_with('.') {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_module_opens_with_what_it_is_for() {
+    for path in files(&root().join("crates"), "rs") {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.starts_with("//! "),
+            "{} does not open with `//!`",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn documents_name_only_paths_that_exist() {
+    let mut checked = 0;
+    let folders = [
+        "crates/",
+        "docs/",
+        "tests/",
+        "examples/",
+        "schemas/",
+        "scripts/",
+    ];
+    for path in files(&root(), "md") {
+        let text = fs::read_to_string(&path).unwrap();
+        for word in text.split(|c: char| c.is_whitespace() || "`()[]\"'<>|,;".contains(c)) {
+            let word = word.trim_end_matches(['.', ':']);
+            let is_path = folders.iter().any(|folder| word.starts_with(folder))
+                && !word.contains(['*', '{', 'N']);
+            if is_path {
+                let word = word.split('#').next().unwrap();
+                assert!(
+                    root().join(word).exists(),
+                    "{} names `{word}`, which does not exist",
+                    path.display()
+                );
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 30, "only {checked} paths were found");
+}
+
+#[test]
+fn rooms_are_not_halls() {
+    let sources = files(&root().join("crates"), "rs");
+    for path in sources
+        .iter()
+        .filter(|path| path.components().any(|part| part.as_os_str() == "src"))
+    {
+        let lines = fs::read_to_string(path).unwrap().lines().count();
+        assert!(
+            lines <= 1_000,
+            "{} has {lines} lines: split it",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn decisions_are_numbered_without_gaps() {
+    let mut numbers: Vec<usize> = files(&root().join("docs/decisions"), "md")
+        .iter()
+        .map(|path| {
+            path.file_name().unwrap().to_string_lossy()[..3]
+                .parse()
+                .unwrap()
+        })
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
+}
