@@ -586,9 +586,10 @@ impl ObjectDocument {
                 named("a turn has no `role`".into()).expected("`user`, `assistant` or `system`")
             );
         }
-        if !self.tool_calls.is_empty() && self.role != Some(Role::Assistant) {
+        let speaks = object_type == ObjectType::Turn && self.role == Some(Role::Assistant);
+        if !self.tool_calls.is_empty() && !speaks {
             return Err(named("only a turn of the assistant calls tools".into())
-                .expected("`role: assistant` beside `tool_calls`"));
+                .expected("`object_type: turn` and `role: assistant` beside `tool_calls`"));
         }
         for (at, call) in self.tool_calls.iter().enumerate() {
             if call.id.is_empty() || call.name.is_empty() {
@@ -802,6 +803,18 @@ mod tests {
                 ..base()
             },
             "authority level 0",
+        );
+        refused(
+            ObjectDocument {
+                role: Some(Role::Assistant),
+                tool_calls: vec![ToolCall {
+                    id: "c".into(),
+                    name: "f".into(),
+                    arguments: Value::Null,
+                }],
+                ..ObjectDocument::new("a", "")
+            },
+            "only a turn",
         );
         refused(
             ObjectDocument {
