@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::digest::Digest;
 use crate::digest::DigestMap;
 use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
 use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
@@ -72,7 +72,8 @@ pub(crate) fn emit(
         },
     };
     let compiled = Compiled { envelope, trace };
-    assert_promises(&compiled, &ordered, policy)?;
+    required(&compiled.envelope, policy)?;
+    assert_promises(&compiled, &ordered)?;
     Ok(compiled)
 }
 
@@ -442,12 +443,22 @@ fn trace(
     }
 }
 
+/// Refuses a payload without what the policy requires. What the caller may see decides, so this is
+/// no bug.
+fn required(envelope: &Envelope, policy: &Policy) -> Result<(), Error> {
+    for section in &policy.document().required {
+        if envelope.section(*section).is_none() {
+            let what = format!("nothing stands in `{section}`, which the policy requires");
+            return Err(Error::new(ErrorKind::Policy, what)
+                .expected(format!("an object for `{section}` that the caller may see"))
+                .hint("or leave the section out of the policy's `required`"));
+        }
+    }
+    Ok(())
+}
+
 /// Asserts what `compile.md` promises of a payload.
-fn assert_promises(
-    compiled: &Compiled,
-    ordered: &Ordered<'_>,
-    policy: &Policy,
-) -> Result<(), Error> {
+fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Error> {
     let Compiled { envelope, trace } = compiled;
     let planned = &ordered.fitted.contained.rescued.ranked.planned;
     let live = &planned.resolved.live;
@@ -482,10 +493,6 @@ fn assert_promises(
         standing == rows && rows == live.rows.len(),
         "what is included stands in the payload, once",
     )?;
-    for section in &policy.document().required {
-        let has = envelope.section(*section).is_some();
-        check(has, &format!("the required section `{section}` is present"))?;
-    }
     for report in &trace.allocations {
         check(
             report.used - report.flow_back <= report.allocated,
