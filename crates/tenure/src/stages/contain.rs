@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::digest::Digest;
 use crate::frame::{self, PRECEDENCE, Piece, Seam};
-use crate::policy::Policy;
+use crate::policy::{Order, Policy};
 use crate::request::{Request, Target};
 use crate::section::Section;
 use crate::stages::rescue::Rescued;
@@ -164,10 +164,12 @@ fn added(world: &World, policy: &Policy, request: &Request) -> Vec<Added> {
     precedence.into_iter().chain(task).chain(query).collect()
 }
 
-/// The sections' headings: tools and turns have none in a provider's body.
+/// The sections' headings: one flow in registry order has none, and neither have tools and turns in
+/// a provider's body.
 fn headings(world: &World, policy: &Policy, target: Target) -> [Option<Piece>; Section::COUNT] {
     let mut table = [const { None }; Section::COUNT];
-    if !policy.document().headings {
+    let document = policy.document();
+    if !document.headings || document.order == Order::Registry {
         return table;
     }
     let key = |section: &Section| (u128::MAX << 64) | section.index() as u128;
