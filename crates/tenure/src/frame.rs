@@ -14,6 +14,7 @@ use sha2::Sha256;
 
 use crate::digest::Digest;
 use crate::object::{Authority, ObjectType, Revision, Role, ToolCall};
+use crate::render::openai_chat;
 use crate::request::{Target, TaskState};
 use crate::section::Section;
 use crate::text::detection_view;
@@ -175,7 +176,7 @@ pub(crate) fn frame(world: &World, revision: &Revision, section: Section, target
         return match target {
             Target::OpenAiChat => {
                 let chat = world.model().chat;
-                let json = crate::render::openai_chat::tool_json(revision, tool);
+                let json = openai_chat::tool_json(revision, tool);
                 let tokens = world.price(&json).saturating_add(chat.per_tool);
                 Piece::made(tokens, Mechanism::Instruction, Some(json.into()))
             }
@@ -188,6 +189,15 @@ pub(crate) fn frame(world: &World, revision: &Revision, section: Section, target
     match revision.object_type() {
         ObjectType::Turn => turn(world, revision),
         _ => plain(world, revision.name(), revision.content()),
+    }
+}
+
+/// The same piece as a message of its own in a provider's body.
+pub(crate) fn alone(world: &World, piece: Piece) -> Piece {
+    let around = world.model().chat.per_message.saturating_add(1);
+    Piece {
+        tokens: piece.tokens.saturating_add(around),
+        ..piece
     }
 }
 
@@ -256,7 +266,9 @@ fn turn(world: &World, revision: &Revision) -> Piece {
 fn message(world: &World, revision: &Revision) -> Piece {
     let chat = world.model().chat;
     let mut tokens = chat.per_message.saturating_add(1);
-    tokens = tokens.saturating_add(world.price(revision.content()));
+    if let Some(spoken) = openai_chat::spoken(revision) {
+        tokens = tokens.saturating_add(world.price(spoken));
+    }
     for call in revision.tool_calls() {
         let text = world
             .price(&call.name)

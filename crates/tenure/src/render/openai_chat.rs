@@ -1,7 +1,7 @@
 //! The body of an OpenAI chat completion request, and its message rules.
 //!
-//! The floor becomes the system message, turns become messages as they are, the tail becomes the
-//! last user message, tools become `tools`. Rules (OpenAI API reference, Chat; `providers.md` 2.1):
+//! The floor becomes the system message, turns become messages as they are, other history becomes
+//! system messages between them, the tail becomes the last user message, tools become `tools`. Rules (OpenAI API reference, Chat; `providers.md` 2.1):
 //! each call of an assistant's message is answered by exactly one tool message before any other
 //! role, and a tool message answers a call of the message before it.
 
@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, Tool};
+use crate::policy::{Order, Policy, TaskPosition};
+use crate::section::{Section, Zone};
 
 /// A tool as canonical JSON: keys sorted, no white space.
 pub(crate) fn tool_json(revision: &Revision, tool: &Tool) -> String {
@@ -26,10 +28,71 @@ pub(crate) fn tool_json(revision: &Revision, tool: &Tool) -> String {
     .to_string()
 }
 
+/// Whose words a piece of text is: the tail and the task are the user's, the rest the system's. In
+/// registry order only the task that the compiler adds leaves the one flow.
+pub(crate) fn role(policy: &Policy, section: Section, is_candidate: bool) -> Role {
+    let is_task = matches!(section, Section::Task | Section::Query) && !is_candidate;
+    let is_users = match policy.document().order {
+        Order::Sections => policy.zone(section) == Zone::Tail,
+        Order::Registry => is_task,
+    };
+    if is_users { Role::User } else { Role::System }
+}
+
+/// Whether text of this section is a message of its own: it stands between turns, so how many
+/// messages there are would otherwise depend on which of its neighbours fit.
+pub(crate) fn is_alone(policy: &Policy, section: Section) -> bool {
+    policy.document().order == Order::Sections && section == Section::History
+}
+
+/// How many messages the texts of these sections share: pieces of one role that stand together make
+/// one. More sections never make fewer, so the count for all candidates is a bound for any choice.
+pub(crate) fn shared_messages(
+    policy: &Policy,
+    candidates: &[bool; Section::COUNT],
+    added: &[bool; Section::COUNT],
+) -> u32 {
+    // The roles of the texts in their order; `None` where messages of the history part them.
+    let mut flow = Vec::new();
+    let text = |present: bool, role: Role| present.then_some(Some(role));
+    if policy.document().order == Order::Registry {
+        let task = added[Section::Task.index()] || added[Section::Query.index()];
+        let before = policy.document().task_position == TaskPosition::Before;
+        flow.extend(text(added[Section::Identity.index()], Role::System));
+        flow.extend(text(task && before, Role::User));
+        flow.extend(text(candidates.contains(&true), Role::System));
+        flow.extend(text(task && !before, Role::User));
+    } else {
+        let mut sections = Section::ALL.to_vec();
+        sections.sort_by_key(|section| policy.place(*section));
+        for section in sections {
+            let at = section.index();
+            if section != Section::History {
+                flow.extend(text(
+                    candidates[at] || added[at],
+                    role(policy, section, false),
+                ));
+            } else {
+                flow.extend(candidates[at].then_some(None));
+            }
+        }
+    }
+    flow.dedup();
+    flow.iter().flatten().count() as u32
+}
+
+/// What a turn says: nothing when it only calls tools.
+pub(crate) fn spoken(revision: &Revision) -> Option<&str> {
+    let silent = !revision.tool_calls().is_empty() && revision.content().trim().is_empty();
+    (!silent).then(|| revision.content())
+}
+
 /// A message in the making.
 pub(crate) enum Message<'a> {
     /// Text pieces under one role.
     Text(Role, String),
+    /// One text piece that shares its message with no other.
+    Alone(Role, String),
     /// A turn or a result, as it is.
     Turn(&'a Revision),
 }
@@ -57,13 +120,15 @@ pub(crate) fn body(model: &str, messages: &[Message<'_>], tools: &[&str]) -> Res
 
 fn message_json(message: &Message<'_>) -> Value {
     match message {
-        Message::Text(role, text) => json!({ "content": text, "role": role }),
+        Message::Text(role, text) | Message::Alone(role, text) => {
+            json!({ "content": text, "role": role })
+        }
         Message::Turn(revision) if revision.object_type() == ObjectType::ToolResult => {
             json!({ "content": revision.content(), "role": "tool", "tool_call_id": revision.tool_call_id() })
         }
         Message::Turn(revision) => {
             let role = revision.role().unwrap_or(Role::User);
-            let mut json = json!({ "content": revision.content(), "role": role });
+            let mut json = json!({ "content": spoken(revision), "role": role });
             if !revision.tool_calls().is_empty() {
                 let call = |call: &crate::object::ToolCall| {
                     json!({
@@ -73,9 +138,6 @@ fn message_json(message: &Message<'_>) -> Value {
                     })
                 };
                 json["tool_calls"] = revision.tool_calls().iter().map(call).collect();
-                if revision.content().trim().is_empty() {
-                    json["content"] = Value::Null;
-                }
             }
             json
         }
@@ -103,7 +165,7 @@ fn check(messages: &[Message<'_>]) -> Result<(), Error> {
             Message::Turn(revision) => {
                 open.extend(revision.tool_calls().iter().map(|call| call.id.as_str()))
             }
-            Message::Text(..) => {}
+            Message::Text(..) | Message::Alone(..) => {}
         }
     }
     if open.is_empty() {

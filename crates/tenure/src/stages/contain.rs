@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::digest::Digest;
 use crate::frame::{self, PRECEDENCE, Piece, Seam};
 use crate::policy::{Order, Policy};
+use crate::render::openai_chat;
 use crate::request::{Request, Target};
 use crate::section::Section;
 use crate::stages::rescue::Rescued;
@@ -43,12 +44,24 @@ pub(crate) fn contain<'a>(
     let target = request.target;
     let salt = u128::from(target == Target::OpenAiChat);
     let sections: Vec<Section> = rows.iter().map(|row| planned.section(*row)).collect();
+    let alone = |row: u32, section: Section| {
+        target == Target::OpenAiChat
+            && openai_chat::is_alone(policy, section)
+            && !set.object(row).revision().is_message()
+    };
     let keys = rows.iter().zip(&sections).map(|(row, section)| {
         let revision = set.object(*row).revision().id().key();
-        revision ^ ((section.index() as u128) << 8 | salt | 0x100_0000)
+        let alone = u128::from(alone(*row, *section)) << 1;
+        revision ^ ((section.index() as u128) << 8 | alone | salt | 0x100_0000)
     });
     let framed = world.pieces(keys, |at| {
-        frame::frame(world, set.object(rows[at]).revision(), sections[at], target)
+        let revision = set.object(rows[at]).revision();
+        let piece = frame::frame(world, revision, sections[at], target);
+        if alone(rows[at], sections[at]) {
+            frame::alone(world, piece)
+        } else {
+            piece
+        }
     });
     let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
     for (row, piece) in rows.iter().zip(framed) {

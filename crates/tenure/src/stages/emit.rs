@@ -10,11 +10,11 @@ use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
 use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
-use crate::object::{Authority, Role};
-use crate::policy::{Order, Policy};
+use crate::object::Authority;
+use crate::policy::Policy;
 use crate::render::openai_chat::{self, Message};
 use crate::request::{Request, ServedLedger, Target};
-use crate::section::{Section, Zone};
+use crate::section::Section;
 use crate::stages::order::{Entry, Ordered};
 use crate::tokenizer::CountKind;
 use crate::trace::{
@@ -242,7 +242,8 @@ impl<'o> Writer<'o> {
             Writer::Chat { messages, tools } => {
                 let planned = &ordered.fitted.contained.rescued.ranked.planned;
                 let set = planned.resolved.live.set;
-                if part.section == Section::Tools
+                let revision = part.row.map(|row| set.object(row).revision());
+                if revision.is_some_and(|revision| revision.tool().is_some())
                     && let Some(json) = part.piece.text.as_deref()
                 {
                     tools.push(json);
@@ -255,33 +256,28 @@ impl<'o> Writer<'o> {
                     });
                 }
                 if part.section == Section::History
-                    && let Some(row) = part.row
-                    && set.object(row).revision().is_message()
+                    && let Some(revision) = revision
+                    && revision.is_message()
                 {
-                    let revision = set.object(row).revision();
                     messages.push(Message::Turn(revision));
                     let message = Some(messages.len() as u32 - 1);
                     return Some(Span {
                         message,
                         tool: None,
                         start: 0,
-                        end: revision.content().len() as u32,
+                        end: openai_chat::spoken(revision).map_or(0, str::len) as u32,
                     });
                 }
-                let role = match (policy.zone(part.section), policy.document().order) {
-                    (Zone::Tail, Order::Sections) => Role::User,
-                    (_, Order::Registry)
-                        if matches!(part.section, Section::Task | Section::Query) =>
-                    {
-                        Role::User
-                    }
-                    _ => Role::System,
-                };
-                if !matches!(messages.last(), Some(Message::Text(last, _)) if *last == role) {
+                let role = openai_chat::role(policy, part.section, part.row.is_some());
+                if openai_chat::is_alone(policy, part.section) {
+                    messages.push(Message::Alone(role, String::new()));
+                } else if !matches!(messages.last(), Some(Message::Text(last, _)) if *last == role)
+                {
                     messages.push(Message::Text(role, String::new()));
                 }
                 let message = Some(messages.len() as u32 - 1);
-                let Some(Message::Text(_, text)) = messages.last_mut() else {
+                let Some(Message::Text(_, text) | Message::Alone(_, text)) = messages.last_mut()
+                else {
                     return None;
                 };
                 let start = text.len() as u32;

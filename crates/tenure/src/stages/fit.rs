@@ -9,8 +9,9 @@ use crate::allocate::{Claim, allocate};
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::object::Protection;
 use crate::policy::{Order, Overflow, Policy};
+use crate::render::openai_chat;
 use crate::request::{Budget, Request, Target};
-use crate::section::{Section, Zone};
+use crate::section::Section;
 use crate::stages::contain::Contained;
 use crate::trace::{AllocationReport, Reason, Stage, StageReport};
 use crate::world::{Model, World};
@@ -184,33 +185,26 @@ fn overhead(
     let chat = world.model().chat;
     let planned = &contained.rescued.ranked.planned;
     let set = planned.resolved.live.set;
-    let mut messages = [false; 3];
+    let mut texts = [false; Section::COUNT];
+    let mut added = [false; Section::COUNT];
     let mut tools = false;
-    for added in &contained.added {
-        messages[zone_slot(policy.zone(added.section))] = true;
+    for piece in &contained.added {
+        added[piece.section.index()] = true;
     }
     for &row in &planned.resolved.live.rows {
         if chosen.is_some_and(|chosen| !chosen[row as usize]) {
             continue;
         }
-        let is_turn =
-            set.row(row).section == Section::History && set.object(row).revision().is_message();
-        if set.row(row).section == Section::Tools {
+        let revision = set.object(row).revision();
+        let is_turn = set.row(row).section == Section::History && revision.is_message();
+        if revision.tool().is_some() {
             tools = true;
-        } else if !is_turn {
-            messages[zone_slot(policy.zone(planned.section(row)))] = true;
+        } else if !is_turn || policy.document().order == Order::Sections {
+            texts[planned.section(row).index()] = true;
         }
     }
-    let messages = messages.iter().filter(|used| **used).count() as u32;
+    let messages = openai_chat::shared_messages(policy, &texts, &added);
     messages * (chat.per_message + 1) + chat.reply + if tools { chat.tools } else { 0 }
-}
-
-fn zone_slot(zone: Zone) -> usize {
-    match zone {
-        Zone::Floor => 0,
-        Zone::History => 1,
-        Zone::Tail => 2,
-    }
 }
 
 /// Fails when something that must be there may not: it is longer than the policy allows, or misses
