@@ -1,10 +1,12 @@
 //! The eleven stages, each in its own file with its own type. They meet only in `compile.rs`: no
-//! stage calls another, and none knows of registries, packages, stores or providers.
+//! stage calls another, and none knows of registries, packages, stores or providers. `links` is not
+//! a stage but what three of them ask.
 
 pub(crate) mod admit;
 pub(crate) mod contain;
 pub(crate) mod emit;
 pub(crate) mod fit;
+pub(crate) mod links;
 pub(crate) mod normalize;
 pub(crate) mod order;
 pub(crate) mod plan;

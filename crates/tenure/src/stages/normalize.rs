@@ -11,7 +11,7 @@ use crate::lexical::Index;
 use crate::num::Score;
 use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType,
-    Protection, Scope,
+    Protection, Role, Scope,
 };
 use crate::section::{Section, section_of};
 use crate::text::{Hygiene, examine};
@@ -91,6 +91,12 @@ impl Normalized {
     pub(crate) fn index(&self) -> &Index {
         self.index
             .get_or_init(|| Index::build(self.objects.iter().map(|object| object.revision())))
+    }
+
+    /// Whether a row is a turn of the user: where an exchange begins.
+    pub(crate) fn is_user_turn(&self, row: u32) -> bool {
+        self.row(row).object_type == ObjectType::Turn
+            && self.object(row).revision().role() == Some(Role::User)
     }
 
     /// The order between two rows whose ranks are equal: by content, then name, then position.

@@ -200,15 +200,9 @@ fn open_exchange(live: &Live<'_>) -> Vec<u32> {
     }
     let start = history
         .iter()
-        .rposition(|row| is_user_turn(set, *row))
+        .rposition(|row| set.is_user_turn(*row))
         .unwrap_or(0);
     history[start..].to_vec()
-}
-
-/// Whether a row is a turn of the user: where an exchange begins.
-pub(crate) fn is_user_turn(set: &Normalized, row: u32) -> bool {
-    set.row(row).object_type == ObjectType::Turn
-        && set.object(row).revision().role() == Some(crate::object::Role::User)
 }
 
 /// Relevance from 0 to 1 for each row: the best of a section counts 1.

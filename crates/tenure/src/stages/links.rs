@@ -1,0 +1,210 @@
+//! What cannot stand without what: `keep_with` closures, and the atomic groups of a conversation.
+//!
+//! Not a stage: the plan asks whether what it froze can still stand, the ranking what the mandatory
+//! brings along, and rescue ties what is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::object::ObjectType;
+use crate::section::Section;
+use crate::stages::normalize::Normalized;
+use crate::trace::Reason;
+
+/// Who needs whom among some rows.
+#[derive(Default)]
+pub(crate) struct Links {
+    needs: BTreeMap<u32, BTreeSet<u32>>,
+    needed_by: BTreeMap<u32, BTreeSet<u32>>,
+    broken: BTreeMap<u32, Reason>,
+}
+
+impl Links {
+    /// The links among these rows. Groups are formed over what is still in, not over all
+    /// candidates: a hidden turn must not change where an exchange begins.
+    pub(crate) fn over(set: &Normalized, rows: &[u32]) -> Links {
+        let grouped = |row: u32| {
+            let section = set.row(row).section;
+            section == Section::History
+                || (set.row(row).rare && !set.object(row).revision().keep_with().is_empty())
+        };
+        let mut links = Links::default();
+        if rows.iter().any(|row| grouped(*row)) {
+            link_names(set, rows, &mut links);
+            link_conversation(set, rows, &mut links);
+        }
+        links
+    }
+
+    /// Takes out what misses something that it needs, with whoever needs it, until nothing changes.
+    pub(crate) fn break_off(&mut self, set: &Normalized) -> BTreeMap<u32, Reason> {
+        let mut broken = BTreeMap::new();
+        while let Some((row, reason)) = self.broken.pop_first() {
+            self.remove(row, |row| set.name(row));
+            broken.insert(row, reason);
+        }
+        broken
+    }
+
+    /// All that these rows need, near and far, themselves excluded unless one needs another.
+    pub(crate) fn needed(&self, rows: impl Iterator<Item = u32>) -> BTreeSet<u32> {
+        let mut reached = BTreeSet::new();
+        let mut open: Vec<u32> = rows.collect();
+        while let Some(next) = open.pop() {
+            for needed in self.needs.get(&next).into_iter().flatten() {
+                if reached.insert(*needed) {
+                    open.push(*needed);
+                }
+            }
+        }
+        reached
+    }
+
+    /// For each row that needs others: all of them, itself excluded.
+    pub(crate) fn closures(&self) -> BTreeMap<u32, Vec<u32>> {
+        let closure = |row: &u32| {
+            let mut needed = self.needed(std::iter::once(*row));
+            needed.remove(row);
+            (*row, needed.into_iter().collect())
+        };
+        self.needs.keys().map(closure).collect()
+    }
+
+    fn add(&mut self, row: u32, needs: u32) {
+        if row != needs {
+            self.needs.entry(row).or_default().insert(needs);
+            self.needed_by.entry(needs).or_default().insert(row);
+        }
+    }
+
+    fn remove(&mut self, row: u32, name: impl Fn(u32) -> Arc<str>) {
+        for needed in self.needs.remove(&row).unwrap_or_default() {
+            if let Some(holders) = self.needed_by.get_mut(&needed) {
+                holders.remove(&row);
+            }
+        }
+        for holder in self.needed_by.remove(&row).unwrap_or_default() {
+            self.broken
+                .entry(holder)
+                .or_insert_with(|| Reason::ClosureMissing { name: name(row) });
+        }
+    }
+}
+
+/// `keep_with` by name: the first of that name that is still in.
+fn link_names(set: &Normalized, rows: &[u32], links: &mut Links) {
+    let wanted: BTreeSet<&str> = rows
+        .iter()
+        .filter(|row| set.row(**row).rare)
+        .flat_map(|row| set.object(*row).revision().keep_with())
+        .map(String::as_str)
+        .collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let mut named: BTreeMap<&str, u32> = BTreeMap::new();
+    for &row in rows {
+        let name = set.object(row).revision().name();
+        if wanted.contains(name) {
+            named.entry(name).or_insert(row);
+        }
+    }
+    for &row in rows {
+        for name in set.object(row).revision().keep_with() {
+            match named.get(name.as_str()) {
+                Some(needed) => links.add(row, *needed),
+                None => {
+                    links
+                        .broken
+                        .entry(row)
+                        .or_insert_with(|| Reason::ClosureMissing {
+                            name: name.as_str().into(),
+                        });
+                }
+            }
+        }
+    }
+}
+
+/// Calls with their results, and turns with the user's turn that they follow. A call and its
+/// results need each other; what follows a turn of the user needs that turn, so that no history
+/// starts in the middle of an exchange.
+fn link_conversation(set: &Normalized, rows: &[u32], links: &mut Links) {
+    let history: Vec<u32> = rows
+        .iter()
+        .copied()
+        .filter(|row| set.row(*row).section == Section::History)
+        .collect();
+    let mut opening: Option<u32> = None;
+    let mut group: Option<CallGroup<'_>> = None;
+    for &row in &history {
+        let revision = set.object(row).revision();
+        if set.row(row).object_type == ObjectType::ToolResult {
+            let answered = group
+                .as_mut()
+                .is_some_and(|group| group.answer(row, revision.tool_call_id()));
+            if !answered {
+                links.broken.insert(row, Reason::OrphanToolResult);
+            } else if let Some(opening) = opening {
+                links.add(row, opening);
+            }
+            continue;
+        }
+        if let Some(group) = group.take() {
+            group.close(links);
+        }
+        if set.is_user_turn(row) {
+            opening = Some(row);
+        } else if let Some(opening) = opening {
+            links.add(row, opening);
+        }
+        if !revision.tool_calls().is_empty() {
+            let open = revision
+                .tool_calls()
+                .iter()
+                .map(|call| call.id.as_str())
+                .collect();
+            group = Some(CallGroup {
+                caller: row,
+                open,
+                results: Vec::new(),
+            });
+        }
+    }
+    if let Some(group) = group {
+        group.close(links);
+    }
+}
+
+/// A turn that calls tools, and the results that follow it.
+struct CallGroup<'a> {
+    caller: u32,
+    open: BTreeSet<&'a str>,
+    results: Vec<u32>,
+}
+
+impl CallGroup<'_> {
+    /// Whether this result answers a call that is still open.
+    fn answer(&mut self, row: u32, id: Option<&str>) -> bool {
+        let answers = id.is_some_and(|id| self.open.remove(id));
+        if answers {
+            self.results.push(row);
+        }
+        answers
+    }
+
+    /// Ties the group together, or breaks it when a call was not answered.
+    fn close(self, links: &mut Links) {
+        if self.open.is_empty() {
+            for result in self.results {
+                links.add(self.caller, result);
+                links.add(result, self.caller);
+            }
+        } else {
+            links.broken.insert(self.caller, Reason::UnansweredToolCall);
+            for result in self.results {
+                links.broken.insert(result, Reason::OrphanToolResult);
+            }
+        }
+    }
+}
