@@ -13,6 +13,7 @@ use crate::request::Request;
 use crate::score::{Grade, ScoreCard, economy, freshness};
 use crate::section::Section;
 use crate::stages::Live;
+use crate::stages::links::Links;
 use crate::stages::normalize::{Normalized, UNKNOWN};
 use crate::stages::plan::Planned;
 use crate::stages::settle::Settled;
@@ -92,9 +93,9 @@ pub(crate) fn rank<'a>(
     let mut sections = sections.into_iter();
     let live = &mut planned.resolved.live;
     let mandatory = |row: &u32| obligations[*row as usize].is_some();
-    let needed = live
-        .companions(live.rows.iter().copied().filter(mandatory))
-        .rows;
+    let mut links = Links::over(live.set, &live.rows);
+    links.break_off(live.set);
+    let needed = links.needed(live.rows.iter().copied().filter(mandatory));
     live.judge(Stage::Rank, |at| {
         let section = sections.next().unwrap_or(Section::Memory);
         if mandatory(&at) || needed.contains(&at) {
