@@ -27,8 +27,6 @@ pub(crate) use rescue::rescue;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::settle;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::trace::{Note, Reason, Stage, StageReport};
 use normalize::Normalized;
 
@@ -85,37 +83,6 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// What these rows ask to stand with, and what that asks for in turn: by name, the first of
-    /// that name that is still in.
-    pub(crate) fn companions(&self, of: impl Iterator<Item = u32>) -> Companions {
-        let asks = |row: u32| self.set.object(row).revision().keep_with();
-        let mut found = Companions {
-            rows: BTreeSet::new(),
-            complete: true,
-        };
-        let mut open: Vec<u32> = of
-            .filter(|row| self.set.row(*row).rare && !asks(*row).is_empty())
-            .collect();
-        if open.is_empty() {
-            return found;
-        }
-        let mut named: BTreeMap<&str, u32> = BTreeMap::new();
-        for &row in &self.rows {
-            let name = self.set.object(row).revision().name();
-            named.entry(name).or_insert(row);
-        }
-        while let Some(row) = open.pop() {
-            for name in asks(row) {
-                match named.get(name.as_str()) {
-                    Some(asked) if found.rows.insert(*asked) => open.push(*asked),
-                    Some(_) => {}
-                    None => found.complete = false,
-                }
-            }
-        }
-        found
-    }
-
     /// Reports a stage that lets everything through.
     pub(crate) fn pass(&mut self, stage: Stage) {
         let count = self.rows.len() as u32;
@@ -130,11 +97,4 @@ impl<'a> Live<'a> {
     pub(crate) fn is_in(&self, row: u32) -> bool {
         self.verdicts[row as usize].is_none()
     }
-}
-
-/// What some rows ask to stand with.
-pub(crate) struct Companions {
-    pub(crate) rows: BTreeSet<u32>,
-    /// Whether all that was asked for is there.
-    pub(crate) complete: bool,
 }

@@ -1,13 +1,15 @@
 //! Stage 5: which epoch is this, and what does it freeze? What was sent stays as it is until an
 //! epoch ends; what is new meanwhile joins the tail.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::digest::Digest;
+use crate::object::ObjectType;
 use crate::policy::Policy;
 use crate::request::{Request, ServedLedger};
 use crate::section::Section;
 use crate::stages::Live;
+use crate::stages::links::Links;
 use crate::stages::resolve::Resolved;
 use crate::stages::settle::Settled;
 use crate::trace::{EpochCause, PlanReport, Reason, Stage};
@@ -80,7 +82,7 @@ pub(crate) fn plan<'a>(
     let offered = live
         .rows
         .iter()
-        .filter(|row| set.row(**row).section == Section::Tools);
+        .filter(|row| set.row(**row).object_type == ObjectType::ToolSchema);
     let mut tools: Vec<_> = offered.map(|row| set.name(*row)).collect();
     tools.sort();
     let report = PlanReport {
@@ -109,18 +111,26 @@ fn keep(
         return Err(EpochCause::SettingsChanged);
     }
     let set = live.set;
-    let present: BTreeMap<_, u32> = live
-        .rows
-        .iter()
-        .map(|row| (set.object(*row).revision().id(), *row))
-        .collect();
+    // The same revision may be there, and have been served, more than once.
+    let mut present: BTreeMap<_, VecDeque<u32>> = BTreeMap::new();
+    for row in &live.rows {
+        let id = set.object(*row).revision().id();
+        present.entry(id).or_default().push_back(*row);
+    }
     let mut frozen = BTreeMap::new();
     for (place, id) in ledger.floor.iter().enumerate() {
-        let row = *present.get(id).ok_or(EpochCause::FrozenGone)?;
-        frozen.insert(row, place as u32);
+        let row = present.get_mut(id).and_then(VecDeque::pop_front);
+        frozen.insert(row.ok_or(EpochCause::FrozenGone)?, place as u32);
     }
-    // What cannot stand any more is gone, too.
-    if !live.companions(frozen.keys().copied()).complete {
+    // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.
+    let waits = |row: &u32| {
+        let section = set.row(*row).section;
+        section == Section::Tools && policy.freezes(section) && !frozen.contains_key(row)
+    };
+    let standing = live.rows.iter().copied().filter(|row| !waits(row));
+    let standing: Vec<u32> = standing.collect();
+    let broken = Links::over(set, &standing).break_off(set);
+    if frozen.keys().any(|row| broken.contains_key(row)) {
         return Err(EpochCause::FrozenGone);
     }
     let must_join = |row: &u32| {
