@@ -4,7 +4,6 @@
 //! brings along, and rescue ties what is left.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use crate::object::ObjectType;
 use crate::section::Section;
@@ -13,16 +12,20 @@ use crate::trace::Reason;
 
 /// Who needs whom among some rows.
 #[derive(Default)]
-pub(crate) struct Links {
+pub(crate) struct Links<'a> {
     needs: BTreeMap<u32, BTreeSet<u32>>,
     needed_by: BTreeMap<u32, BTreeSet<u32>>,
+    /// The pairs that a conversation ties: no other row of the same name will do.
+    tied: BTreeSet<(u32, u32)>,
+    /// The rows of each name that something is kept with, in order.
+    named: BTreeMap<&'a str, Vec<u32>>,
     broken: BTreeMap<u32, Reason>,
 }
 
-impl Links {
+impl<'a> Links<'a> {
     /// The links among these rows. Groups are formed over what is still in, not over all
     /// candidates: a hidden turn must not change where an exchange begins.
-    pub(crate) fn over(set: &Normalized, rows: &[u32]) -> Links {
+    pub(crate) fn over(set: &'a Normalized, rows: &[u32]) -> Links<'a> {
         let grouped = |row: u32| {
             let section = set.row(row).section;
             section == Section::History
@@ -38,12 +41,12 @@ impl Links {
 
     /// Takes out what misses something that it needs, with whoever needs it, until nothing changes.
     pub(crate) fn break_off(&mut self, set: &Normalized) -> BTreeMap<u32, Reason> {
-        let mut broken = BTreeMap::new();
+        let mut gone = BTreeMap::new();
         while let Some((row, reason)) = self.broken.pop_first() {
-            self.remove(row, |row| set.name(row));
-            broken.insert(row, reason);
+            gone.insert(row, reason);
+            self.remove(row, set, &gone);
         }
-        broken
+        gone
     }
 
     /// All that these rows need, near and far, themselves excluded unless one needs another.
@@ -77,22 +80,41 @@ impl Links {
         }
     }
 
-    fn remove(&mut self, row: u32, name: impl Fn(u32) -> Arc<str>) {
+    fn tie(&mut self, row: u32, needs: u32) {
+        self.add(row, needs);
+        self.tied.insert((row, needs));
+    }
+
+    /// Takes out one row. Whoever was kept with its name turns to the next of that name.
+    fn remove(&mut self, row: u32, set: &Normalized, gone: &BTreeMap<u32, Reason>) {
         for needed in self.needs.remove(&row).unwrap_or_default() {
             if let Some(holders) = self.needed_by.get_mut(&needed) {
                 holders.remove(&row);
             }
         }
+        let same_name = self.named.get(set.object(row).revision().name());
+        let next = same_name.and_then(|rows| rows.iter().find(|row| !gone.contains_key(row)));
+        let next = next.copied();
         for holder in self.needed_by.remove(&row).unwrap_or_default() {
-            self.broken
-                .entry(holder)
-                .or_insert_with(|| Reason::ClosureMissing { name: name(row) });
+            match next {
+                Some(next) if !self.tied.contains(&(holder, row)) => self.add(holder, next),
+                _ => {
+                    self.broken
+                        .entry(holder)
+                        .or_insert_with(|| Reason::ClosureMissing {
+                            name: set.name(row),
+                        });
+                }
+            }
+            if let Some(needs) = self.needs.get_mut(&holder) {
+                needs.remove(&row);
+            }
         }
     }
 }
 
 /// `keep_with` by name: the first of that name that is still in.
-fn link_names(set: &Normalized, rows: &[u32], links: &mut Links) {
+fn link_names<'a>(set: &'a Normalized, rows: &[u32], links: &mut Links<'a>) {
     let wanted: BTreeSet<&str> = rows
         .iter()
         .filter(|row| set.row(**row).rare)
@@ -102,17 +124,16 @@ fn link_names(set: &Normalized, rows: &[u32], links: &mut Links) {
     if wanted.is_empty() {
         return;
     }
-    let mut named: BTreeMap<&str, u32> = BTreeMap::new();
     for &row in rows {
         let name = set.object(row).revision().name();
         if wanted.contains(name) {
-            named.entry(name).or_insert(row);
+            links.named.entry(name).or_default().push(row);
         }
     }
     for &row in rows {
         for name in set.object(row).revision().keep_with() {
-            match named.get(name.as_str()) {
-                Some(needed) => links.add(row, *needed),
+            match links.named.get(name.as_str()).map(|rows| rows[0]) {
+                Some(needed) => links.add(row, needed),
                 None => {
                     links
                         .broken
@@ -129,7 +150,7 @@ fn link_names(set: &Normalized, rows: &[u32], links: &mut Links) {
 /// Calls with their results, and turns with the user's turn that they follow. A call and its
 /// results need each other; what follows a turn of the user needs that turn, so that no history
 /// starts in the middle of an exchange.
-fn link_conversation(set: &Normalized, rows: &[u32], links: &mut Links) {
+fn link_conversation(set: &Normalized, rows: &[u32], links: &mut Links<'_>) {
     let history: Vec<u32> = rows
         .iter()
         .copied()
@@ -146,7 +167,7 @@ fn link_conversation(set: &Normalized, rows: &[u32], links: &mut Links) {
             if !answered {
                 links.broken.insert(row, Reason::OrphanToolResult);
             } else if let Some(opening) = opening {
-                links.add(row, opening);
+                links.tie(row, opening);
             }
             continue;
         }
@@ -156,7 +177,7 @@ fn link_conversation(set: &Normalized, rows: &[u32], links: &mut Links) {
         if set.is_user_turn(row) {
             opening = Some(row);
         } else if let Some(opening) = opening {
-            links.add(row, opening);
+            links.tie(row, opening);
         }
         if !revision.tool_calls().is_empty() {
             let open = revision
@@ -194,11 +215,11 @@ impl CallGroup<'_> {
     }
 
     /// Ties the group together, or breaks it when a call was not answered.
-    fn close(self, links: &mut Links) {
+    fn close(self, links: &mut Links<'_>) {
         if self.open.is_empty() {
             for result in self.results {
-                links.add(self.caller, result);
-                links.add(result, self.caller);
+                links.tie(self.caller, result);
+                links.tie(result, self.caller);
             }
         } else {
             links.broken.insert(self.caller, Reason::UnansweredToolCall);
