@@ -13,8 +13,9 @@ use crate::render::openai_chat;
 use crate::request::{Budget, Request, Target};
 use crate::section::Section;
 use crate::stages::contain::Contained;
+use crate::stages::normalize::Normalized;
 use crate::trace::{AllocationReport, Reason, Stage, StageReport};
-use crate::world::{Model, World};
+use crate::world::{ChatOverhead, Model, World};
 
 /// Contained pieces, chosen.
 pub(crate) struct Fitted<'a> {
@@ -52,11 +53,59 @@ fn budget_of(budget: &Budget, model: &Model) -> Result<u32, Error> {
     Ok(budget.tokens.unwrap_or(room))
 }
 
+/// What a provider adds around the text, as it follows from what stands in the body.
+struct Around<'p> {
+    policy: &'p Policy,
+    /// None for a target that adds nothing.
+    chat: Option<ChatOverhead>,
+    added: [bool; Section::COUNT],
+}
+
+/// What stands in a body, as far as the provider's overhead depends on it.
+#[derive(Clone, Copy, PartialEq, Default)]
+struct Present {
+    texts: [bool; Section::COUNT],
+    tools: bool,
+}
+
+impl<'p> Around<'p> {
+    fn new(contained: &Contained<'_>, world: &World, policy: &'p Policy, target: Target) -> Self {
+        let mut added = [false; Section::COUNT];
+        for piece in &contained.added {
+            added[piece.section.index()] = true;
+        }
+        let chat = (target == Target::OpenAiChat).then_some(world.model().chat);
+        Around {
+            policy,
+            chat,
+            added,
+        }
+    }
+
+    fn tokens(&self, present: &Present) -> u32 {
+        let Some(chat) = self.chat else { return 0 };
+        let messages = openai_chat::shared_messages(self.policy, &present.texts, &self.added);
+        let tools = if present.tools { chat.tools } else { 0 };
+        messages * (chat.per_message + 1) + chat.reply + tools
+    }
+
+    /// What letting in more adds.
+    fn more(&self, before: &Present, after: &Present) -> u32 {
+        if before == after {
+            0
+        } else {
+            self.tokens(after).saturating_sub(self.tokens(before))
+        }
+    }
+}
+
 /// The running account while pieces are chosen.
 struct Account<'c, 'a> {
     contained: &'c Contained<'a>,
+    around: &'c Around<'c>,
     chosen: Vec<bool>,
     opened: [bool; Section::COUNT],
+    present: Present,
     left: u32,
     last_in: [Option<u32>; Section::COUNT],
 }
@@ -86,16 +135,36 @@ impl Account<'_, '_> {
             .filter(|row| !self.chosen[*row as usize])
     }
 
-    /// What letting `row` in costs: its closure and the headings of sections that it opens.
+    /// What letting `row` in costs: its closure, the headings of sections that it opens, and what
+    /// the provider adds around them.
     fn cost(&self, row: u32) -> u32 {
         let mut opens = self.opened;
+        let mut present = self.present;
         let mut cost = 0u32;
         for row in self.arrivals(row) {
             cost = cost
                 .saturating_add(self.tokens(row))
                 .saturating_add(self.open(row, &mut opens));
+            self.place(row, &mut present);
         }
-        cost
+        cost.saturating_add(self.around.more(&self.present, &present))
+    }
+
+    /// What of `row` matters to the provider's overhead.
+    fn place(&self, row: u32, present: &mut Present) {
+        let revision = self.set().object(row).revision();
+        let in_history = self.set().row(row).section == Section::History;
+        // In registry order turns come after all texts and part none of them.
+        let apart = self.around.policy.document().order == Order::Registry;
+        if revision.tool().is_some() {
+            present.tools = true;
+        } else if !(apart && in_history && revision.is_message()) {
+            present.texts[self.section(row).index()] = true;
+        }
+    }
+
+    fn set(&self) -> &Normalized {
+        self.contained.rescued.ranked.planned.resolved.live.set
     }
 
     /// What opening the row's section costs, and that it is open from now on.
@@ -115,6 +184,9 @@ impl Account<'_, '_> {
             let mut opened = self.opened;
             self.open(row, &mut opened);
             self.opened = opened;
+            let mut present = self.present;
+            self.place(row, &mut present);
+            self.present = present;
             self.chosen[row as usize] = true;
             each(row);
         }
@@ -132,18 +204,20 @@ pub(crate) fn fit<'a>(
 ) -> Result<Fitted<'a>, Error> {
     let budget = budget_of(&request.budget, world.model())?;
     refused(&contained)?;
-    let reserved = overhead(&contained, world, policy, request.target, None);
+    let around = Around::new(&contained, world, policy, request.target);
     let live = &contained.rescued.ranked.planned.resolved.live;
     let entered = live.rows.len() as u32;
     let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(live.rows.len());
     let account = Account {
         chosen: vec![false; live.set.rows.len()],
         opened: [false; Section::COUNT],
+        present: Present::default(),
         left: budget,
         last_in: [None; Section::COUNT],
         contained: &contained,
+        around: &around,
     };
-    let account = mandatory(account, &mut verdicts, budget, reserved)?;
+    let account = mandatory(account, &mut verdicts, budget)?;
     let (account, allocations) = match policy.document().order {
         Order::Sections => by_rank(account, policy, &mut verdicts),
         _ => (in_order(account, policy, &mut verdicts), Vec::new()),
@@ -151,8 +225,8 @@ pub(crate) fn fit<'a>(
     if policy.document().overflow == Overflow::FailLoud {
         loud(&account, &verdicts, budget)?;
     }
+    let overhead = around.tokens(&account.present);
     let chosen = account.chosen;
-    let overhead = overhead(&contained, world, policy, request.target, Some(&chosen));
     let live = &mut contained.rescued.ranked.planned.resolved.live;
     for (row, reason) in verdicts {
         live.verdicts[row as usize] = Some(reason);
@@ -169,42 +243,6 @@ pub(crate) fn fit<'a>(
         allocations,
         overhead,
     })
-}
-
-/// What the provider adds around the text: at most, before the choice, or exactly, after it.
-fn overhead(
-    contained: &Contained<'_>,
-    world: &World,
-    policy: &Policy,
-    target: Target,
-    chosen: Option<&[bool]>,
-) -> u32 {
-    if target != Target::OpenAiChat {
-        return 0;
-    }
-    let chat = world.model().chat;
-    let planned = &contained.rescued.ranked.planned;
-    let set = planned.resolved.live.set;
-    let mut texts = [false; Section::COUNT];
-    let mut added = [false; Section::COUNT];
-    let mut tools = false;
-    for piece in &contained.added {
-        added[piece.section.index()] = true;
-    }
-    for &row in &planned.resolved.live.rows {
-        if chosen.is_some_and(|chosen| !chosen[row as usize]) {
-            continue;
-        }
-        let revision = set.object(row).revision();
-        let is_turn = set.row(row).section == Section::History && revision.is_message();
-        if revision.tool().is_some() {
-            tools = true;
-        } else if !is_turn || policy.document().order == Order::Sections {
-            texts[planned.section(row).index()] = true;
-        }
-    }
-    let messages = openai_chat::shared_messages(policy, &texts, &added);
-    messages * (chat.per_message + 1) + chat.reply + if tools { chat.tools } else { 0 }
 }
 
 /// Fails when something that must be there may not: it is longer than the policy allows, or misses
@@ -249,20 +287,11 @@ fn mandatory<'c, 'a>(
     mut account: Account<'c, 'a>,
     verdicts: &mut Vec<(u32, Reason)>,
     budget: u32,
-    overhead: u32,
 ) -> Result<Account<'c, 'a>, Error> {
     let contained = account.contained;
     let ranked = &contained.rescued.ranked;
     let live = &ranked.planned.resolved.live;
-    let mut needed = u64::from(overhead);
     let mut items = Vec::new();
-    if overhead > 0 {
-        items.push(MandatoryItem {
-            name: "@overhead".into(),
-            section: Section::Identity,
-            tokens: overhead,
-        });
-    }
     let mut headings = Vec::new();
     let mut charge = |opened: &mut [bool; Section::COUNT], section: Section| {
         if !std::mem::replace(&mut opened[section.index()], true)
@@ -292,6 +321,9 @@ fn mandatory<'c, 'a>(
         for arrival in arrivals {
             let section = account.section(arrival);
             charge(&mut account.opened, section);
+            let mut present = account.present;
+            account.place(arrival, &mut present);
+            account.present = present;
             account.chosen[arrival as usize] = true;
             items.push(MandatoryItem {
                 name: live.set.object(arrival).revision().name().to_owned(),
@@ -308,11 +340,15 @@ fn mandatory<'c, 'a>(
         }
     }
     items.extend(headings);
-    needed += items
-        .iter()
-        .filter(|item| item.name != "@overhead")
-        .map(|item| u64::from(item.tokens))
-        .sum::<u64>();
+    let overhead = account.around.tokens(&account.present);
+    if overhead > 0 {
+        items.push(MandatoryItem {
+            name: "@overhead".into(),
+            section: Section::Identity,
+            tokens: overhead,
+        });
+    }
+    let needed: u64 = items.iter().map(|item| u64::from(item.tokens)).sum();
     if needed > u64::from(budget) {
         items.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| a.name.cmp(&b.name)));
         let mut error = Error::new(
@@ -342,6 +378,7 @@ fn by_rank<'c, 'a>(
         }
     }
     let set = live.set;
+    let around = most_around(&account, &queues);
     let mut claims = Vec::new();
     let mut demands = Vec::new();
     for section in Section::ALL {
@@ -354,7 +391,9 @@ fn by_rank<'c, 'a>(
             Some(piece) if !account.opened[section.index()] && demand > 0 => piece.tokens,
             _ => 0,
         };
-        let demand = u32::try_from(demand + u64::from(heading)).unwrap_or(u32::MAX);
+        let around = around[section.index()];
+        let demand = demand + u64::from(heading) + u64::from(around);
+        let demand = u32::try_from(demand).unwrap_or(u32::MAX);
         let settings = policy.section(*section);
         let cap = if settings.max == 0 {
             demand
@@ -455,6 +494,41 @@ fn by_rank<'c, 'a>(
     }
     let reports = reports(policy, &demands, &granted, &own, &used);
     (account, reports)
+}
+
+/// The most that opening each section can add around the text: nothing where all the candidates
+/// together add nothing, else one message, and once what offering tools costs.
+fn most_around(
+    account: &Account<'_, '_>,
+    queues: &[Vec<u32>; Section::COUNT],
+) -> [u32; Section::COUNT] {
+    let mut most = [0; Section::COUNT];
+    let Some(chat) = account.around.chat else {
+        return most;
+    };
+    let mut all = account.present;
+    for row in queues.iter().flatten() {
+        account.place(*row, &mut all);
+    }
+    let tools = Present {
+        tools: all.tools,
+        ..account.present
+    };
+    let for_tools = account.around.more(&account.present, &tools);
+    let for_texts = account.around.more(&tools, &all).min(chat.per_message + 1);
+    for (section, queue) in Section::ALL.iter().zip(queues) {
+        if queue.is_empty() {
+            continue;
+        }
+        let most = &mut most[section.index()];
+        if !account.present.texts[section.index()] {
+            *most += for_texts;
+        }
+        if *section == Section::Tools {
+            *most += for_tools;
+        }
+    }
+    most
 }
 
 fn reports(
