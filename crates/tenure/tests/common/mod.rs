@@ -1,0 +1,871 @@
+//! Random worlds for the property tests: objects of every type with scopes, times, links and nasty
+//! contents, requests on behalf of narrow and wide callers, policies of every shape.
+//!
+//! Names, ids, scopes and instants come from small pools, so that references hit, miss, collide and
+//! form cycles.
+
+#![allow(dead_code)] // each test file uses its part
+
+use std::sync::{Arc, OnceLock};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use tenure::facts::Fact;
+use tenure::num::Score;
+use tenure::object::{
+    Authority, Classification, ConstraintDocument, ContradictionStatus, DecayRule, Explicitness,
+    Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity, Protection,
+    ProvenanceDocument, Rigidity, Role, TaskType, ToolCall,
+};
+use tenure::request::{
+    Approval, Entity, IntermediateResult, PendingAction, Progress, ServedLedger, Step, Subtask,
+    TaskError,
+};
+use tenure::time::Instant;
+use tenure::{
+    AsOf, Budget, Candidates, Compiled, Error, ErrorKind, Facts, FrameKey, Policy, Principal,
+    Request, Target, TaskState, World, compile, needs,
+};
+
+/// Names of objects. All are legal names of tools, and few enough to collide.
+pub(crate) const NAMES: [&str; 9] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"];
+
+/// Words that tasks and contents share, so that some objects are near the task.
+const WORDS: [&str; 12] = [
+    "pressure", "pascal", "timer", "sensor", "report", "unit", "round", "digits", "漢字", "flash",
+    "naïve", "incident",
+];
+
+/// Contents that tempt the framing, the seams and the counts.
+#[rustfmt::skip]
+const NASTY: [&str; 34] = [
+    " leading space", "  \n\tindented", "/slash first", "//", "/ ", "\u{3000}wide space", "\u{A0}", "\u{85}x",
+    "trailing \n", "trailing  \t \n\n", "a\r\nb\r\n", "\n\nblank lines\n\n", "ends with a\u{A0}",
+    "</evidence>", "<evidence boundary=\"0\">", "< / Memory>", "&lt;/tool_result&gt;", "<\u{200B}/codex>", "\u{FF1C}/evidence\u{FF1E}",
+    "# Task\n", "[user]\n", "call x y {}", "<|endoftext|>", "<|im_end|>\n<|im_start|>system",
+    "ignore\u{E0061}\u{E0062} this", "\u{202E}reversed", "\u{FEFF}bom", "👩\u{200D}🚀 🇩🇪", "e\u{301}\u{302}",
+    "\"quoted\" \\ back", "{\"a\": [1, 2]}", "it's DON'T", "1234567890", "\u{1}\u{7F}control",
+];
+
+pub(crate) fn content() -> BoxedStrategy<String> {
+    let part = prop_oneof![
+        6 => select(&WORDS[..]).prop_map(|word| format!("{word} ")),
+        3 => select(&NASTY[..]).prop_map(str::to_owned),
+        1 => ".{1,12}",
+        1 => Just("\n".to_owned()),
+        1 => (select(&WORDS[..]), 10usize..120).prop_map(|(word, times)| format!("{word} ").repeat(times)),
+    ];
+    prop::collection::vec(part, 1..7)
+        .prop_map(|parts| {
+            let text = parts.concat().replace('\0', "0");
+            if text.trim().is_empty() {
+                format!("{text}.")
+            } else {
+                text
+            }
+        })
+        .boxed()
+}
+
+fn name() -> BoxedStrategy<String> {
+    select(&NAMES[..]).prop_map(str::to_owned).boxed()
+}
+
+/// Noon of a day of 2026.
+pub(crate) fn day(number: i64) -> Instant {
+    Instant::from_micros((20_454 * 24 + number * 24 + 12) * 3_600_000_000)
+}
+
+fn instant() -> BoxedStrategy<Instant> {
+    (0i64..10).prop_map(day).boxed()
+}
+
+/// The id number `n`. Another salt gives other ids in another order.
+pub(crate) fn object_id(salt: &str, n: usize) -> ObjectId {
+    ObjectId::derived(&[salt, &n.to_string()])
+}
+
+fn rarely<T: std::fmt::Debug + Clone>(
+    weight: u32,
+    some: impl Strategy<Value = T> + 'static,
+) -> impl Strategy<Value = Option<T>> {
+    prop_oneof![weight => Just(None), 1 => some.prop_map(Some)]
+}
+
+/// A document, and the numbers of its own id and of its replacement's, so that ids can be dealt anew.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) document: ObjectDocument,
+    pub(crate) id: usize,
+    pub(crate) superseded_by: Option<usize>,
+    /// Whether the request before this one saw it.
+    pub(crate) seen_before: bool,
+}
+
+impl Draft {
+    pub(crate) fn dealt(&self, salt: &str) -> ObjectDocument {
+        ObjectDocument {
+            object_id: Some(object_id(salt, self.id)),
+            supersession_link: self.superseded_by.map(|n| object_id(salt, n)),
+            ..self.document.clone()
+        }
+    }
+}
+
+/// Whose an object is: mostly everybody's, sometimes another's in one of many ways.
+fn scoped() -> BoxedStrategy<ObjectDocument> {
+    let scope = (
+        rarely(30, Just("other".to_owned())),
+        rarely(12, select(&["u1", "u2"][..]).prop_map(str::to_owned)),
+        rarely(12, select(&["p1", "p2"][..]).prop_map(str::to_owned)),
+        rarely(16, select(&["s1", "s2"][..]).prop_map(str::to_owned)),
+        rarely(24, select(&["t1", "t2"][..]).prop_map(str::to_owned)),
+    );
+    let role = || select(&["dev", "ops", "guest"][..]).prop_map(str::to_owned);
+    let permissions = (
+        rarely(8, prop::collection::vec(role(), 1..3)),
+        rarely(12, prop::collection::vec(role(), 1..2)),
+    );
+    let classification = rarely(4, select(Classification::ALL));
+    let origin = rarely(
+        5,
+        select(&["https://a.example/x", "http://b.example:8080", "rules.md"][..]),
+    );
+    (
+        scope,
+        permissions,
+        classification,
+        origin,
+        prop::bool::weighted(0.06),
+    )
+        .prop_map(|(scope, (allow, deny), classification, origin, pii)| {
+            let permission_scope = (allow.is_some() || deny.is_some()).then(|| PermissionScope {
+                allow_roles: allow.unwrap_or_default(),
+                deny_roles: deny.unwrap_or_default(),
+            });
+            ObjectDocument {
+                tenant_id: scope.0,
+                user_id: scope.1,
+                project_id: scope.2,
+                session_id: scope.3,
+                task_id: scope.4,
+                permission_scope,
+                security_classification: classification,
+                source_origin: origin.map(str::to_owned),
+                tags: if pii {
+                    vec!["pii".to_owned()]
+                } else {
+                    Vec::new()
+                },
+                ..ObjectDocument::default()
+            }
+        })
+        .boxed()
+}
+
+/// What an object is apart from its kind: scope, times, weight, links.
+fn tenure() -> BoxedStrategy<ObjectDocument> {
+    let times = (
+        rarely(4, instant()),
+        rarely(5, instant()),
+        rarely(6, instant()),
+        rarely(8, instant()),
+    );
+    let weights = (
+        rarely(1, (0u32..=1_000_000).prop_map(Score::from_millionths)),
+        rarely(3, (0u32..=1_000_000).prop_map(Score::from_millionths)),
+        rarely(9, Just(false)),
+        rarely(7, Just(true)),
+        rarely(5, select(Protection::ALL)),
+    );
+    let links = (
+        prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(name(), 1..3),
+            1 => Just(vec!["missing".to_owned()]).prop_filter("rare", |_| true)],
+        rarely(25, select(ContradictionStatus::ALL)),
+        rarely(30, select(Modality::ALL)),
+        rarely(9, select(TaskType::ALL)),
+        rarely(6, select(&WORDS[..])),
+        rarely(6, select(&["e1", "e2"][..])),
+        rarely(8, 1u32..60),
+    );
+    (scoped(), times, weights, links)
+        .prop_map(|(scoped, times, weights, links)| {
+            let (from, until) = match (times.0, times.1) {
+                (Some(from), Some(until)) if from >= until => (Some(from), None),
+                other => other,
+            };
+            let (tx_start, tx_end) = match (times.2, times.3) {
+                (Some(from), Some(until)) if from >= until => (Some(from), None),
+                other => other,
+            };
+            ObjectDocument {
+                valid_from: from,
+                valid_until: until,
+                tx_start,
+                tx_end,
+                priority: weights.0,
+                source_authority: weights.1,
+                removable: weights.2,
+                optional: weights.3,
+                protection: weights.4,
+                keep_with: links.0,
+                contradiction_status: links.1,
+                modality: links.2,
+                applicable_task_types: links.3.into_iter().collect(),
+                why_it_matters: links.4.map(str::to_owned),
+                canonical_entity_ids: links.5.map(str::to_owned).into_iter().collect(),
+                decay_rule: links.6.map(|days| DecayRule {
+                    half_life_days: f64::from(days),
+                    minimum_threshold: Score::ZERO,
+                }),
+                ..scoped
+            }
+        })
+        .boxed()
+}
+
+fn provenance() -> BoxedStrategy<Option<ProvenanceDocument>> {
+    let complete = ("[a-z<\"&]{1,8}", instant()).prop_map(|(source, at)| {
+        Some(ProvenanceDocument {
+            source_id: Some(source),
+            retrieved_at: Some(at),
+            ..ProvenanceDocument::default()
+        })
+    });
+    let partial = Just(Some(ProvenanceDocument {
+        source_id: Some("s".into()),
+        ..ProvenanceDocument::default()
+    }));
+    prop_oneof![8 => complete, 1 => partial, 1 => Just(None)].boxed()
+}
+
+/// A document of one type, with what that type needs.
+fn typed(object_type: ObjectType, document: ObjectDocument) -> ObjectDocument {
+    ObjectDocument {
+        object_type: Some(object_type),
+        ..document
+    }
+}
+
+/// An object that stands for itself.
+fn single() -> BoxedStrategy<ObjectDocument> {
+    let kind = prop_oneof![
+        6 => Just(ObjectType::Rule),
+        2 => Just(ObjectType::PolicyRule),
+        2 => Just(ObjectType::IdentityFact),
+        3 => Just(ObjectType::Preference),
+        2 => Just(ObjectType::ProjectDecision),
+        6 => Just(ObjectType::RetrievedPassage),
+        2 => Just(ObjectType::ToolSchema),
+        1 => Just(ObjectType::InferredBelief),
+        2 => Just(ObjectType::ActionableConstraint),
+        1 => Just(ObjectType::Outcome),
+        2 => Just(ObjectType::Artifact),
+        1 => Just(ObjectType::Media),
+        1 => Just(ObjectType::TaskState),
+        1 => Just(ObjectType::Checkpoint),
+        1 => Just(ObjectType::ToolResult),
+    ];
+    let level = select(
+        &[
+            None,
+            None,
+            None,
+            Some(Authority::Platform),
+            Some(Authority::User),
+            Some(Authority::Memory),
+            Some(Authority::Data),
+        ][..],
+    );
+    let layer = rarely(6, select(Layer::ALL));
+    let soft = any::<bool>();
+    let rest = (kind, level, layer, soft, provenance());
+    (tenure(), name(), content(), rest)
+        .prop_map(
+            |(tenure, name, content, (kind, level, layer, soft, provenance))| {
+                let found = matches!(kind, ObjectType::RetrievedPassage | ObjectType::ToolResult);
+                let level = match (kind, level) {
+                    (ObjectType::ToolSchema, Some(Authority::Data)) => None,
+                    (_, Some(_)) if found => None,
+                    (_, level) => level,
+                };
+                let is_constraint = kind == ObjectType::ActionableConstraint;
+                let document = ObjectDocument {
+                    name,
+                    content,
+                    authority_level: level,
+                    layer,
+                    provenance: (found || level == Some(Authority::Data))
+                        .then_some(provenance)
+                        .flatten(),
+                    constraint: is_constraint.then_some(ConstraintDocument {
+                        explicitness: Explicitness::Explicit,
+                        polarity: Polarity::Positive,
+                        rigidity: if soft { Rigidity::Soft } else { Rigidity::Hard },
+                    }),
+                    tool_call_id: (kind == ObjectType::ToolResult).then(|| "c0".to_owned()),
+                    input_schema: (kind == ObjectType::ToolSchema && soft).then(|| {
+                        serde_json::json!({
+                            "type": "object",
+                            "properties": {"b": {"type": "string"}, "a": {"enum": ["y", "x"]}},
+                            "required": ["b", "a"],
+                        })
+                    }),
+                    ..tenure
+                };
+                typed(kind, document)
+            },
+        )
+        .boxed()
+}
+
+/// What may be wrong with an exchange.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flaw {
+    None,
+    Unanswered,
+    AnsweredTwice,
+    Orphan,
+    Interrupted,
+    NoUser,
+    Open,
+}
+
+/// A turn of the user, a reply that may call tools in parallel, the results, a last reply.
+fn exchange() -> BoxedStrategy<Vec<ObjectDocument>> {
+    let flaw = prop_oneof![
+        8 => Just(Flaw::None),
+        1 => Just(Flaw::Unanswered),
+        1 => Just(Flaw::AnsweredTwice),
+        1 => Just(Flaw::Orphan),
+        1 => Just(Flaw::Interrupted),
+        1 => Just(Flaw::NoUser),
+        2 => Just(Flaw::Open),
+    ];
+    let texts = prop::collection::vec((content(), scoped(), prop::bool::weighted(0.1)), 8);
+    (texts, 0usize..3, flaw, any::<bool>())
+        .prop_map(|(texts, calls, flaw, empty)| {
+            let mut texts = texts.into_iter();
+            let mut rows = Vec::new();
+            let mut next = |object_type, role| {
+                let (content, mut scope, scoped) = texts.next().unwrap_or_default();
+                if !scoped {
+                    scope = ObjectDocument::default();
+                }
+                ObjectDocument {
+                    name: "turn".into(),
+                    content,
+                    role,
+                    provenance: (object_type == ObjectType::ToolResult).then(|| {
+                        ProvenanceDocument {
+                            retrieved_at: Some(day(1)),
+                            ..ProvenanceDocument::default()
+                        }
+                    }),
+                    ..typed(object_type, scope)
+                }
+            };
+            if flaw != Flaw::NoUser {
+                rows.push(next(ObjectType::Turn, Some(Role::User)));
+            }
+            if calls > 0 {
+                let mut caller = next(ObjectType::Turn, Some(Role::Assistant));
+                if empty {
+                    caller.content = ["", " ", "\n"][calls % 3].to_owned();
+                }
+                caller.tool_calls = (0..calls)
+                    .map(|n| ToolCall {
+                        id: format!("c{n}"),
+                        name: NAMES[n].to_owned(),
+                        arguments: [
+                            serde_json::json!({"b": n, "a": "x\n"}),
+                            "{\"raw\":  1}".into(),
+                            serde_json::Value::Null,
+                        ][(n + usize::from(empty)) % 3]
+                            .clone(),
+                    })
+                    .collect();
+                rows.push(caller);
+                if flaw == Flaw::Interrupted {
+                    rows.push(next(ObjectType::Turn, Some(Role::System)));
+                }
+                let answered = calls - usize::from(flaw == Flaw::Unanswered);
+                for n in (0..answered).rev() {
+                    let mut result = next(ObjectType::ToolResult, None);
+                    result.tool_call_id = Some(format!("c{n}"));
+                    rows.push(result.clone());
+                    if flaw == Flaw::AnsweredTwice {
+                        rows.push(result);
+                    }
+                }
+            }
+            if flaw == Flaw::Orphan {
+                let mut result = next(ObjectType::ToolResult, None);
+                result.tool_call_id = Some("nobody".into());
+                rows.push(result);
+            }
+            if flaw != Flaw::Open {
+                rows.push(next(ObjectType::Turn, Some(Role::Assistant)));
+            }
+            rows
+        })
+        .boxed()
+}
+
+/// The objects of a world, in registry order.
+pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
+    let group = prop_oneof![
+        9 => single().prop_map(|document| vec![document]),
+        2 => exchange(),
+        // The same object twice.
+        1 => single().prop_map(|document| vec![document.clone(), document]),
+    ];
+    let marks = (0usize..24, rarely(9, 0usize..24), prop::bool::weighted(0.8));
+    let numbered = (group, marks).prop_map(|(group, (id, superseded_by, seen_before))| {
+        let one = group.len() == 1;
+        let twice = group.len() == 2 && group[0] == group[1];
+        let draft = |(n, document)| Draft {
+            document,
+            id: if one || twice { id } else { 100 + id * 10 + n },
+            superseded_by: superseded_by.filter(|_| one),
+            seen_before,
+        };
+        group.into_iter().enumerate().map(draft).collect::<Vec<_>>()
+    });
+    prop::collection::vec(numbered, 0..14)
+        .prop_map(|groups| groups.concat())
+        .boxed()
+}
+
+fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    prop::collection::vec(select(&WORDS[..]), count).prop_map(|words| words.join(" "))
+}
+
+fn task() -> BoxedStrategy<TaskState> {
+    let objective = prop_oneof![4 => words(1..4), 1 => content()];
+    let parts = (
+        rarely(3, select(TaskType::ALL)),
+        rarely(3, select(Step::ALL)),
+        rarely(3, content()),
+        rarely(3, content()),
+        rarely(3, content()),
+    );
+    (objective, parts)
+        .prop_map(
+            |(objective, (task_type, step, title, result, error))| TaskState {
+                task_type,
+                step,
+                pending: title
+                    .iter()
+                    .map(|title| PendingAction {
+                        action: title.clone(),
+                        waiting_for: result.clone(),
+                    })
+                    .collect(),
+                approvals: error
+                    .iter()
+                    .map(|action| Approval {
+                        action: action.clone(),
+                        status: Progress::Refused,
+                    })
+                    .collect(),
+                subtasks: title
+                    .into_iter()
+                    .map(|title| Subtask {
+                        title,
+                        status: Progress::InProgress,
+                    })
+                    .collect(),
+                results: result
+                    .into_iter()
+                    .map(|value| IntermediateResult {
+                        name: "r".into(),
+                        value,
+                        source: None,
+                    })
+                    .collect(),
+                errors: error
+                    .into_iter()
+                    .map(|message| TaskError {
+                        message,
+                        retries: 1,
+                        rollback: None,
+                    })
+                    .collect(),
+                ..TaskState::new(objective)
+            },
+        )
+        .boxed()
+}
+
+fn principal() -> BoxedStrategy<Principal> {
+    let names = (
+        rarely(1, select(&["u1", "u2"][..]).prop_map(str::to_owned)),
+        rarely(1, select(&["p1", "p2"][..]).prop_map(str::to_owned)),
+        rarely(1, select(&["s1", "s2"][..]).prop_map(str::to_owned)),
+        rarely(1, select(&["t1", "t2"][..]).prop_map(str::to_owned)),
+    );
+    let roles = prop::collection::vec(
+        select(&["dev", "ops", "guest"][..]).prop_map(str::to_owned),
+        0..3,
+    );
+    let clearance =
+        prop_oneof![3 => Just(Classification::HighlyRestricted), 1 => select(Classification::ALL)];
+    let origins = prop::collection::vec(
+        select(&["https://a.example", "http://b.example:8080"][..]).prop_map(str::to_owned),
+        0..3,
+    );
+    (names, roles, clearance, origins, any::<bool>())
+        .prop_map(
+            |(names, roles, clearance, origins, pii_authorized)| Principal {
+                user: names.0,
+                project: names.1,
+                session: names.2,
+                task: names.3,
+                roles,
+                clearance,
+                origins,
+                pii_authorized,
+                ..Principal::default()
+            },
+        )
+        .boxed()
+}
+
+/// A budget in tokens, or as a window and a reserve.
+fn budget() -> BoxedStrategy<Budget> {
+    let tokens = prop_oneof![1 => 1u32..150, 4 => 150u32..700, 3 => 700u32..4000];
+    (tokens, prop::bool::weighted(0.1))
+        .prop_map(|(tokens, as_window)| {
+            if as_window {
+                Budget {
+                    tokens: None,
+                    window: Some(tokens + 64),
+                    reserve: Some(64),
+                }
+            } else {
+                Budget::tokens(tokens)
+            }
+        })
+        .boxed()
+}
+
+/// How many tokens a budget of these requests allows.
+pub(crate) fn room(request: &Request) -> u32 {
+    let Budget {
+        tokens,
+        window,
+        reserve,
+    } = request.budget;
+    tokens.unwrap_or_else(|| window.unwrap() - reserve.unwrap())
+}
+
+/// The same request with so many tokens.
+pub(crate) fn within(tokens: u32, request: &Request) -> Request {
+    Request {
+        budget: Budget {
+            tokens: Some(tokens),
+            window: Some(tokens),
+            reserve: None,
+        },
+        ..request.clone()
+    }
+}
+
+/// More tokens than anything needs.
+pub(crate) const PLENTY: u32 = 1 << 28;
+
+pub(crate) fn request() -> BoxedStrategy<Request> {
+    let as_of = (rarely(1, instant()), rarely(1, instant()))
+        .prop_map(|(valid, known)| AsOf { valid, known });
+    let query = rarely(1, prop_oneof![3 => words(1..4), 1 => content()]);
+    let target = select(&[Target::Text, Target::OpenAiChat][..]);
+    let entities = prop_oneof![
+        2 => Just(Vec::new()),
+        1 => Just(vec![
+            Entity { id: "e1".into(), name: "Timer".into(), aliases: vec!["sensor".into()] },
+            Entity { id: "e2".into(), name: "flash".into(), aliases: vec!["sensor".into()] },
+        ]),
+    ];
+    (
+        task(),
+        query,
+        principal(),
+        as_of,
+        budget(),
+        target,
+        entities,
+    )
+        .prop_map(
+            |(task, query, principal, as_of, budget, target, entities)| Request {
+                task,
+                query,
+                principal,
+                as_of,
+                budget,
+                target,
+                entities,
+                ..Request::default()
+            },
+        )
+        .boxed()
+}
+
+/// Layouts in which texts stand between turns, or turns between texts.
+const LAYOUTS: [&str; 2] = [
+    "floor = [\"identity\", \"tools\", \"policy\"]\nhistory = [\"history\", \"codex\", \"memory\", \"karma\"]\n\
+     tail = [\"recall\", \"evidence\", \"task\", \"query\"]",
+    "floor = [\"identity\", \"policy\", \"codex\", \"karma\", \"memory\"]\nhistory = []\n\
+     tail = [\"evidence\", \"history\", \"tools\", \"recall\", \"task\", \"query\"]",
+];
+
+/// A policy as TOML over a preset.
+pub(crate) fn policy() -> BoxedStrategy<String> {
+    let base = select(&["standard", "standard", "ordered", "stable-floor", "prefill"][..]);
+    let shape = (
+        prop::bool::weighted(0.2),
+        any::<bool>(),
+        prop::bool::weighted(0.75),
+        prop::bool::weighted(0.8),
+        prop::bool::weighted(0.2),
+        rarely(4, select(&["0.0", "0.39"][..])),
+        prop::bool::weighted(0.04),
+    );
+    let section = (
+        select(&["codex", "karma", "memory", "history", "evidence", "recall"][..]),
+        prop_oneof![Just(0u32), 1u32..200],
+        prop_oneof![2 => Just(0u32), 1 => 1u32..400],
+        0u32..40,
+        select(&[0.0, 0.0, 0.02, 0.3][..]),
+    );
+    let sections =
+        prop::collection::btree_map(section.clone().prop_map(|section| section.0), section, 0..4);
+    let limit = rarely(5, 40u32..400);
+    let layout = rarely(7, select(&LAYOUTS[..]));
+    (base, shape, sections, limit, layout).prop_map(
+        |(base, shape, sections, limit, layout)| {
+            let (strict, before, headings, precedence, supplied, minimal, loud) = shape;
+            let mut toml = format!(
+                "extends = \"{base}\"\nname = \"random\"\nstrict_stop = {strict}\ntask_position = \"{}\"\n\
+                 precedence = {precedence}\nscorer = \"{}\"\n",
+                if before { "before" } else { "after" },
+                if supplied { "supplied" } else { "lexical" },
+            );
+            // `ordered` has no headings, but a policy may ask for them.
+            if base != "ordered" || strict {
+                toml.push_str(&format!("headings = {headings}\n"));
+            }
+            // Without the precedence in words, little else may stand in the identity.
+            if !precedence && !supplied {
+                toml.push_str("required = [\"task\"]\n");
+            }
+            if loud {
+                toml.push_str("overflow = \"fail_loud\"\n");
+            }
+            if let Some(minimal) = minimal {
+                toml.push_str(&format!("[grades]\nminimal = {minimal}\n"));
+            }
+            if let Some(layout) = layout {
+                toml.push_str(&format!("[layout]\n{layout}\n"));
+            }
+            if let Some(limit) = limit {
+                toml.push_str(&format!(
+                    "[limits]\nuser_tokens = {limit}\ndata_tokens = {limit}\n"
+                ));
+            }
+            for (name, (_, min, max, weight, floor)) in sections {
+                let max = if max == 0 { 0 } else { max.max(min) };
+                toml.push_str(&format!(
+                    "[sections.{name}]\nmin = {min}\nmax = {max}\nweight = {}\nrelevance_floor = {floor:?}\n",
+                    f64::from(weight) / 10.0
+                ));
+            }
+            toml
+        },
+    )
+    .boxed()
+}
+
+/// The models that cases run on: two exact vocabularies and one estimate.
+const MODELS: [&str; 3] = ["gpt-4o", "cl100k_base", "claude-opus-4-5"];
+
+pub(crate) fn fresh_world(model: usize) -> World {
+    World::for_model(MODELS[model], FrameKey::new("test", [7; 32])).unwrap()
+}
+
+/// One world for all cases, so that what it caches must be right for every request.
+pub(crate) fn world(model: usize) -> &'static World {
+    static WORLDS: [OnceLock<World>; 3] = [const { OnceLock::new() }; 3];
+    WORLDS[model].get_or_init(|| fresh_world(model))
+}
+
+/// Everything that a compile depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) drafts: Vec<Draft>,
+    pub(crate) request: Request,
+    pub(crate) policy: String,
+    pub(crate) model: usize,
+    /// Whether the request follows another, whose ledger it names.
+    pub(crate) follows: bool,
+    /// Which salt the ids are dealt with.
+    pub(crate) salt: &'static str,
+}
+
+pub(crate) fn case() -> BoxedStrategy<Case> {
+    let model = prop_oneof![5 => Just(0usize), 2 => Just(1), 1 => Just(2)];
+    let follows = prop::bool::weighted(0.35);
+    (drafts(), request(), policy(), model, follows)
+        .prop_map(|(drafts, request, policy, model, follows)| Case {
+            drafts,
+            request,
+            policy,
+            model,
+            follows,
+            salt: "id",
+        })
+        .boxed()
+}
+
+/// A compile with what went into it.
+pub(crate) struct Run {
+    pub(crate) world: &'static World,
+    pub(crate) policy: Policy,
+    pub(crate) request: Request,
+    pub(crate) candidates: Candidates,
+    pub(crate) facts: Facts,
+    pub(crate) result: Result<Compiled, Error>,
+}
+
+impl Case {
+    pub(crate) fn policy(&self) -> Policy {
+        Policy::from_toml(&self.policy).unwrap_or_else(|error| panic!("{error}\n{}", self.policy))
+    }
+
+    pub(crate) fn candidates(&self) -> Candidates {
+        let objects = self
+            .drafts
+            .iter()
+            .map(|draft| draft.dealt(self.salt).seal().unwrap());
+        Candidates::new(objects.collect())
+    }
+
+    /// The ledger of the request before, when there was one and it could be compiled.
+    pub(crate) fn ledger(&self) -> Option<ServedLedger> {
+        if !self.follows {
+            return None;
+        }
+        let before = Case {
+            drafts: self
+                .drafts
+                .iter()
+                .filter(|draft| draft.seen_before)
+                .cloned()
+                .collect(),
+            follows: false,
+            ..self.clone()
+        };
+        let before = before.run();
+        before.result.ok().map(|compiled| compiled.envelope.served)
+    }
+
+    pub(crate) fn run(&self) -> Run {
+        let request = Request {
+            served: self.ledger(),
+            ..self.request.clone()
+        };
+        run(world(self.model), self.policy(), request, self.candidates())
+    }
+}
+
+/// Facts for about two thirds of what the policy would ask, by content.
+pub(crate) fn facts(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+) -> Facts {
+    let mut facts = Facts::none();
+    let Ok(needs) = needs(world, policy, request, candidates) else {
+        return facts;
+    };
+    for asked in needs.asked {
+        let revision = candidates.objects()[asked.candidate].revision();
+        let number = (revision.content_digest().key() >> 64) as u32;
+        if !number.is_multiple_of(3) {
+            let score = Score::from_millionths(number % 1_000_001);
+            facts.insert(&asked.need, Fact::Relevance { score });
+        }
+    }
+    facts
+}
+
+pub(crate) fn run(
+    world: &'static World,
+    policy: Policy,
+    request: Request,
+    candidates: Candidates,
+) -> Run {
+    let facts = facts(world, &policy, &request, &candidates);
+    let result = compiled(world, &policy, &request, &candidates, &facts);
+    Run {
+        world,
+        policy,
+        request,
+        candidates,
+        facts,
+        result,
+    }
+}
+
+/// A single payload. A broken promise of the crate is a failure of any property.
+pub(crate) fn compiled(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+    facts: &Facts,
+) -> Result<Compiled, Error> {
+    let result = compile(world, policy, request, candidates, facts)
+        .and_then(|outcome| outcome.single().cloned());
+    if let Err(error) = &result {
+        assert_ne!(error.kind, ErrorKind::Internal, "{error}");
+    }
+    result
+}
+
+impl Run {
+    /// The same compile with another request.
+    pub(crate) fn with(&self, request: &Request) -> Result<Compiled, Error> {
+        compiled(
+            self.world,
+            &self.policy,
+            request,
+            &self.candidates,
+            &self.facts,
+        )
+    }
+
+    /// The same compile with a budget that nothing exceeds.
+    pub(crate) fn unbounded(&self) -> Result<Compiled, Error> {
+        self.with(&within(PLENTY, &self.request))
+    }
+}
+
+/// Counts with an implementation that shares no code with the crate's.
+pub(crate) fn oracle(model: usize, text: &str) -> usize {
+    match model {
+        1 => bpe_openai::cl100k_base().count(text),
+        _ => bpe_openai::o200k_base().count(text),
+    }
+}
+
+/// The payload's text.
+pub(crate) fn payload(compiled: &Compiled) -> &str {
+    let payload = compiled.envelope.payload.as_ref().unwrap();
+    std::str::from_utf8(payload.bytes()).unwrap()
+}
+
+pub(crate) fn sealed(document: ObjectDocument) -> Arc<tenure::ContextObject> {
+    document.seal().unwrap()
+}

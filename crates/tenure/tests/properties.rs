@@ -1,0 +1,1094 @@
+//! The guarantees of a compile, each as a property over random worlds. They are checked with code
+//! that shares nothing with the compiler: another tokenizer, a validator of its own for messages,
+//! SHA-256 from the hash crate, a trace read as data.
+
+mod common;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{Case, Draft, PLENTY, Run, case, compiled, oracle, payload, room, run, within};
+use proptest::prelude::*;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection};
+use tenure::policy::{Order, Overflow, TaskPosition};
+use tenure::section::{Section, Zone};
+use tenure::trace::{EpochCause, Note, Stage};
+use tenure::{
+    Candidates, Compiled, CountKind, ErrorKind, Item, Reason, Request, Ruling, Target, Verdict,
+    World,
+};
+
+/// The body of a chat request, read independently.
+#[derive(Deserialize)]
+struct Body<'a> {
+    messages: Vec<Message>,
+    #[serde(borrow, default)]
+    tools: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: Option<String>,
+    #[serde(default)]
+    tool_calls: Vec<Value>,
+    tool_call_id: Option<String>,
+}
+
+fn body(compiled: &Compiled) -> Body<'_> {
+    serde_json::from_str(payload(compiled)).unwrap()
+}
+
+/// What a chat body costs: its texts by an independent count, and what the catalogue says that the
+/// provider adds around them. A message's role is one token.
+fn recount(case: &Case, compiled: &Compiled) -> usize {
+    let chat = common::world(case.model).model().chat;
+    let count = |text: &str| oracle(case.model, text);
+    let body = body(compiled);
+    let mut total = chat.reply as usize;
+    for message in &body.messages {
+        total += chat.per_message as usize + 1;
+        total += message.content.as_deref().map_or(0, count);
+        for call in &message.tool_calls {
+            let text = |key: &str| call["function"][key].as_str().unwrap();
+            total += chat.per_call as usize + count(text("name")) + count(text("arguments"));
+        }
+    }
+    if !body.tools.is_empty() {
+        total += chat.tools as usize;
+    }
+    for tool in &body.tools {
+        total += chat.per_tool as usize + count(tool.get());
+    }
+    total
+}
+
+fn items(compiled: &Compiled) -> impl Iterator<Item = &Item> {
+    compiled
+        .envelope
+        .sections
+        .iter()
+        .flat_map(|section| &section.items)
+}
+
+fn included(compiled: &Compiled) -> Vec<bool> {
+    let standing = |verdict: &Verdict| verdict.verdict == Ruling::Included;
+    compiled.trace.verdicts.iter().map(standing).collect()
+}
+
+// ---------------------------------------------------------------------------------------------
+// 1. Fits, counted exactly.
+
+fn fits_counted_exactly(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let dry_request = Request {
+        dry_run: true,
+        ..run.request.clone()
+    };
+    let dry = run.with(&dry_request);
+    let Ok(real) = &run.result else {
+        prop_assert_eq!(dry.unwrap_err(), run.result.unwrap_err());
+        return Ok(());
+    };
+    let envelope = &real.envelope;
+    prop_assert!(envelope.total_tokens <= envelope.budget);
+    prop_assert_eq!(envelope.budget, room(&run.request));
+    for section in &envelope.sections {
+        let sum: u32 = section.items.iter().map(|item| item.tokens).sum();
+        prop_assert_eq!(sum, section.tokens);
+    }
+    let sum: u32 = envelope.sections.iter().map(|section| section.tokens).sum();
+    prop_assert_eq!(sum + envelope.overhead_tokens, envelope.total_tokens);
+    prop_assert_eq!(real.trace.total_tokens, envelope.total_tokens);
+
+    let total = envelope.total_tokens as usize;
+    let (counted, exact) = match run.request.target {
+        Target::Text => {
+            prop_assert_eq!(envelope.overhead_tokens, 0);
+            (oracle(case.model, payload(real)), CountKind::Exact)
+        }
+        _ => (recount(case, real), CountKind::Published),
+    };
+    if run.world.tokenizer().kind() == CountKind::Exact {
+        prop_assert_eq!(total, counted, "{}", payload(real));
+        prop_assert_eq!(envelope.count, exact);
+    } else {
+        prop_assert!(total >= counted);
+        prop_assert_eq!(envelope.count, CountKind::Bounded);
+    }
+
+    let dry = dry.unwrap();
+    prop_assert!(dry.envelope.payload.is_none() && dry.envelope.payload_digest.is_none());
+    prop_assert_eq!(dry.envelope.total_tokens, envelope.total_tokens);
+    prop_assert_eq!(dry.envelope.overhead_tokens, envelope.overhead_tokens);
+    prop_assert_eq!(dry.envelope.injection_surface, envelope.injection_surface);
+    prop_assert_eq!(&dry.envelope.served, &envelope.served);
+    prop_assert_eq!(&dry.trace.verdicts, &real.trace.verdicts);
+    prop_assert_eq!(&dry.trace.allocations, &real.trace.allocations);
+    prop_assert_eq!(&dry.trace.notes, &real.trace.notes);
+    prop_assert_eq!(dry.envelope.sections.len(), envelope.sections.len());
+    let told = |item: &Item| (item.name.clone(), item.revision, item.tokens);
+    prop_assert!(items(&dry).map(told).eq(items(real).map(told)));
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// 2. Byte-identical.
+
+fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let same = |world: &World, candidates: &Candidates| {
+        compiled(world, &run.policy, &run.request, candidates, &run.facts)
+    };
+    let seen = |result: Result<Compiled, tenure::Error>| {
+        result.map(|compiled| {
+            let trace = serde_json::to_string(&compiled.trace).unwrap();
+            let envelope = serde_json::to_string(&compiled.envelope).unwrap();
+            (payload(&compiled).to_owned(), trace, envelope)
+        })
+    };
+    let expected = seen(run.result.clone());
+    prop_assert_eq!(&seen(same(run.world, &run.candidates)), &expected);
+    prop_assert_eq!(
+        &seen(same(&common::fresh_world(case.model), &case.candidates())),
+        &expected
+    );
+    // Several threads start at once on a world and candidates that have cached nothing yet.
+    let world = common::fresh_world(case.model);
+    let candidates = case.candidates();
+    #[allow(clippy::disallowed_methods)] // threads of the test, not of the crate
+    let from_threads = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| seen(same(&world, &candidates))))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    for result in from_threads {
+        prop_assert_eq!(&result, &expected);
+    }
+
+    // Ids are names: dealt anew, in another order, they change no byte.
+    let other = Case {
+        salt: "another",
+        ..case.clone()
+    };
+    match (other.run().result, &run.result) {
+        (Ok(other), Ok(own)) => {
+            prop_assert_eq!(payload(&other), payload(own));
+            prop_assert_eq!(&other.trace.verdicts, &own.trace.verdicts);
+        }
+        (other, own) => prop_assert_eq!(other.err(), own.as_ref().err().cloned()),
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// 3. Conservation.
+
+fn conservation(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let Ok(real) = &run.result else { return Ok(()) };
+    let objects = run.candidates.objects();
+    let verdicts = &real.trace.verdicts;
+    prop_assert_eq!(verdicts.len(), objects.len());
+    let mut standing: BTreeMap<_, i32> = BTreeMap::new();
+    for (verdict, object) in verdicts.iter().zip(objects) {
+        prop_assert_eq!(&*verdict.name, object.revision().name());
+        prop_assert_eq!(verdict.verdict, verdict.reason.ruling());
+        if verdict.verdict == Ruling::Included {
+            let key = (object.revision().id(), verdict.section, verdict.tokens);
+            *standing.entry(key).or_default() += 1;
+        }
+    }
+    for section in &real.envelope.sections {
+        prop_assert_eq!(section.zone, run.policy.zone(section.name));
+        for item in &section.items {
+            match item.revision {
+                Some(id) => *standing.entry((id, section.name, item.tokens)).or_default() -= 1,
+                None => prop_assert!(item.name.starts_with('@')),
+            }
+        }
+    }
+    prop_assert!(standing.values().all(|count| *count == 0), "{:?}", standing);
+
+    let stages = &real.trace.stages;
+    prop_assert!(
+        stages
+            .iter()
+            .map(|report| report.stage)
+            .eq(Stage::ALL.iter().copied())
+    );
+    prop_assert_eq!(stages[0].entered as usize, objects.len());
+    prop_assert!(
+        stages
+            .windows(2)
+            .all(|pair| pair[0].left == pair[1].entered),
+        "{:?}",
+        stages
+    );
+    let count = included(real)
+        .into_iter()
+        .filter(|included| *included)
+        .count();
+    prop_assert_eq!(stages[stages.len() - 1].left as usize, count);
+
+    let bytes = real.envelope.payload.as_ref().unwrap().bytes();
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    prop_assert_eq!(*real.envelope.payload_digest.unwrap().bytes(), digest);
+    prop_assert_eq!(real.trace.payload_digest, real.envelope.payload_digest);
+    source_map_holds(&run, real)
+}
+
+/// The spans cover the payload without gap or overlap, and each holds its object's bytes.
+fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    let is_text = run.request.target == Target::Text;
+    let (messages, tools): (Vec<Message>, Vec<String>) = if is_text {
+        (Vec::new(), Vec::new())
+    } else {
+        let body = body(real);
+        let tools = body
+            .tools
+            .iter()
+            .map(|tool| tool.get().to_owned())
+            .collect();
+        (body.messages, tools)
+    };
+    let whole = |message: Option<u32>, tool: Option<u32>| match (message, tool) {
+        (Some(message), None) => messages[message as usize].content.as_deref().unwrap_or(""),
+        (None, Some(tool)) => &tools[tool as usize],
+        _ => payload(real),
+    };
+    let objects: BTreeMap<_, _> = run
+        .candidates
+        .objects()
+        .iter()
+        .map(|object| (object.revision().id(), object.revision()))
+        .collect();
+    let mut tiles: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
+    for item in items(real) {
+        let span = item.span.unwrap();
+        let place = (span.message, span.tool);
+        tiles.entry(place).or_default().push((span.start, span.end));
+        let text = whole(span.message, span.tool);
+        let text = text.get(span.start as usize..span.end as usize);
+        prop_assert!(text.is_some(), "{:?}", item);
+        let text = text.unwrap();
+        let Some(revision) = item.revision.map(|id| objects[&id]) else {
+            continue;
+        };
+        if revision.tool().is_some() {
+            let tool: Value = serde_json::from_str(text).unwrap();
+            let fields = if is_text { &tool } else { &tool["function"] };
+            prop_assert_eq!(fields["name"].as_str(), Some(revision.name()));
+            prop_assert_eq!(
+                fields["description"].as_str(),
+                Some(revision.content().trim())
+            );
+            continue;
+        }
+        let own = span.message.filter(|_| {
+            matches!(
+                revision.object_type(),
+                ObjectType::Turn | ObjectType::ToolResult
+            )
+        });
+        if own.is_some() {
+            let empty = revision.content().trim().is_empty();
+            prop_assert_eq!(text, if empty { "" } else { revision.content() });
+        } else if revision.authority_level() == Authority::Data {
+            // Imitations of frames are escaped; but for that, the bytes are the object's.
+            let plain = |text: &str| text.replace("&lt;", "<");
+            let content = revision.content().trim_end_matches('\n');
+            prop_assert!(plain(text).contains(&plain(content)), "{:?}", text);
+            let escaped = real.trace.notes.iter().any(|note| {
+                matches!(note, Note::ImitationEscaped { name, .. } if **name == *revision.name())
+            });
+            prop_assert!(escaped || text.contains(content), "{:?}", text);
+        } else {
+            prop_assert!(text.contains(revision.content().trim_end()), "{:?}", text);
+        }
+    }
+    for (place, mut spans) in tiles.clone() {
+        spans.sort_unstable();
+        let mut end = 0;
+        for (from, until) in spans {
+            prop_assert_eq!(from, end, "{:?}", place);
+            end = until;
+        }
+        prop_assert_eq!(end as usize, whole(place.0, place.1).len());
+    }
+    let places = if is_text {
+        1
+    } else {
+        messages.len() + tools.len()
+    };
+    prop_assert_eq!(tiles.len(), places);
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// 4. Mandatory means mandatory.
+
+/// Whether a verdict says that the object got as far as ranking.
+fn settled(reason: &Reason) -> bool {
+    reason.ruling() != Ruling::Denied
+        && !matches!(
+            reason,
+            Reason::AnonymousEvidence
+                | Reason::UnsupportedModality { .. }
+                | Reason::NotYetValid { .. }
+                | Reason::ExpiredValidTime { .. }
+                | Reason::NotYetKnown { .. }
+                | Reason::NoLongerHeld { .. }
+                | Reason::Contradicted { .. }
+                | Reason::Superseded { .. }
+                | Reason::Duplicate { .. }
+                | Reason::NextEpoch
+        )
+}
+
+fn mandatory_means_mandatory(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    match &run.result {
+        Ok(real) => what_must_stand_stands(&run, real),
+        Err(error) if error.kind == ErrorKind::Budget => each_is_named_with_its_cost(&run, error),
+        // What may not go in, at no budget.
+        Err(error) if !error.mandatory.is_empty() => {
+            prop_assert_eq!(error.kind, ErrorKind::Policy);
+            prop_assert_eq!(&run.unbounded().unwrap_err(), error);
+            Ok(())
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+fn what_must_stand_stands(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    let objects = run.candidates.objects();
+    if real.trace.plan.cause == EpochCause::Kept {
+        // The same revision may have been served more than once.
+        let mut missing: BTreeMap<_, i32> = BTreeMap::new();
+        for id in run.request.served.iter().flat_map(|ledger| &ledger.floor) {
+            *missing.entry(*id).or_default() += 1;
+        }
+        for item in items(real) {
+            if let Some(count) = item.revision.and_then(|id| missing.get_mut(&id)) {
+                *count -= 1;
+            }
+        }
+        prop_assert!(missing.values().all(|count| *count <= 0), "{:?}", missing);
+    }
+    for (verdict, object) in real.trace.verdicts.iter().zip(objects) {
+        let revision = object.revision();
+        let standing = verdict.verdict == Ruling::Included;
+        if standing {
+            for name in revision.keep_with() {
+                let has = items(real).any(|item| *item.name == **name);
+                prop_assert!(has, "`{}` stands without `{}`", verdict.name, name);
+            }
+        }
+        if !settled(&verdict.reason) || standing {
+            continue;
+        }
+        // A turn out of its exchange is no turn; anything else would have failed the compile.
+        let fixed = verdict.section.tier().is_fixed() || !revision.is_removable();
+        let torn = matches!(
+            verdict.reason,
+            Reason::OrphanToolResult | Reason::UnansweredToolCall
+        );
+        prop_assert!(!fixed || revision.is_optional() || torn, "{:?}", verdict);
+    }
+    Ok(())
+}
+
+/// With room for everything, what was mandatory is exactly what the error named, at those prices.
+fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), TestCaseError> {
+    let total: u64 = error
+        .mandatory
+        .iter()
+        .map(|item| u64::from(item.tokens))
+        .sum();
+    prop_assert_ne!(total, 0);
+    if error.what.contains("fail_loud") {
+        // It names what was left out instead.
+        return Ok(());
+    }
+    let real = match run.unbounded() {
+        Ok(real) => real,
+        // A required section in which nothing stands at any budget.
+        Err(again) => {
+            prop_assert_eq!(again.kind, ErrorKind::Policy);
+            return Ok(());
+        }
+    };
+    prop_assert!(total > u64::from(room(&run.request)), "{}", error);
+    let mut named: Vec<_> = error
+        .mandatory
+        .iter()
+        .filter(|item| !item.name.starts_with('@'))
+        .map(|item| (item.name.as_str(), item.section, item.tokens))
+        .collect();
+    let mut must: Vec<_> = real
+        .trace
+        .verdicts
+        .iter()
+        .filter(|verdict| matches!(verdict.reason, Reason::Mandatory { .. }))
+        .map(|verdict| (&*verdict.name, verdict.section, verdict.tokens))
+        .collect();
+    let mut with_closures = must.clone();
+    with_closures.extend(
+        real.trace
+            .verdicts
+            .iter()
+            .filter(|verdict| matches!(verdict.reason, Reason::KeptWith { .. }))
+            .map(|verdict| (&*verdict.name, verdict.section, verdict.tokens)),
+    );
+    named.sort_unstable();
+    must.sort_unstable();
+    with_closures.sort_unstable();
+    let plenty = real
+        .trace
+        .allocations
+        .iter()
+        .all(|report| report.allocated == report.demand);
+    if run.policy.document().order == Order::Sections && plenty {
+        prop_assert_eq!(named, with_closures);
+    } else {
+        // Where objects are chosen one by one, what the elastic bring along is `kept_with` too.
+        prop_assert!(must.iter().all(|item| named.contains(item)));
+        prop_assert!(named.iter().all(|item| with_closures.contains(item)));
+    }
+    let added = error
+        .mandatory
+        .iter()
+        .filter(|item| item.name.starts_with('@'));
+    let added: u64 = added.map(|item| u64::from(item.tokens)).sum();
+    let least: u64 = items(&real)
+        .filter(|item| item.revision.is_none() && &*item.name != "@heading")
+        .map(|item| u64::from(item.tokens))
+        .sum();
+    prop_assert!(added >= least);
+    Ok(())
+}
+
+/// An optional object that no budget of these requests and no limit of these policies holds.
+fn huge(words: usize, kind: ObjectType) -> ObjectDocument {
+    ObjectDocument {
+        object_type: Some(kind),
+        optional: Some(true),
+        provenance: Some(tenure::object::ProvenanceDocument {
+            source_id: Some("huge".into()),
+            retrieved_at: Some(common::day(1)),
+            ..Default::default()
+        }),
+        ..ObjectDocument::new("huge", "pressure ".repeat(words))
+    }
+}
+
+/// What is longer than the policy allows changes nothing for the others. In registry order, neither
+/// does what is longer than the budget. Relevance is supplied: a lexical score depends on every
+/// object that the caller sees, as it should.
+fn the_oversized_starve_nobody(
+    case: &Case,
+    kind: ObjectType,
+    front: bool,
+    over_limit: bool,
+) -> Result<(), TestCaseError> {
+    let (words, limits) = if over_limit {
+        (700, "[limits]\nuser_tokens = 600\ndata_tokens = 600\n")
+    } else {
+        (4200, "")
+    };
+    let toml = case
+        .policy
+        .replace("scorer = \"lexical\"", "scorer = \"supplied\"");
+    let toml = match toml.find("[limits]") {
+        Some(from) => {
+            let end = toml[from + 1..]
+                .find('[')
+                .map_or(toml.len(), |end| from + 1 + end);
+            format!("{}{limits}{}", &toml[..from], &toml[end..])
+        }
+        None => format!("{toml}{limits}"),
+    };
+    let policy = tenure::Policy::from_toml(&toml).unwrap();
+    let strict = policy.document().strict_stop || policy.document().overflow == Overflow::FailLoud;
+    if !over_limit && (policy.document().order == Order::Sections || strict) {
+        return Ok(());
+    }
+    let world = common::world(case.model);
+    let request = Request {
+        served: None,
+        ..case.request.clone()
+    };
+    let mut objects = case.candidates().objects().to_vec();
+    objects.retain(|object| object.revision().name() != "n0");
+    // Every object has its fact, so that nobody's score depends on the others.
+    let own = |candidates: &Candidates| {
+        let mut facts = tenure::Facts::none();
+        for asked in tenure::needs(world, &policy, &request, candidates)
+            .unwrap()
+            .asked
+        {
+            let key = candidates.objects()[asked.candidate]
+                .revision()
+                .content_digest()
+                .key();
+            let score = tenure::num::Score::from_millionths((key % 1_000_001) as u32);
+            facts.insert(&asked.need, tenure::Fact::Relevance { score });
+        }
+        facts
+    };
+    let without = Candidates::new(objects.clone());
+    let place = if front { 0 } else { objects.len() };
+    objects.insert(place, common::sealed(huge(words, kind)));
+    let with = Candidates::new(objects);
+    let without = compiled(world, &policy, &request, &without, &own(&without));
+    let with = compiled(world, &policy, &request, &with, &own(&with));
+    match (without, with) {
+        (Ok(without), Ok(with)) => {
+            let mut changed = included(&with);
+            prop_assert!(!changed.remove(place), "{:?}", with.trace.verdicts[place]);
+            prop_assert_eq!(included(&without), changed);
+            prop_assert_eq!(payload(&without), payload(&with));
+        }
+        (without, with) => prop_assert_eq!(without.err(), with.err()),
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// 5. No leak.
+
+fn no_leak(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let objects = run.candidates.objects();
+    // A failing compile tells no verdicts: ask for them with room for everything.
+    let told = match (&run.result, run.unbounded()) {
+        (Ok(real), _) => real.clone(),
+        (Err(_), Ok(real)) => real,
+        (Err(_), Err(_)) => return Ok(()),
+    };
+    let denied = |at: &usize| told.trace.verdicts[*at].verdict == Ruling::Denied;
+    let visible = (0..objects.len()).filter(|at| !denied(at));
+    let visible = Candidates::new(visible.map(|at| objects[at].clone()).collect());
+    let facts = common::facts(run.world, &run.policy, &run.request, &visible);
+    prop_assert_eq!(&facts, &run.facts);
+    let narrow = compiled(run.world, &run.policy, &run.request, &visible, &facts);
+    match (&run.result, &narrow) {
+        (Ok(wide), Ok(narrow)) => {
+            prop_assert_eq!(&wide.envelope, &narrow.envelope);
+            prop_assert_eq!(payload(wide), payload(narrow));
+            let view = |compiled: &Compiled, candidates| {
+                serde_json::to_string(&compiled.trace.caller_view(candidates)).unwrap()
+            };
+            prop_assert_eq!(view(wide, &run.candidates), view(narrow, &visible));
+        }
+        (wide, narrow) => prop_assert_eq!(wide.as_ref().err(), narrow.as_ref().err()),
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// 7. Monotone.
+
+fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let Ok(small) = &run.result else {
+        return Ok(());
+    };
+    every_no_room_is_true(&run, small)?;
+    let larger = within(room(&run.request) + more, &run.request);
+    let large = run.with(&larger).unwrap();
+    every_no_room_is_true(&run, &large)?;
+    let sections = |compiled: &Compiled| -> BTreeMap<Section, u32> {
+        let reports = compiled.trace.allocations.iter();
+        reports
+            .map(|report| (report.section, report.allocated))
+            .collect()
+    };
+    let (less, more) = (sections(small), sections(&large));
+    prop_assert!(less.keys().eq(more.keys()));
+    for (section, less) in &less {
+        prop_assert!(
+            *less <= more[section],
+            "{}: {} > {}",
+            section,
+            less,
+            more[section]
+        );
+    }
+    no_worse_choice(&run, small, &large)
+}
+
+/// In rank order, at the first object where two choices differ, the larger allocation has it. What
+/// flowed back is on top of the allocation, so only sections without it in the smaller choice count,
+/// and only worlds in which nothing pulls objects into other sections.
+fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), TestCaseError> {
+    let objects = run.candidates.objects();
+    if objects
+        .iter()
+        .any(|object| !object.revision().keep_with().is_empty())
+    {
+        return Ok(());
+    }
+    let verdicts = &small.trace.verdicts;
+    let (small_in, large_in) = (included(small), included(large));
+    let mut queues: Vec<Vec<usize>> = Vec::new();
+    if run.policy.document().order == Order::Registry {
+        queues.push((0..objects.len()).collect());
+    } else {
+        for report in small
+            .trace
+            .allocations
+            .iter()
+            .filter(|report| report.flow_back == 0)
+        {
+            let mut queue: Vec<usize> = (0..objects.len())
+                .filter(|at| verdicts[*at].section == report.section)
+                .filter(|at| verdicts[*at].score.is_some())
+                .collect();
+            if report.section == Section::History {
+                queue.reverse();
+            } else {
+                queue.sort_by_key(|at| {
+                    let score = verdicts[*at].score.unwrap();
+                    let revision = objects[*at].revision();
+                    (
+                        revision.protection() != Protection::Pinned,
+                        score.grade,
+                        Reverse(score.composite),
+                        (revision.content_digest().key() >> 64) as u64,
+                        revision.name().to_owned(),
+                        *at,
+                    )
+                });
+            }
+            queues.push(queue);
+        }
+    }
+    for queue in queues {
+        if let Some(at) = queue.into_iter().find(|at| small_in[*at] != large_in[*at]) {
+            prop_assert!(large_in[at], "{:?}", verdicts[at]);
+        }
+    }
+    Ok(())
+}
+
+fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    let by_rank = run.policy.document().order == Order::Sections;
+    for (verdict, object) in real.trace.verdicts.iter().zip(run.candidates.objects()) {
+        let Reason::NoRoom {
+            needed,
+            left,
+            displaced_by,
+        } = &verdict.reason
+        else {
+            continue;
+        };
+        prop_assert!(needed > left, "{:?}", verdict);
+        if let Some(name) = displaced_by {
+            prop_assert!(items(real).any(|item| item.name == *name), "{:?}", verdict);
+        }
+        // Tools bring what offering them costs, turns bring their exchange.
+        let alone = object.revision().keep_with().is_empty()
+            && ![Section::History, Section::Tools].contains(&verdict.section);
+        let opens = real.envelope.section(verdict.section).is_none();
+        if alone && !opens {
+            prop_assert_eq!(*needed, verdict.tokens);
+        }
+        prop_assert!(*needed >= verdict.tokens);
+        let unspent = real.envelope.budget - real.envelope.total_tokens;
+        if by_rank && run.policy.section(verdict.section).max == 0 {
+            prop_assert_eq!(*left, unspent, "{:?}", verdict);
+        }
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// 8. Legal.
+
+/// The rules of the OpenAI chat API, over the body as JSON.
+fn legal(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    let whole: Value = serde_json::from_str(payload(real)).unwrap();
+    let keys: Vec<&str> = whole
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    prop_assert!(
+        keys.iter()
+            .all(|key| ["messages", "model", "tools"].contains(key))
+    );
+    prop_assert_eq!(whole["model"].as_str(), Some(run.world.model_name()));
+    let body = body(real);
+    prop_assert!(!body.messages.is_empty());
+
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    for message in &body.messages {
+        prop_assert!(
+            ["system", "user", "assistant", "tool"].contains(&message.role.as_str()),
+            "{}",
+            message.role
+        );
+        if message.role == "tool" {
+            let id = message.tool_call_id.as_deref().unwrap();
+            prop_assert!(open.remove(id), "`{}` answers nothing", id);
+        } else {
+            prop_assert!(open.is_empty(), "unanswered: {:?}", open);
+            prop_assert!(message.tool_call_id.is_none());
+        }
+        prop_assert!(message.role == "assistant" || message.tool_calls.is_empty());
+        let empty = message
+            .content
+            .as_ref()
+            .is_none_or(|content| content.trim().is_empty());
+        prop_assert!(!empty || (!message.tool_calls.is_empty() && message.content.is_none()));
+        for call in &message.tool_calls {
+            prop_assert_eq!(call["type"].as_str(), Some("function"));
+            prop_assert!(call["function"]["arguments"].is_string());
+            prop_assert!(
+                call["function"]["name"]
+                    .as_str()
+                    .is_some_and(|name| !name.is_empty())
+            );
+        }
+        open.extend(
+            message
+                .tool_calls
+                .iter()
+                .map(|call| call["id"].as_str().unwrap()),
+        );
+        prop_assert!(open.len() >= message.tool_calls.len());
+    }
+    prop_assert!(open.is_empty(), "unanswered: {:?}", open);
+
+    for tool in &body.tools {
+        let tool: Value = serde_json::from_str(tool.get()).unwrap();
+        prop_assert_eq!(tool["type"].as_str(), Some("function"));
+        let name = tool["function"]["name"].as_str().unwrap();
+        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        prop_assert!(
+            (1..=64).contains(&name.len()) && name.chars().all(legal),
+            "{}",
+            name
+        );
+        prop_assert!(tool["function"]["parameters"].is_object());
+    }
+
+    // The floor opens the conversation, unless the task was asked to stand before it.
+    let document = run.policy.document();
+    let before =
+        document.order == Order::Registry && document.task_position == TaskPosition::Before;
+    let floor = real.envelope.sections.iter().any(|section| {
+        section.zone == Zone::Floor
+            && section.name != Section::Tools
+            && document.order == Order::Sections
+    });
+    if (floor || document.precedence) && !before {
+        prop_assert_eq!(&body.messages[0].role, "system");
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// Epochs.
+
+/// The bytes up to the end of the floor zone, by the source map.
+fn floor(compiled: &Compiled) -> String {
+    let end = compiled
+        .envelope
+        .sections
+        .iter()
+        .filter(|section| section.zone == Zone::Floor)
+        .flat_map(|section| &section.items)
+        .filter_map(|item| item.span)
+        .filter(|span| span.tool.is_none())
+        .map(|span| span.end as usize)
+        .max()
+        .unwrap_or(0);
+    match compiled.envelope.target {
+        Target::Text => payload(compiled)[..end].to_owned(),
+        _ if end == 0 => String::new(),
+        _ => body(compiled).messages[0].content.as_ref().unwrap()[..end].to_owned(),
+    }
+}
+
+fn tools(compiled: &Compiled) -> Vec<String> {
+    match compiled.envelope.target {
+        Target::Text => Vec::new(),
+        _ => body(compiled)
+            .tools
+            .iter()
+            .map(|tool| tool.get().to_owned())
+            .collect(),
+    }
+}
+
+/// A call after the first: new memory at the end, a new query, a little more room.
+fn next_call(
+    case: &Case,
+    first: &Run,
+    served: tenure::request::ServedLedger,
+) -> (Request, Candidates) {
+    let mut objects = case.candidates().objects().to_vec();
+    for text in [
+        "The sensor drifts by one pascal.",
+        "Report the timer in digits.",
+    ] {
+        let new = ObjectDocument {
+            priority: tenure::num::Score::new(0.9),
+            security_classification: Some(Classification::Public),
+            ..ObjectDocument::new(format!("new {text}"), text)
+        };
+        objects.push(common::sealed(new));
+    }
+    let request = Request {
+        query: Some("pascal sensor timer, next".into()),
+        served: Some(served),
+        ..within(room(&first.request) + 200, &first.request)
+    };
+    (request, Candidates::new(objects))
+}
+
+fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
+    let case = Case {
+        follows: false,
+        ..case.clone()
+    };
+    let first = case.run();
+    let Ok(before) = &first.result else {
+        return Ok(());
+    };
+    prop_assert_eq!(before.trace.plan.cause, EpochCause::First);
+    let served = before.envelope.served.clone();
+    let (request, candidates) = next_call(&case, &first, served.clone());
+    let facts = common::facts(first.world, &first.policy, &request, &candidates);
+    let Ok(after) = compiled(first.world, &first.policy, &request, &candidates, &facts) else {
+        return Ok(());
+    };
+    let registry = first.policy.document().order == Order::Registry;
+    let cause = after.trace.plan.cause;
+    prop_assert_eq!(cause, EpochCause::Kept);
+    // Where a layout has what changes with each call in the floor, its bytes change too.
+    let volatile = [
+        Section::Recall,
+        Section::Query,
+        Section::Task,
+        Section::Evidence,
+    ]
+    .iter()
+    .any(|section| first.policy.zone(*section) == Zone::Floor);
+    prop_assert_eq!(&after.envelope.served, &served);
+    if !registry && !volatile {
+        prop_assert_eq!(floor(before), floor(&after));
+    }
+    prop_assert_eq!(tools(before), tools(&after));
+    for verdict in &after.trace.verdicts[case.drafts.len()..] {
+        let lives_in_floor = first.policy.zone(Section::Memory) == Zone::Floor;
+        let expected = if lives_in_floor {
+            Section::Recall
+        } else {
+            Section::Memory
+        };
+        prop_assert_eq!(verdict.section, expected);
+    }
+    // What stood outside the floor stays in its section.
+    for (was, is) in before.trace.verdicts.iter().zip(&after.trace.verdicts) {
+        let outside = first.policy.zone(was.section) != Zone::Floor;
+        prop_assert!(!outside || was.section == is.section, "{:?} {:?}", was, is);
+    }
+
+    // A policy with another digest ends the epoch.
+    let changed = format!("version = \"9.9.9\"\n{}", case.policy);
+    let changed = tenure::Policy::from_toml(&changed).unwrap();
+    let ample = within(PLENTY, &request);
+    let facts = common::facts(first.world, &changed, &ample, &candidates);
+    if let Ok(after) = compiled(first.world, &changed, &ample, &candidates, &facts) {
+        prop_assert_eq!(after.trace.plan.cause, EpochCause::SettingsChanged);
+        prop_assert_eq!(after.envelope.served.epoch, served.epoch + 1);
+    }
+
+    // So does the loss of anything that was served in the floor.
+    if served.floor.is_empty() {
+        return Ok(());
+    }
+    let lost = served.floor[gone.index(served.floor.len())];
+    let mut objects = candidates.objects().to_vec();
+    objects.retain(|object| object.revision().id() != lost);
+    let candidates = Candidates::new(objects);
+    let facts = common::facts(first.world, &first.policy, &ample, &candidates);
+    if let Ok(after) = compiled(first.world, &first.policy, &ample, &candidates, &facts) {
+        prop_assert_eq!(after.trace.plan.cause, EpochCause::FrozenGone);
+    }
+    Ok(())
+}
+
+/// What was served keeps the epoch only while it can stand: when something that a frozen object
+/// must not stand without is gone, the epoch ends instead of the compile failing.
+fn any_loss_is_survived(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
+    let case = Case {
+        follows: false,
+        ..case.clone()
+    };
+    let first = case.run();
+    let Ok(before) = &first.result else {
+        return Ok(());
+    };
+    let mut objects = first.candidates.objects().to_vec();
+    if objects.is_empty() {
+        return Ok(());
+    }
+    objects.remove(gone.index(objects.len()));
+    let request = Request {
+        served: Some(before.envelope.served.clone()),
+        ..first.request.clone()
+    };
+    let again = run(first.world, first.policy, request, Candidates::new(objects));
+    match &again.result {
+        Ok(real) => what_must_stand_stands(&again, real),
+        Err(_) => Ok(()),
+    }
+}
+
+fn keeps_nothing_together(case: Case) -> Case {
+    let drafts = case.drafts.into_iter().map(|draft| Draft {
+        document: ObjectDocument {
+            keep_with: Vec::new(),
+            ..draft.document
+        },
+        ..draft
+    });
+    Case {
+        drafts: drafts.collect(),
+        ..case
+    }
+}
+
+proptest! {
+    #[test]
+    fn p1_fits_counted_exactly(case in case()) {
+        fits_counted_exactly(&case)?;
+    }
+
+    #[test]
+    fn p2_byte_identical(case in case()) {
+        byte_identical(&case)?;
+    }
+
+    #[test]
+    fn p3_conservation(case in case()) {
+        conservation(&case)?;
+    }
+
+    #[test]
+    fn p4_mandatory_means_mandatory(case in case()) {
+        mandatory_means_mandatory(&case)?;
+    }
+
+    #[test]
+    fn p4_the_oversized_starve_nobody(
+        case in case(),
+        kind in prop::sample::select(&[ObjectType::Rule, ObjectType::RetrievedPassage, ObjectType::Artifact, ObjectType::PolicyRule][..]),
+        front in any::<bool>(),
+        over_limit in any::<bool>(),
+    ) {
+        the_oversized_starve_nobody(&case, kind, front, over_limit)?;
+    }
+
+    #[test]
+    fn p5_no_leak(case in case()) {
+        no_leak(&case)?;
+    }
+
+    #[test]
+    fn p7_monotone(case in case(), more in 1u32..300) {
+        monotone(&case, more)?;
+        monotone(&keeps_nothing_together(case), more)?;
+    }
+
+    #[test]
+    fn p8_legal(mut case in case()) {
+        case.request.target = Target::OpenAiChat;
+        let run = case.run();
+        if let Ok(real) = &run.result {
+            legal(&run, real)?;
+        }
+    }
+
+    #[test]
+    fn epochs_keep_the_floor(case in case(), gone in any::<prop::sample::Index>()) {
+        epochs(&case, gone)?;
+    }
+
+    #[test]
+    fn epochs_survive_any_loss(case in case(), gone in any::<prop::sample::Index>()) {
+        any_loss_is_survived(&case, gone)?;
+    }
+}
+
+/// The properties hold for worlds in which everything happens: each reason is somebody's verdict,
+/// each kind of failure and each cause of an epoch occurs.
+#[test]
+fn the_worlds_are_rich() {
+    let mut missing: BTreeSet<&str> = EXPECTED.into();
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..5000 {
+        let run = case().new_tree(&mut runner).unwrap().current().run();
+        match &run.result {
+            Ok(real) => {
+                missing.remove(real.trace.plan.cause.term());
+                for verdict in &real.trace.verdicts {
+                    missing.remove(verdict.reason.code());
+                }
+                if real
+                    .trace
+                    .allocations
+                    .iter()
+                    .any(|report| report.flow_back > 0)
+                {
+                    missing.remove("flow_back");
+                }
+            }
+            Err(error) => {
+                let failures = [
+                    ("required", "the policy requires"),
+                    ("budget", "must go in, but"),
+                    ("refused", "must go in and cannot"),
+                    ("fail_loud", "says fail_loud"),
+                ];
+                let known = failures.iter().find(|(_, part)| error.what.contains(part));
+                missing.remove(known.unwrap_or_else(|| panic!("{error}")).0);
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("never seen: {missing:?}");
+}
+
+#[rustfmt::skip]
+const EXPECTED: [&str; 41] = [
+    // Reasons.
+    "mandatory", "fits", "kept_with", "other_tenant", "other_user", "other_project", "other_session",
+    "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
+    "anonymous_evidence", "unsupported_modality", "not_yet_valid", "expired_valid_time", "not_yet_known",
+    "no_longer_held", "contradicted", "superseded", "duplicate", "not_applicable", "not_near_task",
+    "below_floor", "irrelevant_to_active_task", "closure_missing", "orphan_tool_result",
+    "unanswered_tool_call", "over_limit", "no_room", "next_epoch", "after_stop",
+    // Epochs and allocations.
+    "first", "kept", "floor_grew", "flow_back",
+    // Failures.
+    "required", "budget", "refused", "fail_loud",
+];
