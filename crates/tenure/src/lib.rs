@@ -43,6 +43,7 @@ pub mod facts;
 mod frame;
 pub mod inspect;
 mod lexical;
+mod links;
 pub mod num;
 pub mod object;
 pub mod policy;

@@ -174,6 +174,11 @@ pub enum Reason {
         /// The name it asks for.
         name: Arc<str>,
     },
+    /// Omitted: it cannot stand without more objects than one may bring along.
+    ClosureTooLong {
+        /// The most.
+        limit: u32,
+    },
     /// Omitted: a result whose call is not there.
     OrphanToolResult,
     /// Omitted: a call without all its results.
@@ -250,6 +255,7 @@ impl Reason {
             Reason::BelowFloor { .. } => "below_floor",
             Reason::IrrelevantToActiveTask { .. } => "irrelevant_to_active_task",
             Reason::ClosureMissing { .. } => "closure_missing",
+            Reason::ClosureTooLong { .. } => "closure_too_long",
             Reason::OrphanToolResult => "orphan_tool_result",
             Reason::UnansweredToolCall => "unanswered_tool_call",
             Reason::OverLimit { .. } => "over_limit",
@@ -303,6 +309,7 @@ impl Reason {
                 format!("irrelevant: score below {needed}")
             }
             Reason::ClosureMissing { name } => format!("`{name}`, which it needs, is not there"),
+            Reason::ClosureTooLong { limit } => format!("needs more than {limit} others"),
             Reason::OrphanToolResult => "a result without its call".into(),
             Reason::UnansweredToolCall => "a call without all its results".into(),
             Reason::OverLimit { limit } => format!("longer than {limit} tokens"),

@@ -545,6 +545,25 @@ fn closure_missing() {
 }
 
 #[test]
+fn closure_too_long() {
+    let link = |at: usize| {
+        let next: Vec<String> = (at < 2_060)
+            .then(|| format!("n{}", at + 1))
+            .into_iter()
+            .collect();
+        rule(json!({ "name": format!("n{at}"), "keep_with": next }))
+    };
+    let objects = Value::Array((0..=2_060).map(link).collect());
+    let reason = Reason::ClosureTooLong { limit: 2_048 };
+    check(
+        objects,
+        json!({}),
+        STANDARD,
+        &[("n0", reason.clone()), ("n11", reason)],
+    );
+}
+
+#[test]
 fn what_a_mandatory_object_needs_stands_however_it_ranks() {
     let holder = rule(json!({ "name": "holder", "removable": false, "keep_with": ["x"] }));
     let name = "holder".into();

@@ -176,6 +176,9 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
             format!("a composite score of at least {needed}{score}, or a lower `grades.minimal`")
         }
         Reason::ClosureMissing { name } => format!("`{name}`, which it must not stand without"),
+        Reason::ClosureTooLong { limit } => {
+            format!("a `keep_with` that reaches at most {limit} others")
+        }
         Reason::OrphanToolResult => "the call that it answers, before it".into(),
         Reason::UnansweredToolCall => "a result for each of its calls, right after it".into(),
         Reason::OverLimit { limit } => format!(

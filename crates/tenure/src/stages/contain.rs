@@ -100,21 +100,14 @@ pub(crate) fn contain<'a>(
 /// What needs an omitted object is omitted with it.
 fn break_closures(rescued: &mut Rescued<'_>) {
     let live = &mut rescued.ranked.planned.resolved.live;
+    let links = &rescued.links;
+    if links.is_empty() {
+        return;
+    }
     let set = live.set;
-    let verdicts = &live.verdicts;
-    let broken: BTreeMap<u32, u32> = rescued
-        .closures
-        .iter()
-        .filter(|(row, _)| verdicts[**row as usize].is_none())
-        .filter_map(|(row, needs)| {
-            Some((
-                *row,
-                *needs
-                    .iter()
-                    .find(|needed| verdicts[**needed as usize].is_some())?,
-            ))
-        })
-        .collect();
+    let gone = |row: &u32| live.verdicts[*row as usize].is_some();
+    let missing = |row: &u32| Some((*row, links.of(*row).find(gone)?));
+    let broken: BTreeMap<u32, u32> = live.rows.iter().filter_map(missing).collect();
     live.judge_further(|row| {
         let name = set.name(*broken.get(&row)?);
         Some(Reason::ClosureMissing { name })

@@ -31,12 +31,15 @@ pub(crate) fn emit(
     request: &Request,
     facts: &Facts,
 ) -> Result<Compiled, Error> {
-    let written = write(&ordered, world, policy, request)?;
+    let mut written = write(&ordered, world, policy, request)?;
     let count = match request.target {
         Target::Text => world.tokenizer().kind(),
         _ => world.chat_count_kind(),
     };
-    let total = total_tokens(&written, &ordered, world, request);
+    let total = total_tokens(&written, world);
+    if request.dry_run {
+        written.payload = None;
+    }
     let payload_digest = written
         .payload
         .as_ref()
@@ -162,10 +165,12 @@ fn write(
         items.reserve_exact(count);
     }
     let mut floor = Vec::new();
-    let mut out = Writer::new(request, bytes);
+    let mut out = Writer::new(world, request, bytes);
     for entry in &ordered.entries {
         let part = part(ordered, *entry)?;
-        let span = out.push(ordered, policy, &part);
+        let span = out
+            .push(ordered, policy, &part)
+            .filter(|_| !request.dry_run);
         let (name, revision) = match part.row {
             Some(row) => (set.name(row), Some(set.object(row).revision().id())),
             None => (part.name.into(), None),
@@ -215,8 +220,10 @@ enum Writer<'o> {
 }
 
 impl<'o> Writer<'o> {
-    fn new(request: &Request, bytes: usize) -> Writer<'o> {
-        match (request.dry_run, request.target) {
+    fn new(world: &World, request: &Request, bytes: usize) -> Writer<'o> {
+        // Where counts do not add up, even a dry run needs the whole text to count it.
+        let sum_is_enough = world.tokenizer().is_additive() || request.target != Target::Text;
+        match (request.dry_run && sum_is_enough, request.target) {
             (true, _) => Writer::Dry,
             (false, Target::Text) => Writer::Text(String::with_capacity(bytes)),
             (false, _) => Writer::Chat {
@@ -307,18 +314,15 @@ impl<'o> Writer<'o> {
 }
 
 /// The tokens of the payload: the sum of its pieces, which is the count of the whole where counts
-/// add up; elsewhere the whole is counted and the margin stays unspent.
-fn total_tokens(written: &Written, ordered: &Ordered<'_>, world: &World, request: &Request) -> u32 {
-    let sum = u32::try_from(written.sum).unwrap_or(u32::MAX);
-    match &written.payload {
-        Some(Payload::Text(text))
-            if !world.tokenizer().is_additive() && request.target == Target::Text =>
-        {
-            let _ = ordered;
-            u32::try_from(world.tokenizer().count(text)).unwrap_or(u32::MAX)
+/// add up; elsewhere the whole text is counted and the margin stays unspent.
+fn total_tokens(written: &Written, world: &World) -> u32 {
+    let whole = match &written.payload {
+        Some(Payload::Text(text)) if !world.tokenizer().is_additive() => {
+            world.tokenizer().count(text) as u64
         }
-        _ => sum,
-    }
+        _ => written.sum,
+    };
+    u32::try_from(whole).unwrap_or(u32::MAX)
 }
 
 /// V = Σ share(s)·(1 − isolation(s)) over the pieces at level 4 (Prefill Compiler, 6.9.4).

@@ -123,15 +123,9 @@ impl Account<'_, '_> {
 
     /// The rows that come in with `row`, itself first, less those that are in already.
     fn arrivals(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
-        let closure = self
-            .contained
-            .rescued
-            .closures
-            .get(&row)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let closure = self.contained.rescued.links.of(row);
         std::iter::once(row)
-            .chain(closure.iter().copied())
+            .chain(closure)
             .filter(|row| !self.chosen[*row as usize])
     }
 
@@ -152,6 +146,9 @@ impl Account<'_, '_> {
 
     /// What of `row` matters to the provider's overhead.
     fn place(&self, row: u32, present: &mut Present) {
+        if self.around.chat.is_none() {
+            return;
+        }
         let revision = self.set().object(row).revision();
         let in_history = self.set().row(row).section == Section::History;
         // In registry order turns come after all texts and part none of them.
@@ -181,17 +178,20 @@ impl Account<'_, '_> {
     fn admit(&mut self, row: u32, cost: u32, mut each: impl FnMut(u32)) {
         let arrivals: Vec<u32> = self.arrivals(row).collect();
         for row in arrivals {
-            let mut opened = self.opened;
-            self.open(row, &mut opened);
-            self.opened = opened;
-            let mut present = self.present;
-            self.place(row, &mut present);
-            self.present = present;
-            self.chosen[row as usize] = true;
+            self.stand(row);
             each(row);
         }
         self.left -= cost;
         self.last_in[self.section(row).index()] = Some(row);
+    }
+
+    /// Notes that `row` stands.
+    fn stand(&mut self, row: u32) {
+        let mut present = self.present;
+        self.place(row, &mut present);
+        self.present = present;
+        self.opened[self.section(row).index()] = true;
+        self.chosen[row as usize] = true;
     }
 }
 
@@ -251,7 +251,11 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
     let ranked = &contained.rescued.ranked;
     let live = &ranked.planned.resolved.live;
     let reason = |row: u32| match &live.verdicts[row as usize] {
-        Some(reason @ (Reason::OverLimit { .. } | Reason::ClosureMissing { .. })) => Some(reason),
+        Some(
+            reason @ (Reason::OverLimit { .. }
+            | Reason::ClosureMissing { .. }
+            | Reason::ClosureTooLong { .. }),
+        ) => Some(reason),
         _ => None,
     };
     let rows = 0..live.set.rows.len() as u32;
@@ -321,10 +325,7 @@ fn mandatory<'c, 'a>(
         for arrival in arrivals {
             let section = account.section(arrival);
             charge(&mut account.opened, section);
-            let mut present = account.present;
-            account.place(arrival, &mut present);
-            account.present = present;
-            account.chosen[arrival as usize] = true;
+            account.stand(arrival);
             items.push(MandatoryItem {
                 name: live.set.object(arrival).revision().name().to_owned(),
                 section,
@@ -416,12 +417,9 @@ fn by_rank<'c, 'a>(
         .zip(&demands)
         .all(|(granted, demand)| granted == demand);
     if plenty {
-        for queue in queues {
-            for row in queue {
-                let cost = account.cost(row);
-                account.admit(row, cost, |_| {});
-                verdicts.push((row, Reason::Fits));
-            }
+        for row in queues.into_iter().flatten() {
+            account.stand(row);
+            verdicts.push((row, Reason::Fits));
         }
         let reports = reports(policy, &demands, &granted, &granted, &granted);
         return (account, reports);

@@ -6,7 +6,6 @@ pub(crate) mod admit;
 pub(crate) mod contain;
 pub(crate) mod emit;
 pub(crate) mod fit;
-pub(crate) mod links;
 pub(crate) mod normalize;
 pub(crate) mod order;
 pub(crate) mod plan;

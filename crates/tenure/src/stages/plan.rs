@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::digest::Digest;
+use crate::links::Links;
 use crate::object::ObjectType;
 use crate::policy::Policy;
 use crate::request::{Request, ServedLedger};
 use crate::section::Section;
 use crate::stages::Live;
-use crate::stages::links::Links;
 use crate::stages::resolve::Resolved;
 use crate::stages::settle::Settled;
 use crate::trace::{EpochCause, PlanReport, Reason, Stage};

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
 use crate::lexical::{Seen, each_term};
+use crate::links::Links;
 use crate::num::Score;
 use crate::object::{DecayRule, ObjectType};
 use crate::policy::{Policy, Scorer};
@@ -13,7 +14,6 @@ use crate::request::Request;
 use crate::score::{Grade, ScoreCard, economy, freshness};
 use crate::section::Section;
 use crate::stages::Live;
-use crate::stages::links::Links;
 use crate::stages::normalize::{Normalized, UNKNOWN};
 use crate::stages::plan::Planned;
 use crate::stages::settle::Settled;
@@ -63,7 +63,7 @@ pub(crate) fn rank<'a>(
 ) -> Ranked<'a> {
     let set = planned.resolved.live.set;
     let count = set.rows.len();
-    let obligations = obligations(&planned, request);
+    let obligations = obligations(&planned);
     let query = request.query_text();
     let relevance = relevance(&mut planned, policy, facts, &query);
     let document = policy.document();
@@ -159,7 +159,7 @@ fn omit_doubles<K: Ord>(live: &mut Live<'_>, standing: impl Fn(u32) -> K) {
 }
 
 /// Which rows must be in the payload, and why.
-fn obligations(planned: &Planned<'_>, _request: &Request) -> Vec<Option<Obligation>> {
+fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
     let live = &planned.resolved.live;
     let set = live.set;
     let mut obligations = vec![None; set.rows.len()];

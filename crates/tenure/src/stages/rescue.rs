@@ -1,16 +1,14 @@
 //! Stage 7: what cannot stand without what? What misses something leaves, and the rest is tied.
 
-use std::collections::BTreeMap;
-
-use crate::stages::links::Links;
+use crate::links::{Links, MAX_CLOSURE};
 use crate::stages::rank::Ranked;
-use crate::trace::{Stage, StageReport};
+use crate::trace::{Reason, Stage, StageReport};
 
-/// Ranked objects with what each one brings along.
+/// Ranked objects, and what cannot stand without what.
 pub(crate) struct Rescued<'a> {
     pub(crate) ranked: Ranked<'a>,
-    /// For rows that need others: all of them, themselves excluded, transitively.
-    pub(crate) closures: BTreeMap<u32, Vec<u32>>,
+    /// What each one brings along.
+    pub(crate) links: Links<'a>,
 }
 
 /// Omits what misses something that it needs, and lists what the others bring along.
@@ -21,6 +19,11 @@ pub(crate) fn rescue(mut ranked: Ranked<'_>) -> Rescued<'_> {
     for (row, reason) in links.break_off(live.set) {
         live.verdicts[row as usize] = Some(reason);
     }
+    for row in links.overlong() {
+        live.verdicts[row as usize] = Some(Reason::ClosureTooLong {
+            limit: MAX_CLOSURE as u32,
+        });
+    }
     let verdicts = &live.verdicts;
     live.rows.retain(|row| verdicts[*row as usize].is_none());
     live.stages.push(StageReport {
@@ -28,6 +31,5 @@ pub(crate) fn rescue(mut ranked: Ranked<'_>) -> Rescued<'_> {
         entered,
         left: live.rows.len() as u32,
     });
-    let closures = links.closures();
-    Rescued { ranked, closures }
+    Rescued { ranked, links }
 }

@@ -5,10 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::ObjectType;
+use crate::object::{MAX_ENTRIES, ObjectType};
 use crate::section::Section;
 use crate::stages::normalize::Normalized;
 use crate::trace::Reason;
+
+/// The most objects that one may bring along: a call's results are at most as many as its calls.
+pub(crate) const MAX_CLOSURE: usize = 2 * MAX_ENTRIES;
 
 /// Who needs whom among some rows.
 #[derive(Default)]
@@ -49,6 +52,36 @@ impl<'a> Links<'a> {
         gone
     }
 
+    /// Whether nothing needs anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.needs.is_empty()
+    }
+
+    /// The rows that need more than [`MAX_CLOSURE`] others: a chain that long is a mistake or an
+    /// attack, and following it for each of its members would cost the square of its length.
+    pub(crate) fn overlong(&self) -> Vec<u32> {
+        let is_overlong = |row: &&u32| self.closure(**row, MAX_CLOSURE).is_none();
+        self.needs.keys().filter(is_overlong).copied().collect()
+    }
+
+    /// All that `row` needs, itself excluded, or `None` when that is more than `most`.
+    fn closure(&self, row: u32, most: usize) -> Option<BTreeSet<u32>> {
+        let mut reached = BTreeSet::from([row]);
+        let mut open = vec![row];
+        while let Some(next) = open.pop() {
+            for needed in self.needs.get(&next).into_iter().flatten() {
+                if reached.insert(*needed) {
+                    if reached.len() - 1 > most {
+                        return None;
+                    }
+                    open.push(*needed);
+                }
+            }
+        }
+        reached.remove(&row);
+        Some(reached)
+    }
+
     /// All that these rows need, near and far, themselves excluded unless one needs another.
     pub(crate) fn needed(&self, rows: impl Iterator<Item = u32>) -> BTreeSet<u32> {
         let mut reached = BTreeSet::new();
@@ -63,14 +96,14 @@ impl<'a> Links<'a> {
         reached
     }
 
-    /// For each row that needs others: all of them, itself excluded.
-    pub(crate) fn closures(&self) -> BTreeMap<u32, Vec<u32>> {
-        let closure = |row: &u32| {
-            let mut needed = self.needed(std::iter::once(*row));
-            needed.remove(row);
-            (*row, needed.into_iter().collect())
+    /// All that `row` needs, itself excluded, in order.
+    pub(crate) fn of(&self, row: u32) -> impl Iterator<Item = u32> + use<> {
+        let needed = if self.needs.contains_key(&row) {
+            self.closure(row, usize::MAX)
+        } else {
+            None
         };
-        self.needs.keys().map(closure).collect()
+        needed.into_iter().flatten()
     }
 
     fn add(&mut self, row: u32, needs: u32) {
