@@ -10,8 +10,9 @@ use crate::section::Section;
 use crate::stages::normalize::Normalized;
 use crate::trace::Reason;
 
-/// The most objects that one may bring along: a call's results are at most as many as its calls.
-pub(crate) const MAX_CLOSURE: usize = 2 * MAX_ENTRIES;
+/// The most objects that one may bring along: the results of a turn with as many calls as it may
+/// have, the turn of the user before it, and a few more.
+pub(crate) const MAX_CLOSURE: usize = MAX_ENTRIES + 76;
 
 /// Who needs whom among some rows.
 #[derive(Default)]
@@ -50,11 +51,6 @@ impl<'a> Links<'a> {
             self.remove(row, set, &gone);
         }
         gone
-    }
-
-    /// Whether nothing needs anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.needs.is_empty()
     }
 
     /// The rows that need more than [`MAX_CLOSURE`] others: a chain that long is a mistake or an

@@ -68,6 +68,7 @@ pub(crate) fn contain<'a>(
         pieces[*row as usize] = Some(piece);
     }
     let live = &mut planned.resolved.live;
+    let entered = live.rows.len();
     live.judge(Stage::Contain, |row| {
         let tokens = pieces[row as usize]
             .as_ref()
@@ -75,7 +76,9 @@ pub(crate) fn contain<'a>(
         let limit = policy.limit(set.row(row).authority);
         (tokens > limit).then_some(Reason::OverLimit { limit })
     });
-    break_closures(&mut rescued);
+    if rescued.ranked.planned.resolved.live.rows.len() < entered {
+        break_closures(&mut rescued);
+    }
     let live = &mut rescued.ranked.planned.resolved.live;
     for &row in &live.rows {
         if let Some(piece) = &pieces[row as usize]
@@ -101,9 +104,6 @@ pub(crate) fn contain<'a>(
 fn break_closures(rescued: &mut Rescued<'_>) {
     let live = &mut rescued.ranked.planned.resolved.live;
     let links = &rescued.links;
-    if links.is_empty() {
-        return;
-    }
     let set = live.set;
     let gone = |row: &u32| live.verdicts[*row as usize].is_some();
     let missing = |row: &u32| Some((*row, links.of(*row).find(gone)?));
