@@ -47,6 +47,14 @@ pub(crate) enum Format {
     Json,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum View {
+    /// Everything
+    Operator,
+    /// What the caller was admitted to
+    Caller,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CompileArgs {
     /// Files (.md seed files or plain Markdown, .json objects) and folders, which are walked for
@@ -113,6 +121,9 @@ pub(crate) struct CompileArgs {
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
 
+    /// Whose trace: with everything, or with what the caller was admitted to
+    #[arg(long, value_enum, default_value = "operator")]
+    pub(crate) view: View,
     /// Write the trace to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
+use tenure::text::is_invisible;
 use tenure::{Error, ErrorKind};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -73,9 +74,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::from(error.use_stderr() || shown.is_err()))
 }
 
-/// Text that cannot steer a terminal: control characters are shown, not sent.
+/// Text that cannot steer a terminal: control and invisible characters are shown, not sent.
 pub(crate) fn printable(text: &str) -> String {
-    let shown = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    let shown = |c: char| c == '\n' || c == '\t' || !(c.is_control() || is_invisible(c));
     if text.chars().all(shown) {
         return text.to_owned();
     }

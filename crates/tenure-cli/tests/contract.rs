@@ -1,5 +1,7 @@
 //! The contract that scripts rely on: output, messages, exit codes. Runs the real binary.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -202,7 +204,7 @@ fn exit_codes() {
         2,
         &["compile", "missing.md", "--task", "x", "--budget", "300"],
     );
-    bench.refused(2, &with(&COMPILE, &["--budget", "0"]));
+    bench.refused(1, &with(&COMPILE, &["--budget", "0"]));
     bench.refused(2, &with(&COMPILE, &["--window", "100", "--reserve", "100"]));
     bench.refused(2, &with(&COMPILE, &["--budget", "999999999"]));
     let message = bench.refused(3, &with(&COMPILE, &["--budget", "20"]));
@@ -245,8 +247,8 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
         .file("request.json", "{\n  \"budget\": {\"tokns\": 5}\n}")
         .file("ok.md", "Fine.");
     for (source, what) in [
-        ("latin1.md", "not UTF-8"),
-        ("nul.md", "NUL character"),
+        ("latin1.md", "latin1.md:1"),
+        ("nul.md", "nul.md:2"),
         ("utf16.md", "UTF-16"),
         ("broken.md", "broken.md:"),
         ("range.md", "range.md:3"),
@@ -287,14 +289,19 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
         (["--policy", "bad.toml"], "bad.toml:2"),
         (["--policy", "standart"], "did you mean `standard`?"),
         (["--model", "gpt-4oo"], "did you mean `gpt-4o`?"),
+        (["--request", "request.json"], "request.json:2"),
+    ] {
+        let message = bench.refused(2, &with(&ok, &more));
+        assert!(message.contains(what), "{more:?}: {message}");
+    }
+    for (more, what) in [
         (["--target", "opnai-chat"], "did you mean `openai-chat`?"),
         (["--as-of", "yesterday"], "RFC 3339"),
         (["--as-of", "2026-06-06T12:00:00"], "RFC 3339"),
-        (["--request", "request.json"], "request.json:2"),
         (["--task-type", "code"], "task type"),
         (["--clearance", "top"], "security classification"),
     ] {
-        let message = bench.refused(2, &with(&ok, &more));
+        let message = bench.refused(1, &with(&ok, &more));
         assert!(message.contains(what), "{more:?}: {message}");
     }
     assert!(
@@ -352,6 +359,92 @@ fn explain_says_what_would_have_let_it_in() {
     assert_eq!(out["trace"]["verdicts"][1]["verdict"], "included");
     let message = bench.refused(2, &with(&args, &["--budget", "96", "--why", "metrc"]));
     assert!(message.contains("did you mean `metric`?"), "{message}");
+}
+
+#[test]
+fn the_callers_view_shows_nothing_that_is_denied() {
+    let bench = Bench::new();
+    let secret =
+        "---\nname: secret\nsecurity_classification: confidential\n---\nThe pump is old.\n";
+    bench.file("rules.md", format!("{RULES}{secret}"));
+    let args = with(
+        &COMPILE,
+        &[
+            "--budget",
+            "300",
+            "--format",
+            "json",
+            "--clearance",
+            "restricted",
+        ],
+    );
+    let operator = bench.run(&args);
+    assert!(text(&operator.stdout).contains("\"secret\""));
+    let caller = bench.run(&with(&args, &["--view", "caller"]));
+    assert!(
+        !text(&caller.stdout).contains("secret"),
+        "{}",
+        text(&caller.stdout)
+    );
+    bench.file("rules.md", RULES);
+    assert_eq!(
+        bench.run(&with(&args, &["--view", "caller"])).stdout,
+        caller.stdout
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trace_follows_links_and_keeps_devices() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES).file("real.json", "old");
+    std::os::unix::fs::symlink("real.json", bench.folder.path().join("link.json")).unwrap();
+    let run = |path: &str| bench.run(&with(&COMPILE, &["--budget", "300", "--trace", path]));
+    assert!(run("link.json").status.success());
+    assert!(
+        fs::symlink_metadata(bench.folder.path().join("link.json"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert!(
+        fs::read_to_string(bench.folder.path().join("real.json"))
+            .unwrap()
+            .contains("verdicts")
+    );
+    assert!(run("/dev/null").status.success());
+    assert_eq!(run("no/such/folder/trace.json").status.code(), Some(2));
+    let mut explain = with(&COMPILE, &["--budget", "300", "--trace", "explained.json"]);
+    explain[0] = "explain";
+    assert!(bench.run(&explain).status.success());
+    assert!(bench.folder.path().join("explained.json").exists());
+}
+
+#[test]
+fn hostile_names_and_links_end_soon() {
+    let bench = Bench::new();
+    let many: String = (0..10_000)
+        .map(|at| {
+            format!(
+                "---\nname: n{at}\nkeep_with: [n{}, n{}]\n---\nPump.\n",
+                (at + 1) % 10_000,
+                (at * 7) % 10_000
+            )
+        })
+        .collect();
+    bench
+        .file("rules.md", many)
+        .file("bidi.md", "---\nname: \"a\\u202Eb\"\n---\nPump.\n");
+    let out = bench.json(&with(&COMPILE, &["--budget", "300", "--format", "json"]));
+    assert_eq!(
+        out["trace"]["verdicts"][7]["reason"]["code"],
+        "closure_too_long"
+    );
+    let shown = bench.run(&["compile", "bidi.md", "--task", "x", "--budget", "300"]);
+    assert!(
+        !text(&shown.stdout).contains('\u{202E}'),
+        "{}",
+        text(&shown.stdout)
+    );
 }
 
 #[test]
@@ -474,7 +567,7 @@ fn schemas_completions_and_man_page() {
             serde_json::from_str(&fs::read_to_string(committed).unwrap()).unwrap();
         assert_eq!(schema, committed);
     }
-    bench.refused(2, &["schema", "objct"]);
+    bench.refused(1, &["schema", "objct"]);
     for shell in ["bash", "zsh", "fish"] {
         assert!(text(&bench.run(&["completions", shell]).stdout).contains("--budget"));
     }

@@ -75,13 +75,13 @@ fn make(path: &Path) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let draft = folder.join(format!(".frame-key-{}", std::process::id()));
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&draft)?;
-    writeln!(file, "{}", &hex["sha256:".len()..])?;
-    file.sync_all()?;
-    let linked = fs::hard_link(&draft, path);
+    let linked = writeln!(file, "{}", &hex["sha256:".len()..])
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::hard_link(&draft, path));
     fs::remove_file(&draft)?;
     match linked {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),

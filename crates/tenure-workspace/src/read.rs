@@ -41,7 +41,10 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
                 .hint("split it into smaller files"),
         );
     }
-    decode(bytes).map_err(|error| error.or_at(shown, None))
+    decode(bytes).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(shown, line)
+    })
 }
 
 /// Bytes as text, or the line at which they are none.
@@ -60,17 +63,17 @@ pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String, Error> {
             .iter()
             .filter(|byte| **byte == b'\n')
             .count();
-        Error::input(format!("byte {valid} on line {line} is not UTF-8"))
+        Error::input(format!("byte {valid} is not UTF-8"))
+            .at("", Some(line))
             .expected("UTF-8")
             .hint("save it as UTF-8")
     })?;
     if let Some(at) = text.find('\0') {
         let line = 1 + text[..at].matches('\n').count();
-        return Err(
-            Error::input(format!("a NUL character stands on line {line}"))
-                .expected("text")
-                .hint("binary data does not belong into an object's content"),
-        );
+        return Err(Error::input("a NUL character stands in the text")
+            .at("", Some(line))
+            .expected("text")
+            .hint("binary data does not belong into an object's content"));
     }
     Ok(if text.contains('\r') {
         text.replace("\r\n", "\n")
@@ -93,7 +96,7 @@ mod tests {
             decode(b"a\n\xFF".to_vec())
                 .unwrap_err()
                 .to_string()
-                .contains("line 2")
+                .contains("(:2)")
         );
         assert!(
             decode(b"\xFF\xFEa\0".to_vec())
@@ -105,7 +108,7 @@ mod tests {
             decode(b"a\n\nb\0".to_vec())
                 .unwrap_err()
                 .to_string()
-                .contains("line 3")
+                .contains("(:3)")
         );
     }
 }

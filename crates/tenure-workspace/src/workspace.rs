@@ -108,8 +108,7 @@ impl Workspace {
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
     pub fn policy(&self, name_or_path: &str) -> Result<Policy, Error> {
-        let is_path =
-            name_or_path.ends_with(".toml") || name_or_path.contains(std::path::MAIN_SEPARATOR);
+        let is_path = name_or_path.ends_with(".toml") || Path::new(name_or_path).exists();
         if !is_path {
             return Policy::preset(name_or_path);
         }

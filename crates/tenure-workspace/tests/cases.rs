@@ -15,6 +15,8 @@
 //! `UPDATE_CASES=1 cargo test -p tenure-workspace --test cases` writes what came out into the blocks
 //! that are there; read the difference before you keep it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

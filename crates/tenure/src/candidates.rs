@@ -78,9 +78,17 @@ impl Candidates {
     }
 }
 
-/// The digest of these objects in this order: what a compile may depend on in each of them.
-pub(crate) fn digest_of<'a>(objects: impl Iterator<Item = &'a ContextObject>) -> Digest {
+/// The digest of these objects in this order: what a compile may depend on in each of them, and
+/// what was not fetched.
+pub(crate) fn digest_of<'a>(
+    objects: impl Iterator<Item = &'a ContextObject>,
+    unfetched: &[Unfetched],
+) -> Digest {
     let mut leaves = Vec::new();
+    for Unfetched { what, why } in unfetched {
+        let report = Digest::of_parts([what.as_bytes(), why.as_bytes()]);
+        leaves.extend_from_slice(report.bytes());
+    }
     for object in objects {
         let status = object.status();
         leaves.extend_from_slice(object.revision().id().bytes());

@@ -178,10 +178,14 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 ///
 /// Parsers say ``unknown field `x`, expected one of `a`, `b` ``; that list is the vocabulary.
 pub fn parse_error(message: &str) -> Error {
+    let message = &in_plain_words(message);
     let mut names = message.split('`').skip(1).step_by(2);
     let error = Error::input(message.trim());
-    if !message.contains("unknown field") && !message.contains("unknown variant") {
-        return error;
+    if !message.contains("unknown field") && !message.contains("unknown term") {
+        return match message.split_once(", expected ") {
+            Some((what, expected)) => Error::input(what.trim()).expected(expected.trim()),
+            None => error,
+        };
     }
     let Some(given) = names.next() else {
         return error;
@@ -207,6 +211,42 @@ pub fn parse_error(message: &str) -> Error {
     }
 }
 
+/// A parser's message without the words of the language that we are written in.
+fn in_plain_words(message: &str) -> String {
+    const WORDS: [(&str, &str); 14] = [
+        ("unknown variant", "unknown term"),
+        ("invalid type: ", "wrong kind of value: "),
+        ("invalid value: ", "value out of range: "),
+        ("expected value", "this is not JSON"),
+        (
+            "expected u32",
+            "expected a whole number from 0 to 4294967295",
+        ),
+        ("expected u64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected a mapping of keys to values"),
+        ("sequence", "a list"),
+        ("floating point", "fraction"),
+        ("expected a borrowed string", "expected a string"),
+        (
+            "unexpected end of hex escape",
+            "half of a surrogate pair stands alone",
+        ),
+    ];
+    let plain = WORDS
+        .iter()
+        .fold(message.to_owned(), |text, (theirs, ours)| {
+            text.replace(theirs, ours)
+        });
+    // `expected struct Name` names a type of ours.
+    match plain.find("expected struct ") {
+        Some(at) => format!("{}expected a mapping of keys to values", &plain[..at]),
+        None => plain,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,9 +258,10 @@ mod tests {
             error.to_string(),
             "unknown field `budgt`\nexpected: one of budget, window\nhint: did you mean `budget`?"
         );
+        let error = parse_error("invalid type: integer `7`, expected struct TaskState");
         assert_eq!(
-            parse_error("invalid type: map").to_string(),
-            "invalid type: map"
+            error.to_string(),
+            "wrong kind of value: integer `7`\nexpected: a mapping of keys to values"
         );
     }
 }

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::{MAX_ENTRIES, ObjectType};
+use crate::object::{MAX_CALLS, ObjectType};
 use crate::section::Section;
 use crate::stages::normalize::Normalized;
 use crate::trace::Reason;
 
 /// The most objects that one may bring along: the results of a turn with as many calls as it may
-/// have, the turn of the user before it, and a few more.
-pub(crate) const MAX_CLOSURE: usize = MAX_ENTRIES + 76;
+/// have, and as many again.
+pub(crate) const MAX_CLOSURE: usize = 2 * MAX_CALLS;
 
 /// Who needs whom among some rows.
 #[derive(Default)]
@@ -55,9 +55,20 @@ impl<'a> Links<'a> {
 
     /// The rows that need more than [`MAX_CLOSURE`] others: a chain that long is a mistake or an
     /// attack, and following it for each of its members would cost the square of its length.
-    pub(crate) fn overlong(&self) -> Vec<u32> {
-        let is_overlong = |row: &&u32| self.closure(**row, MAX_CLOSURE).is_none();
-        self.needs.keys().filter(is_overlong).copied().collect()
+    pub(crate) fn overlong(&self) -> BTreeSet<u32> {
+        let mut overlong = BTreeSet::new();
+        for &row in self.needs.keys() {
+            if !overlong.contains(&row) && self.closure(row, MAX_CLOSURE).is_none() {
+                // Whoever needs it, near or far, brings along no fewer.
+                let mut open = vec![row];
+                while let Some(next) = open.pop() {
+                    if overlong.insert(next) {
+                        open.extend(self.needed_by.get(&next).into_iter().flatten());
+                    }
+                }
+            }
+        }
+        overlong
     }
 
     /// All that `row` needs, itself excluded, or `None` when that is more than `most`.

@@ -515,11 +515,7 @@ mod tests {
             "not a number from 0 to 1",
             Some(2),
         );
-        check(
-            "order = \"by-size\"\n",
-            "unknown variant `by-size`",
-            Some(1),
-        );
+        check("order = \"by-size\"\n", "unknown term `by-size`", Some(1));
         check("name = \n", "", Some(1));
         check("version = \"1\"\n", "MAJOR.MINOR.PATCH", None);
         check(

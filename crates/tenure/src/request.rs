@@ -388,11 +388,23 @@ impl Request {
     ///
     /// [`ErrorKind::Input`] with the line when the text is not a request.
     pub fn from_json(text: &str) -> Result<Request, Error> {
+        if !text.trim_start().starts_with('{') {
+            return Err(Error::input("the text is not a request")
+                .at("request", Some(1))
+                .expected("a JSON object"));
+        }
         serde_json::from_str(text).map_err(|error| json_error(&error, "request"))
     }
 
-    /// The digest of all of it.
+    /// The digest of all of it but whether it is a dry run, which changes no number.
     pub fn digest(&self) -> Digest {
+        if self.dry_run {
+            let wet = Request {
+                dry_run: false,
+                ..self.clone()
+            };
+            return wet.digest();
+        }
         // A request is plain data with text keys: writing it as JSON cannot fail.
         Digest::of(&serde_json::to_vec(self).unwrap_or_default())
     }

@@ -28,8 +28,7 @@ pub fn examine(text: &str) -> Option<Hygiene> {
     }
     let mut found = Hygiene::default();
     let mut payload = String::new();
-    for (index, c, lawful) in invisible(text) {
-        let _ = index;
+    for (_, c, lawful) in invisible(text) {
         if is_bidi(c) {
             found.bidi += 1;
         } else if !lawful {
@@ -82,8 +81,9 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Default-ignorable code points (DerivedCoreProperties), bidi controls included.
-fn is_invisible(c: char) -> bool {
+/// Whether a character is not seen: default-ignorable code points (DerivedCoreProperties), bidi
+/// controls included.
+pub fn is_invisible(c: char) -> bool {
     is_bidi(c)
         || matches!(c,
             '\u{AD}' | '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'

@@ -341,8 +341,7 @@ pub struct Verdict {
     pub section: Section,
     /// What it costs as it would stand; 0 when it left before it was priced.
     pub tokens: u32,
-    /// Its score, when it got as far as ranking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its score; null when it left before it was ranked.
     pub score: Option<ScoreCard>,
 }
 
@@ -616,9 +615,16 @@ impl Trace {
         Ok(trace)
     }
 
-    /// The verdict on the candidate of this name, the first when several share it.
+    /// The verdict on the candidate of this name: of several that share it, the first that the
+    /// caller may see.
     pub fn verdict(&self, name: &str) -> Option<&Verdict> {
-        self.verdicts.iter().find(|verdict| &*verdict.name == name)
+        let named = || {
+            self.verdicts
+                .iter()
+                .filter(|verdict| &*verdict.name == name)
+        };
+        let visible = named().find(|verdict| verdict.verdict != Ruling::Denied);
+        visible.or_else(|| named().next())
     }
 }
 

@@ -547,14 +547,14 @@ fn closure_missing() {
 #[test]
 fn closure_too_long() {
     let link = |at: usize| {
-        let next: Vec<String> = (at < 1_120)
+        let next: Vec<String> = (at < 280)
             .then(|| format!("n{}", at + 1))
             .into_iter()
             .collect();
         rule(json!({ "name": format!("n{at}"), "keep_with": next }))
     };
-    let objects = Value::Array((0..=1_120).map(link).collect());
-    let reason = Reason::ClosureTooLong { limit: 1_100 };
+    let objects = Value::Array((0..=280).map(link).collect());
+    let reason = Reason::ClosureTooLong { limit: 256 };
     check(
         objects,
         json!({}),

@@ -9,12 +9,13 @@ use indicatif::ProgressBar;
 use tenure::object::{Classification, TaskType};
 use tenure::time::Instant;
 use tenure::{
-    Candidates, Error, Outcome, Policy, Principal, Request, Target, TaskState, Trace, World,
+    Candidates, Error, ErrorKind, Outcome, Policy, Principal, Request, Target, TaskState, Trace,
+    World,
 };
 use tenure_workspace::{Collect, Progress, Workspace, default_frame_key_path, read_text};
 
 use super::print_json;
-use crate::args::{CompileArgs, Format};
+use crate::args::{CompileArgs, Format, View};
 use crate::failure::Failure;
 use crate::report;
 
@@ -31,21 +32,31 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn compile(&self) -> Result<Outcome, Error> {
+    fn compile(&self) -> Result<Outcome, Error> {
         self.workspace
             .compile(&self.world, &self.policy, &self.request, &self.candidates)
+    }
+
+    /// Compiles, shows the caller no more than they may see if that is asked for, and writes the
+    /// trace where it is wanted.
+    pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Outcome, Error> {
+        let mut outcome = self.compile()?;
+        if args.view == View::Caller
+            && let Outcome::Complete(compiled) = &mut outcome
+        {
+            compiled.trace = compiled.trace.caller_view(&self.candidates);
+        }
+        if let Some(path) = &args.trace {
+            write_trace(path, &outcome.single()?.trace)?;
+        }
+        Ok(outcome)
     }
 }
 
 /// Compiles and prints.
 pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
     let job = prepare(args)?;
-    let outcome = job.compile()?;
-    if let Some(path) = &args.trace {
-        for compiled in outcome.compiled() {
-            write_trace(path, &compiled.trace)?;
-        }
-    }
+    let outcome = job.compile_as(args)?;
     match args.format {
         Format::Json => print_json(&outcome),
         Format::Text => report::outcome(&outcome),
@@ -55,7 +66,10 @@ pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
 /// Reads what the arguments name.
 pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     let request = request(args)?;
-    request.validate()?;
+    request.validate().map_err(|error| match &args.request {
+        Some(path) => error.or_at(path.display().to_string(), None),
+        None => error,
+    })?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
@@ -79,6 +93,9 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
         scope.spawn(|| world.tokenizer().count("load"));
         workspace.collect(&args.sources, &collect)
     })?;
+    if candidates.is_empty() {
+        anstream::eprintln!("note: there are no objects; the payload will hold the task alone");
+    }
     let request = Request {
         model: Some(world.model_name().to_owned()),
         ..request
@@ -114,17 +131,20 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
         request.task = task_file(path)?;
     }
     if request.task.objective.trim().is_empty() {
-        return Err(Error::new(tenure::ErrorKind::Usage, "there is no task")
+        return Err(Error::new(ErrorKind::Usage, "there is no task")
             .expected("--task TEXT, --task-file FILE, or a --request with a task"));
     }
     if let Some(task_type) = &args.task_type {
-        request.task.task_type = Some(task_type.parse::<TaskType>()?);
+        request.task.task_type = Some(usage(task_type.parse::<TaskType>())?);
     }
     if let Some(target) = &args.target {
-        request.target = target.parse::<Target>()?;
+        request.target = usage(target.parse::<Target>())?;
     }
     if let Some(class) = &args.clearance {
-        request.principal.clearance = class.parse::<Classification>()?;
+        request.principal.clearance = usage(class.parse::<Classification>())?;
+    }
+    if args.budget == Some(0) {
+        return Err(Error::new(ErrorKind::Usage, "the budget is 0 tokens").expected("at least 1"));
     }
     request.query = args.query.clone().or(request.query);
     request.budget.tokens = args.budget.or(request.budget.tokens);
@@ -141,7 +161,7 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     let instant = |text: &Option<String>, flag: &str| {
         let parse = |text: &String| {
             text.parse::<Instant>()
-                .map_err(|error| Error::input(format!("{flag}: {error}")))
+                .map_err(|error| bad_instant(flag, &error))
         };
         text.as_ref().map(parse).transpose()
     };
@@ -151,6 +171,21 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     request.as_of.valid = as_of.or(request.as_of.valid).or(now);
     request.as_of.known = known_at.or(as_of).or(request.as_of.known).or(now);
     Ok(request)
+}
+
+/// The same error as a mistake in the call.
+fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| Error {
+        kind: ErrorKind::Usage,
+        ..error
+    })
+}
+
+fn bad_instant(flag: &str, message: &str) -> Error {
+    let (what, expected) = message
+        .split_once("; expected ")
+        .unwrap_or((message, "an instant"));
+    Error::new(ErrorKind::Usage, format!("{flag}: {what}")).expected(expected)
 }
 
 /// This second, on the clock of the machine.
@@ -171,19 +206,24 @@ fn task_file(path: &Path) -> Result<TaskState, Error> {
         .map_err(|error| tenure::request::json_error(&error, &path.display().to_string()))
 }
 
-/// Writes the trace beside its place and moves it there: whoever reads it reads all of it.
+/// Writes the trace beside its place and moves it there: whoever reads it reads all of it. What is
+/// not a regular file (a pipe, a device) is written to as it is.
 fn write_trace(path: &Path, trace: &Trace) -> Result<(), Error> {
     let failed =
         |error: std::io::Error| Error::input(format!("cannot write `{}`: {error}", path.display()));
     let json = serde_json::to_string_pretty(trace).map_err(|error| failed(error.into()))?;
-    let name = path
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if target.exists() && !target.is_file() {
+        return std::fs::write(&target, format!("{json}\n")).map_err(failed);
+    }
+    let name = target
         .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::File::create(&draft)
+        .map(|name| name.to_string_lossy().into_owned());
+    let draft = format!(".{}.{}", name.unwrap_or_default(), std::process::id());
+    let draft = target.with_file_name(draft);
+    let written = std::fs::File::create_new(&draft)
         .and_then(|mut file| writeln!(file, "{json}"))
-        .and_then(|()| std::fs::rename(&draft, path));
+        .and_then(|()| std::fs::rename(&draft, &target));
     written.map_err(|error| {
         // The draft may not exist; the first failure is the one to report.
         let _ = std::fs::remove_file(&draft);

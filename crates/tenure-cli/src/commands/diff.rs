@@ -34,6 +34,8 @@ fn trace(path: &Path) -> Result<Trace, Error> {
         .and_then(|output| output.trace);
     Trace::from_json(inner.map_or(text.as_str(), RawValue::get)).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
-        error.at(path.display().to_string(), line)
+        error
+            .at(path.display().to_string(), line)
+            .hint("a trace is what `tenure compile --trace FILE` or `--format json` writes")
     })
 }

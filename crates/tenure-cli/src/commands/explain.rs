@@ -12,7 +12,7 @@ use crate::report;
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut job = prepare(&args.compile)?;
     job.request.dry_run = true;
-    let outcome = job.compile()?;
+    let outcome = job.compile_as(&args.compile)?;
     let compiled = outcome.single()?;
     if let Some(name) = &args.why {
         let facts = job

@@ -1,6 +1,7 @@
 //! `tenure schema`.
 
 use tenure::schema::{Form, schema};
+use tenure::{Error, ErrorKind};
 
 use super::print_json;
 use crate::args::SchemaArgs;
@@ -8,5 +9,10 @@ use crate::failure::Failure;
 
 /// Prints the schema.
 pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
-    print_json(&schema(args.form.parse::<Form>()?))
+    let form = args.form.parse::<Form>();
+    let form = form.map_err(|error| Error {
+        kind: ErrorKind::Usage,
+        ..error
+    })?;
+    print_json(&schema(form))
 }

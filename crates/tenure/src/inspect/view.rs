@@ -20,7 +20,10 @@ impl Trace {
             .iter()
             .zip(visible)
             .filter(|(_, visible)| *visible);
-        view.inputs.candidates = digest_of(objects.map(|(object, _)| Arc::as_ref(object)));
+        view.inputs.candidates = digest_of(
+            objects.map(|(object, _)| Arc::as_ref(object)),
+            candidates.unfetched(),
+        );
         view.input_digest = view.inputs.root();
         view.verdicts
             .retain(|verdict| verdict.verdict != Ruling::Denied);

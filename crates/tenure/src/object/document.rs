@@ -21,6 +21,10 @@ pub const MAX_NAME: usize = 256;
 pub const MAX_CONTENT: usize = 16 << 20;
 /// The most entries in any list of an object.
 pub const MAX_ENTRIES: usize = 1024;
+/// The most objects that one may name in `keep_with`.
+pub const MAX_KEEP_WITH: usize = 32;
+/// The most tools that one turn may call.
+pub const MAX_CALLS: usize = 128;
 /// The longest of the short text fields (claims, reasons, tags, ids), in bytes.
 pub const MAX_FIELD: usize = 8 << 10;
 
@@ -487,16 +491,20 @@ impl ObjectDocument {
                 .hint("binary data does not belong into an object's content"));
         }
         let lists = [
-            ("tags", self.tags.len()),
-            ("canonical_entity_ids", self.canonical_entity_ids.len()),
-            ("aliases", self.aliases.len()),
-            ("keep_with", self.keep_with.len()),
-            ("tool_calls", self.tool_calls.len()),
+            ("tags", self.tags.len(), MAX_ENTRIES),
+            (
+                "canonical_entity_ids",
+                self.canonical_entity_ids.len(),
+                MAX_ENTRIES,
+            ),
+            ("aliases", self.aliases.len(), MAX_ENTRIES),
+            ("keep_with", self.keep_with.len(), MAX_KEEP_WITH),
+            ("tool_calls", self.tool_calls.len(), MAX_CALLS),
         ];
-        for (field, len) in lists {
-            if len > MAX_ENTRIES {
+        for (field, len, most) in lists {
+            if len > most {
                 return Err(named(format!("`{field}` has {len} entries"))
-                    .expected(format!("at most {MAX_ENTRIES}")));
+                    .expected(format!("at most {most}")));
             }
         }
         for (field, text) in self.short_fields() {
@@ -749,9 +757,10 @@ fn canonical(mut schema: Value) -> Value {
 
 /// Enough of a name to recognise it in a message.
 pub fn clip(text: &str) -> String {
+    let shown = |text: &str| text.replace(char::is_control, "\u{FFFD}");
     match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", shown(&text[..end])),
+        None => shown(text),
     }
 }
 

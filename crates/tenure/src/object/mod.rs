@@ -11,8 +11,9 @@ pub mod vocabulary;
 
 pub use document::clip;
 pub use document::{
-    ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD,
-    MAX_NAME, ObjectDocument, PermissionScope, ProvenanceDocument, ToolCall,
+    ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, MAX_CALLS, MAX_CONTENT, MAX_ENTRIES,
+    MAX_FIELD, MAX_KEEP_WITH, MAX_NAME, ObjectDocument, PermissionScope, ProvenanceDocument,
+    ToolCall,
 };
 pub use revision::{
     Authority, ContextObject, ObjectId, Provenance, Revision, RevisionId, Scope, Status, Tool,

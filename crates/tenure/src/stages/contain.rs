@@ -160,14 +160,26 @@ fn added(world: &World, policy: &Policy, request: &Request) -> Vec<Added> {
         .flatten();
     let state = serde_json::to_vec(&request.task).unwrap_or_default();
     let task = cached("@task", Section::Task, &state, &|| {
-        frame::task_state(world, &request.task)
+        frame::task_state(world, &request.task).0
+    });
+    let has_data = !request.task.results.is_empty() || !request.task.errors.is_empty();
+    let data = has_data.then(|| {
+        cached("@task-data", Section::Task, &state, &|| {
+            let (state, data) = frame::task_state(world, &request.task);
+            data.unwrap_or(state)
+        })
     });
     let query = request.query.as_deref().and_then(|query| {
         cached("@query", Section::Query, query.as_bytes(), &|| {
             frame::query(world, query)
         })
     });
-    precedence.into_iter().chain(task).chain(query).collect()
+    precedence
+        .into_iter()
+        .chain(task)
+        .chain(data.flatten())
+        .chain(query)
+        .collect()
 }
 
 /// The sections' headings: one flow in registry order has none, and neither have tools and turns in

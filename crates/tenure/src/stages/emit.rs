@@ -199,7 +199,7 @@ fn write(
             items: std::mem::take(&mut items[section.index()]),
         })
         .collect();
-    let payload = out.finish(world)?;
+    let payload = out.finish(world, ordered.fitted.overhead)?;
     Ok(Written {
         payload,
         sections,
@@ -299,11 +299,22 @@ impl<'o> Writer<'o> {
         }
     }
 
-    fn finish(self, world: &World) -> Result<Option<Payload>, Error> {
+    fn finish(self, world: &World, overhead: u32) -> Result<Option<Payload>, Error> {
         match self {
             Writer::Dry => Ok(None),
             Writer::Text(text) => Ok(Some(Payload::Text(text))),
             Writer::Chat { messages, tools } => {
+                // What was priced before the messages existed must be what they turned out to be.
+                let texts = messages
+                    .iter()
+                    .filter(|one| matches!(one, Message::Text(..)));
+                let chat = world.model().chat;
+                let around = texts.count() as u32 * (chat.per_message + 1)
+                    + chat.reply
+                    + if tools.is_empty() { 0 } else { chat.tools };
+                if around != overhead {
+                    return Err(Error::assertion("the provider's overhead is as priced"));
+                }
                 let body = openai_chat::body(world.model_name(), &messages, &tools)?;
                 let body = RawValue::from_string(body)
                     .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
@@ -325,22 +336,25 @@ fn total_tokens(written: &Written, world: &World) -> u32 {
     u32::try_from(whole).unwrap_or(u32::MAX)
 }
 
-/// V = Σ share(s)·(1 − isolation(s)) over the pieces at level 4 (Prefill Compiler, 6.9.4).
+/// V = Σ share(s)·(1 − isolation(s)) over the pieces that hold data (Prefill Compiler, 6.9.4).
 fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Score {
     let isolation = &policy.document().isolation;
-    let planned = &ordered.fitted.contained.rescued.ranked.planned;
-    let set = planned.resolved.live.set;
+    let contained = &ordered.fitted.contained;
+    let set = contained.rescued.ranked.planned.resolved.live.set;
     let mut open = 0u64;
     for entry in &ordered.entries {
-        let Entry::Row(row) = entry else { continue };
-        if set.row(*row).authority != Authority::Data {
-            continue;
-        }
-        let Some(piece) = &ordered.fitted.contained.pieces[*row as usize] else {
-            continue;
+        let (piece, is_data) = match entry {
+            Entry::Heading(_) => continue,
+            Entry::Added(at) => (Some(&contained.added[*at].piece), false),
+            Entry::Row(row) => (
+                contained.pieces[*row as usize].as_ref(),
+                set.row(*row).authority == Authority::Data,
+            ),
         };
+        let Some(piece) = piece else { continue };
         let isolated = match piece.mechanism {
-            Mechanism::Instruction => isolation.none,
+            Mechanism::Instruction if is_data => isolation.none,
+            Mechanism::Instruction => continue,
             Mechanism::KeyedFrame => isolation.keyed_frame,
             Mechanism::ToolMessage => isolation.tool_message,
         };
@@ -474,6 +488,15 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
     check(
         envelope.total_tokens <= envelope.budget,
         "the payload keeps the budget",
+    )?;
+    let sections = envelope
+        .sections
+        .iter()
+        .map(|section| u64::from(section.tokens));
+    let sum = sections.sum::<u64>() + u64::from(envelope.overhead_tokens);
+    check(
+        u64::from(envelope.total_tokens) <= sum,
+        "the total is the sum of the sections and the overhead",
     )?;
     check(
         trace.verdicts.len() == set.rows.len(),

@@ -72,7 +72,7 @@ impl Normalized {
     pub(crate) fn digest(&self) -> Digest {
         *self
             .digest
-            .get_or_init(|| digest_of(self.objects.iter().map(|object| &**object)))
+            .get_or_init(|| digest_of(self.objects.iter().map(|object| &**object), &self.unfetched))
     }
 
     pub(crate) fn object(&self, row: u32) -> &ContextObject {

@@ -1,0 +1,94 @@
+//! Whatever comes from outside, reading it ends in objects or in an error that says where, never in
+//! a panic; and what was read compiles within its budget.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use proptest::prelude::*;
+use tenure::{
+    Budget, Candidates, ErrorKind, Facts, FrameKey, Policy, Request, Trace, World, compile,
+};
+use tenure_workspace::sources::{Sourced, json, seed};
+
+/// Texts made of the pieces that matter to the readers, in any order.
+fn text() -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        Just("---\n".to_owned()),
+        Just("---".to_owned()),
+        Just("name: a\n".to_owned()),
+        Just("name: b\n".to_owned()),
+        Just("priority: 0.5\n".to_owned()),
+        Just("priority: .inf\n".to_owned()),
+        Just("tags: [x, y]\n".to_owned()),
+        Just("tags: &a [*a]\n".to_owned()),
+        Just("object_type: tool_schema\n".to_owned()),
+        Just("object_type: turn\nrole: user\n".to_owned()),
+        Just("object_type: retrieved_passage\n".to_owned()),
+        Just("valid_from: 2026-06-06\n".to_owned()),
+        Just("keep_with: [a, b]\n".to_owned()),
+        Just("input_schema: {type: object}\n".to_owned()),
+        Just("```\n".to_owned()),
+        Just("{\"name\": \"a\", \"content\": \"".to_owned()),
+        Just("\"}".to_owned()),
+        Just("[".to_owned()),
+        Just("]".to_owned()),
+        Just("\\ud800".to_owned()),
+        Just("</evidence>\n".to_owned()),
+        Just("\u{feff}".to_owned()),
+        Just("\u{200b}\u{202e}".to_owned()),
+        Just("\r\n".to_owned()),
+        Just("\n\n".to_owned()),
+        any::<char>().prop_map(String::from),
+        ".{0,20}",
+    ];
+    prop::collection::vec(pieces, 0..30).prop_map(|pieces| pieces.concat())
+}
+
+/// Compiles what could be read, under every preset.
+fn compiles(sourced: Vec<Sourced>) -> Result<(), TestCaseError> {
+    let sealed = sourced
+        .into_iter()
+        .filter_map(|one| one.document.seal().ok());
+    let candidates = Candidates::new(sealed.collect());
+    let world = World::for_model("cl100k_base", FrameKey::new("test", [7; 32])).unwrap();
+    let request = Request::new("Do the work.", Budget::tokens(400));
+    for preset in ["standard", "ordered", "stable-floor", "prefill"] {
+        let policy = Policy::preset(preset).unwrap();
+        match compile(&world, &policy, &request, &candidates, &Facts::none()) {
+            Ok(outcome) => {
+                let envelope = &outcome.single().unwrap().envelope;
+                let payload = envelope.payload.as_ref().unwrap().bytes();
+                let count = world
+                    .tokenizer()
+                    .count(std::str::from_utf8(payload).unwrap());
+                prop_assert_eq!(count, envelope.total_tokens as usize);
+                prop_assert!(count <= 400);
+            }
+            Err(error) => prop_assert_ne!(error.kind, ErrorKind::Internal, "{}", error),
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn any_seed_file_is_read_or_refused(text in text()) {
+        match seed::parse(&text, "stem") {
+            Ok(sourced) => compiles(sourced)?,
+            Err(error) => prop_assert!(error.at.and_then(|at| at.line).is_some(), "{}", error.what),
+        }
+    }
+
+    #[test]
+    fn any_json_is_read_or_refused(text in text()) {
+        if let Ok(sourced) = json::parse(&text, "stem") {
+            compiles(sourced)?;
+        }
+    }
+
+    #[test]
+    fn any_request_policy_and_trace_is_read_or_refused(text in text()) {
+        let _ = Request::from_json(&text);
+        let _ = Policy::from_toml(&text);
+        let _ = Trace::from_json(&text);
+    }
+}
