@@ -2,6 +2,8 @@
 //! that shares nothing with the compiler: another tokenizer, a validator of its own for messages,
 //! SHA-256 from the hash crate, a trace read as data.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
+
 mod common;
 
 use std::cmp::Reverse;
