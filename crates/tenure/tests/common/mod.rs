@@ -4,7 +4,7 @@
 //! Names, ids, scopes and instants come from small pools, so that references hit, miss, collide and
 //! form cycles.
 
-#![allow(dead_code)] // each test file uses its part
+#![allow(clippy::unwrap_used, clippy::panic, dead_code)] // helpers, of which no test uses all
 
 use std::sync::{Arc, OnceLock};
 
