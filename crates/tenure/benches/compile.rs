@@ -2,7 +2,6 @@
 //!
 //! `cargo bench -p tenure --bench compile`; figures in `docs/benchmarks.md`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 
 use std::hint::black_box;
