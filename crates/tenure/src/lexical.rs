@@ -73,11 +73,12 @@ impl Index {
     /// The BM25 score of each row for `query`, over the rows for which `sees` holds. The sums run in
     /// the order of the query's sorted terms, so they are the same on every platform.
     pub(crate) fn scores(&self, query: &str, sees: &Seen<'_>) -> Vec<f64> {
-        let mut terms = Vec::new();
+        let mut terms: Vec<(&str, u32)> = Vec::new();
         each_term(query, |term| {
-            terms.extend(self.terms.get(term).map(|id| (Box::<str>::from(term), *id)))
+            let known = self.terms.get_key_value(term);
+            terms.extend(known.map(|(term, id)| (&**term, *id)));
         });
-        terms.sort();
+        terms.sort_unstable();
         terms.dedup();
         let mut scores = vec![0.0; self.lengths.len()];
         if terms.is_empty() {
@@ -95,18 +96,21 @@ impl Index {
                 .sum(),
         };
         let mean = (total as f64 / count).max(1.0);
+        let damping = |length: &u32| K1 * (1.0 - B + B * f64::from(*length) / mean);
+        let damping: Vec<f64> = self.lengths.iter().map(damping).collect();
         for (_, id) in terms {
             let postings = &self.postings[id as usize];
             let visible =
                 |posting: &&Posting| sees.rows.is_none_or(|rows| rows[posting.row as usize]);
-            let holders = postings.iter().filter(visible).count() as f64;
+            let holders = match sees.rows {
+                None => postings.len(),
+                Some(_) => postings.iter().filter(visible).count(),
+            } as f64;
             let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
             for posting in postings.iter().filter(visible) {
+                let row = posting.row as usize;
                 let frequency = f64::from(posting.frequency);
-                let length = f64::from(self.lengths[posting.row as usize]);
-                let saturated =
-                    frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length / mean));
-                scores[posting.row as usize] += rarity * saturated;
+                scores[row] += rarity * (frequency * (K1 + 1.0) / (frequency + damping[row]));
             }
         }
         scores

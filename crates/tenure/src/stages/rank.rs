@@ -82,7 +82,7 @@ pub(crate) fn rank<'a>(
         };
         scores[at as usize] = card.weighed(&policy.section(section).factors, &document.grades);
     }
-    let terms = terms_of(&query);
+    let terms = std::cell::LazyCell::new(|| terms_of(&query));
     let sections: Vec<Section> = planned
         .resolved
         .live
