@@ -5,15 +5,15 @@
 //! the process an object is one flat document, [`ObjectDocument`], with the field names of the
 //! Tenure Principle; [`ObjectDocument::seal`] checks it and makes it an object.
 
+mod check;
 mod document;
 mod revision;
 pub mod vocabulary;
 
-pub use document::clip;
+pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
 pub use document::{
-    ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, MAX_CALLS, MAX_CONTENT, MAX_ENTRIES,
-    MAX_FIELD, MAX_KEEP_WITH, MAX_NAME, ObjectDocument, PermissionScope, ProvenanceDocument,
-    ToolCall,
+    ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
+    ProvenanceDocument, ToolCall, clip,
 };
 pub use revision::{
     Authority, ContextObject, ObjectId, Provenance, Revision, RevisionId, Scope, Status, Tool,

@@ -9,6 +9,10 @@ use crate::policy::{Order, Policy};
 use crate::render::openai_chat;
 use crate::request::{Request, Target};
 use crate::section::Section;
+use crate::stages::Live;
+use crate::stages::normalize::Normalized;
+use crate::stages::plan::Planned;
+use crate::stages::rank::Ranked;
 use crate::stages::rescue::Rescued;
 use crate::trace::{Note, Reason, Stage};
 use crate::world::World;
@@ -29,6 +33,24 @@ pub(crate) struct Contained<'a> {
     pub(crate) added: Vec<Added>,
     /// The headings, for policies that have them.
     pub(crate) headings: [Option<Piece>; Section::COUNT],
+}
+
+impl<'a> Contained<'a> {
+    pub(crate) fn ranked(&self) -> &Ranked<'a> {
+        &self.rescued.ranked
+    }
+
+    pub(crate) fn planned(&self) -> &Planned<'a> {
+        &self.ranked().planned
+    }
+
+    pub(crate) fn live(&self) -> &Live<'a> {
+        &self.planned().resolved.live
+    }
+
+    pub(crate) fn set(&self) -> &'a Normalized {
+        self.live().set
+    }
 }
 
 /// Frames and prices what is left, and omits what is longer than the policy allows.

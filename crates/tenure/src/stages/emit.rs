@@ -3,8 +3,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::digest::Digest;
-use crate::digest::DigestMap;
+use crate::digest::{Digest, DigestMap};
 use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
 use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
@@ -44,19 +43,20 @@ pub(crate) fn emit(
         .payload
         .as_ref()
         .map(|payload| Digest::of(payload.bytes()));
-    let surface = injection_surface(&ordered, policy, total);
-    let trace = trace(
-        &ordered,
-        world,
-        policy,
-        request,
-        facts,
+    let seal = Seal {
         total,
-        payload_digest,
-        surface,
         count,
-    );
-    let settings = ordered.fitted.contained.rescued.ranked.planned.settings;
+        payload_digest,
+        injection_surface: injection_surface(&ordered, policy, total),
+    };
+    let inputs = InputDigests {
+        policy: policy.digest(),
+        request: request.digest(),
+        candidates: ordered.fitted.contained.set().digest(),
+        facts: facts.digest(),
+        world: world.digest(),
+    };
+    let trace = trace(&ordered, world, policy, inputs, &seal);
     let envelope = Envelope {
         version: ENVELOPE_VERSION,
         target: request.target,
@@ -67,11 +67,11 @@ pub(crate) fn emit(
         budget: ordered.fitted.budget,
         overhead_tokens: ordered.fitted.overhead,
         sections: written.sections,
-        injection_surface: surface,
+        injection_surface: seal.injection_surface,
         served: ServedLedger {
             epoch: trace.plan.epoch,
             floor: written.floor,
-            settings: Some(settings),
+            settings: Some(ordered.fitted.contained.planned().settings),
         },
     };
     let compiled = Compiled { envelope, trace };
@@ -99,7 +99,7 @@ struct Part<'o> {
 
 fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
     let contained = &ordered.fitted.contained;
-    let planned = &contained.rescued.ranked.planned;
+    let planned = contained.planned();
     match entry {
         Entry::Heading(section) => {
             let piece = contained.headings[section.index()].as_ref();
@@ -144,7 +144,7 @@ fn write(
     policy: &Policy,
     request: &Request,
 ) -> Result<Written, Error> {
-    let planned = &ordered.fitted.contained.rescued.ranked.planned;
+    let planned = ordered.fitted.contained.planned();
     let set = planned.resolved.live.set;
     let mut places = Section::ALL.to_vec();
     places.sort_by_key(|section| policy.place(*section));
@@ -247,7 +247,7 @@ impl<'o> Writer<'o> {
                 })
             }
             Writer::Chat { messages, tools } => {
-                let planned = &ordered.fitted.contained.rescued.ranked.planned;
+                let planned = ordered.fitted.contained.planned();
                 let set = planned.resolved.live.set;
                 let revision = part.row.map(|row| set.object(row).revision());
                 if revision.is_some_and(|revision| revision.tool().is_some())
@@ -340,7 +340,7 @@ fn total_tokens(written: &Written, world: &World) -> u32 {
 fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Score {
     let isolation = &policy.document().isolation;
     let contained = &ordered.fitted.contained;
-    let set = contained.rescued.ranked.planned.resolved.live.set;
+    let set = contained.set();
     let mut open = 0u64;
     for entry in &ordered.entries {
         let (piece, is_data) = match entry {
@@ -363,30 +363,26 @@ fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Scor
     Score::from_millionths(open.checked_div(u64::from(total)).unwrap_or(0) as u32)
 }
 
-#[allow(clippy::too_many_arguments)] // the parts of one record, each used once
+/// What is known once the payload is written.
+struct Seal {
+    total: u32,
+    count: CountKind,
+    payload_digest: Option<Digest>,
+    injection_surface: Score,
+}
+
 fn trace(
     ordered: &Ordered<'_>,
     world: &World,
     policy: &Policy,
-    request: &Request,
-    facts: &Facts,
-    total: u32,
-    payload_digest: Option<Digest>,
-    injection_surface: Score,
-    count: CountKind,
+    inputs: InputDigests,
+    seal: &Seal,
 ) -> Trace {
     let contained = &ordered.fitted.contained;
-    let ranked = &contained.rescued.ranked;
+    let ranked = contained.ranked();
     let planned = &ranked.planned;
     let live = &planned.resolved.live;
     let set = live.set;
-    let inputs = InputDigests {
-        policy: policy.digest(),
-        request: request.digest(),
-        candidates: set.digest(),
-        facts: facts.digest(),
-        world: world.digest(),
-    };
     let ranked_at = |reason: &Reason| {
         !matches!(reason.ruling(), Ruling::Denied)
             && matches!(
@@ -428,7 +424,7 @@ fn trace(
         version: TRACE_VERSION,
         input_digest: inputs.root(),
         inputs,
-        payload_digest,
+        payload_digest: seal.payload_digest,
         policy: PolicyReport {
             name: policy.document().name.clone(),
             version: policy.document().version.clone(),
@@ -437,10 +433,10 @@ fn trace(
         model: world.model_name().to_owned(),
         tokenizer: TokenizerReport {
             name: world.tokenizer().name().to_owned(),
-            count,
+            count: seal.count,
         },
         budget: ordered.fitted.budget,
-        total_tokens: total,
+        total_tokens: seal.total,
         plan: planned.report.clone(),
         stages,
         allocations: ordered.fitted.allocations.clone(),
@@ -452,7 +448,7 @@ fn trace(
             .collect(),
         unfetched: set.unfetched.clone(),
         notes: live.notes.clone(),
-        injection_surface,
+        injection_surface: seal.injection_surface,
         view: View::Operator,
     }
 }
@@ -474,7 +470,7 @@ fn required(envelope: &Envelope, policy: &Policy) -> Result<(), Error> {
 /// Asserts what `compile.md` promises of a payload.
 fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Error> {
     let Compiled { envelope, trace } = compiled;
-    let planned = &ordered.fitted.contained.rescued.ranked.planned;
+    let planned = ordered.fitted.contained.planned();
     let live = &planned.resolved.live;
     let set = live.set;
     let check = |holds: bool, promise: &str| {

@@ -2,6 +2,8 @@
 //! each section is filled in the order of its ranks. What does not fit is skipped with a reason and
 //! never starves what stands behind it; what a section leaves over flows back.
 
+mod account;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -9,13 +11,12 @@ use crate::allocate::{Claim, allocate};
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::object::Protection;
 use crate::policy::{Order, Overflow, Policy};
-use crate::render::openai_chat;
-use crate::request::{Budget, Request, Target};
+use crate::request::{Budget, Request};
 use crate::section::Section;
 use crate::stages::contain::Contained;
-use crate::stages::normalize::Normalized;
 use crate::trace::{AllocationReport, Reason, Stage, StageReport};
-use crate::world::{ChatOverhead, Model, World};
+use crate::world::{Model, World};
+use account::{Account, Around, Present};
 
 /// Contained pieces, chosen.
 pub(crate) struct Fitted<'a> {
@@ -53,148 +54,6 @@ fn budget_of(budget: &Budget, model: &Model) -> Result<u32, Error> {
     Ok(budget.tokens.unwrap_or(room))
 }
 
-/// What a provider adds around the text, as it follows from what stands in the body.
-struct Around<'p> {
-    policy: &'p Policy,
-    /// None for a target that adds nothing.
-    chat: Option<ChatOverhead>,
-    added: [bool; Section::COUNT],
-}
-
-/// What stands in a body, as far as the provider's overhead depends on it.
-#[derive(Clone, Copy, PartialEq, Default)]
-struct Present {
-    texts: [bool; Section::COUNT],
-    tools: bool,
-}
-
-impl<'p> Around<'p> {
-    fn new(contained: &Contained<'_>, world: &World, policy: &'p Policy, target: Target) -> Self {
-        let mut added = [false; Section::COUNT];
-        for piece in &contained.added {
-            added[piece.section.index()] = true;
-        }
-        let chat = (target == Target::OpenAiChat).then_some(world.model().chat);
-        Around {
-            policy,
-            chat,
-            added,
-        }
-    }
-
-    fn tokens(&self, present: &Present) -> u32 {
-        let Some(chat) = self.chat else { return 0 };
-        let messages = openai_chat::shared_messages(self.policy, &present.texts, &self.added);
-        let tools = if present.tools { chat.tools } else { 0 };
-        messages * (chat.per_message + 1) + chat.reply + tools
-    }
-
-    /// What letting in more adds.
-    fn more(&self, before: &Present, after: &Present) -> u32 {
-        if before == after {
-            0
-        } else {
-            self.tokens(after).saturating_sub(self.tokens(before))
-        }
-    }
-}
-
-/// The running account while pieces are chosen.
-struct Account<'c, 'a> {
-    contained: &'c Contained<'a>,
-    around: &'c Around<'c>,
-    chosen: Vec<bool>,
-    opened: [bool; Section::COUNT],
-    present: Present,
-    left: u32,
-    last_in: [Option<u32>; Section::COUNT],
-}
-
-impl Account<'_, '_> {
-    fn section(&self, row: u32) -> Section {
-        self.contained.rescued.ranked.planned.section(row)
-    }
-
-    fn tokens(&self, row: u32) -> u32 {
-        self.contained.pieces[row as usize]
-            .as_ref()
-            .map_or(0, |piece| piece.tokens)
-    }
-
-    /// The rows that come in with `row`, itself first, less those that are in already.
-    fn arrivals(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
-        let closure = self.contained.rescued.links.of(row);
-        std::iter::once(row)
-            .chain(closure)
-            .filter(|row| !self.chosen[*row as usize])
-    }
-
-    /// What letting `row` in costs: its closure, the headings of sections that it opens, and what
-    /// the provider adds around them.
-    fn cost(&self, row: u32) -> u32 {
-        let mut opens = self.opened;
-        let mut present = self.present;
-        let mut cost = 0u32;
-        for row in self.arrivals(row) {
-            cost = cost
-                .saturating_add(self.tokens(row))
-                .saturating_add(self.open(row, &mut opens));
-            self.place(row, &mut present);
-        }
-        cost.saturating_add(self.around.more(&self.present, &present))
-    }
-
-    /// What of `row` matters to the provider's overhead.
-    fn place(&self, row: u32, present: &mut Present) {
-        if self.around.chat.is_none() {
-            return;
-        }
-        let revision = self.set().object(row).revision();
-        let in_history = self.set().row(row).section == Section::History;
-        // In registry order turns come after all texts and part none of them.
-        let apart = self.around.policy.document().order == Order::Registry;
-        if revision.tool().is_some() {
-            present.tools = true;
-        } else if !(apart && in_history && revision.is_message()) {
-            present.texts[self.section(row).index()] = true;
-        }
-    }
-
-    fn set(&self) -> &Normalized {
-        self.contained.rescued.ranked.planned.resolved.live.set
-    }
-
-    /// What opening the row's section costs, and that it is open from now on.
-    fn open(&self, row: u32, opened: &mut [bool; Section::COUNT]) -> u32 {
-        let section = self.section(row).index();
-        if std::mem::replace(&mut opened[section], true) {
-            return 0;
-        }
-        self.contained.headings[section]
-            .as_ref()
-            .map_or(0, |piece| piece.tokens)
-    }
-
-    fn admit(&mut self, row: u32, cost: u32, mut each: impl FnMut(u32)) {
-        let arrivals: Vec<u32> = self.arrivals(row).collect();
-        for row in arrivals {
-            self.stand(row);
-            each(row);
-        }
-        self.left -= cost;
-        self.last_in[self.section(row).index()] = Some(row);
-    }
-
-    /// Notes that `row` stands.
-    fn stand(&mut self, row: u32) {
-        let mut present = self.present;
-        self.place(row, &mut present);
-        self.present = present;
-        self.opened[self.section(row).index()] = true;
-        self.chosen[row as usize] = true;
-    }
-}
-
 /// Chooses.
 pub(crate) fn fit<'a>(
     mut contained: Contained<'a>,
@@ -205,7 +64,7 @@ pub(crate) fn fit<'a>(
     let budget = budget_of(&request.budget, world.model())?;
     refused(&contained)?;
     let around = Around::new(&contained, world, policy, request.target);
-    let live = &contained.rescued.ranked.planned.resolved.live;
+    let live = contained.live();
     let entered = live.rows.len() as u32;
     let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(live.rows.len());
     let account = Account {
@@ -248,7 +107,7 @@ pub(crate) fn fit<'a>(
 /// Fails when something that must be there may not: it is longer than the policy allows, or misses
 /// what it needs.
 fn refused(contained: &Contained<'_>) -> Result<(), Error> {
-    let ranked = &contained.rescued.ranked;
+    let ranked = contained.ranked();
     let live = &ranked.planned.resolved.live;
     let reason = |row: u32| match &live.verdicts[row as usize] {
         Some(
@@ -293,7 +152,7 @@ fn mandatory<'c, 'a>(
     budget: u32,
 ) -> Result<Account<'c, 'a>, Error> {
     let contained = account.contained;
-    let ranked = &contained.rescued.ranked;
+    let ranked = contained.ranked();
     let live = &ranked.planned.resolved.live;
     let mut items = Vec::new();
     let mut headings = Vec::new();
@@ -370,7 +229,7 @@ fn by_rank<'c, 'a>(
     policy: &Policy,
     verdicts: &mut Vec<(u32, Reason)>,
 ) -> (Account<'c, 'a>, Vec<AllocationReport>) {
-    let ranked = &account.contained.rescued.ranked;
+    let ranked = account.contained.ranked();
     let live = &ranked.planned.resolved.live;
     let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
     for &row in &live.rows {
@@ -554,7 +413,7 @@ fn reports(
 
 /// Pinned first, then the higher grade, the higher score, the content's own key.
 fn rank_order(account: &Account<'_, '_>, a: u32, b: u32) -> Ordering {
-    let ranked = &account.contained.rescued.ranked;
+    let ranked = account.contained.ranked();
     let set = ranked.planned.resolved.live.set;
     let pinned = |row: u32| set.row(row).protection == Protection::Pinned;
     let score = |row: u32| &ranked.scores[row as usize];
@@ -566,15 +425,7 @@ fn rank_order(account: &Account<'_, '_>, a: u32, b: u32) -> Ordering {
 }
 
 fn let_in(account: &mut Account<'_, '_>, row: u32, cost: u32, verdicts: &mut Vec<(u32, Reason)>) {
-    let name = account
-        .contained
-        .rescued
-        .ranked
-        .planned
-        .resolved
-        .live
-        .set
-        .name(row);
+    let name = account.contained.set().name(row);
     account.admit(row, cost, |arrival| {
         let reason = if arrival == row {
             Reason::Fits
@@ -593,7 +444,7 @@ fn in_order<'c, 'a>(
     policy: &Policy,
     verdicts: &mut Vec<(u32, Reason)>,
 ) -> Account<'c, 'a> {
-    let live = &account.contained.rescued.ranked.planned.resolved.live;
+    let live = account.contained.live();
     let set = live.set;
     let mut stopped_at: Option<u32> = None;
     let mut last: Option<u32> = None;
@@ -633,7 +484,7 @@ fn in_order<'c, 'a>(
 
 /// Under `fail_loud`, anything that was to go in and does not fit fails the compile.
 fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> Result<(), Error> {
-    let set = account.contained.rescued.ranked.planned.resolved.live.set;
+    let set = account.contained.set();
     let left_out: Vec<MandatoryItem> = verdicts
         .iter()
         .filter(|(_, reason)| matches!(reason, Reason::NoRoom { .. } | Reason::AfterStop { .. }))

@@ -33,7 +33,7 @@ pub(crate) fn order<'a>(fitted: Fitted<'a>, policy: &Policy) -> Ordered<'a> {
 
 fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
     let contained = &fitted.contained;
-    let planned = &contained.rescued.ranked.planned;
+    let planned = contained.planned();
     let mut members: [Vec<u32>; Section::COUNT] = Default::default();
     for &row in &planned.resolved.live.rows {
         members[planned.section(row).index()].push(row);
@@ -67,7 +67,7 @@ fn added_to(fitted: &Fitted<'_>, section: Section) -> Vec<Entry> {
 
 /// The order within a section. Rows come in registry order.
 fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
-    let ranked = &fitted.contained.rescued.ranked;
+    let ranked = fitted.contained.ranked();
     let planned = &ranked.planned;
     let set = planned.resolved.live.set;
     match section {
@@ -90,7 +90,7 @@ fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
 /// One flow in the order of the sources, the task before or after it. Turns follow the rest, in
 /// their own order, so that a provider's body has one system message.
 fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
-    let planned = &fitted.contained.rescued.ranked.planned;
+    let planned = fitted.contained.planned();
     let set = planned.resolved.live.set;
     let is_turn = |row: &u32| {
         set.row(*row).section == Section::History && set.object(*row).revision().is_message()

@@ -1,0 +1,156 @@
+//! The running account of a fit: what stands, what is left, and what letting in more would cost.
+
+use crate::policy::{Order, Policy};
+use crate::render::openai_chat;
+use crate::request::Target;
+use crate::section::Section;
+use crate::stages::contain::Contained;
+use crate::stages::normalize::Normalized;
+use crate::world::{ChatOverhead, World};
+
+/// What a provider adds around the text, as it follows from what stands in the body.
+pub(super) struct Around<'p> {
+    pub(super) policy: &'p Policy,
+    /// None for a target that adds nothing.
+    pub(super) chat: Option<ChatOverhead>,
+    pub(super) added: [bool; Section::COUNT],
+}
+
+/// What stands in a body, as far as the provider's overhead depends on it.
+#[derive(Clone, Copy, PartialEq, Default)]
+pub(super) struct Present {
+    pub(super) texts: [bool; Section::COUNT],
+    pub(super) tools: bool,
+}
+
+impl<'p> Around<'p> {
+    pub(super) fn new(
+        contained: &Contained<'_>,
+        world: &World,
+        policy: &'p Policy,
+        target: Target,
+    ) -> Self {
+        let mut added = [false; Section::COUNT];
+        for piece in &contained.added {
+            added[piece.section.index()] = true;
+        }
+        let chat = (target == Target::OpenAiChat).then_some(world.model().chat);
+        Around {
+            policy,
+            chat,
+            added,
+        }
+    }
+
+    pub(super) fn tokens(&self, present: &Present) -> u32 {
+        let Some(chat) = self.chat else { return 0 };
+        let messages = openai_chat::shared_messages(self.policy, &present.texts, &self.added);
+        let tools = if present.tools { chat.tools } else { 0 };
+        messages * (chat.per_message + 1) + chat.reply + tools
+    }
+
+    /// What letting in more adds.
+    pub(super) fn more(&self, before: &Present, after: &Present) -> u32 {
+        if before == after {
+            0
+        } else {
+            self.tokens(after).saturating_sub(self.tokens(before))
+        }
+    }
+}
+
+/// The running account while pieces are chosen.
+pub(super) struct Account<'c, 'a> {
+    pub(super) contained: &'c Contained<'a>,
+    pub(super) around: &'c Around<'c>,
+    pub(super) chosen: Vec<bool>,
+    pub(super) opened: [bool; Section::COUNT],
+    pub(super) present: Present,
+    pub(super) left: u32,
+    pub(super) last_in: [Option<u32>; Section::COUNT],
+}
+
+impl Account<'_, '_> {
+    pub(super) fn section(&self, row: u32) -> Section {
+        self.contained.planned().section(row)
+    }
+
+    pub(super) fn tokens(&self, row: u32) -> u32 {
+        self.contained.pieces[row as usize]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens)
+    }
+
+    /// The rows that come in with `row`, itself first, less those that are in already.
+    pub(super) fn arrivals(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let closure = self.contained.rescued.links.of(row);
+        std::iter::once(row)
+            .chain(closure)
+            .filter(|row| !self.chosen[*row as usize])
+    }
+
+    /// What letting `row` in costs: its closure, the headings of sections that it opens, and what
+    /// the provider adds around them.
+    pub(super) fn cost(&self, row: u32) -> u32 {
+        let mut opens = self.opened;
+        let mut present = self.present;
+        let mut cost = 0u32;
+        for row in self.arrivals(row) {
+            cost = cost
+                .saturating_add(self.tokens(row))
+                .saturating_add(self.open(row, &mut opens));
+            self.place(row, &mut present);
+        }
+        cost.saturating_add(self.around.more(&self.present, &present))
+    }
+
+    /// What of `row` matters to the provider's overhead.
+    pub(super) fn place(&self, row: u32, present: &mut Present) {
+        if self.around.chat.is_none() {
+            return;
+        }
+        let revision = self.set().object(row).revision();
+        let in_history = self.set().row(row).section == Section::History;
+        // In registry order turns come after all texts and part none of them.
+        let apart = self.around.policy.document().order == Order::Registry;
+        if revision.tool().is_some() {
+            present.tools = true;
+        } else if !(apart && in_history && revision.is_message()) {
+            present.texts[self.section(row).index()] = true;
+        }
+    }
+
+    pub(super) fn set(&self) -> &Normalized {
+        self.contained.set()
+    }
+
+    /// What opening the row's section costs, and that it is open from now on.
+    pub(super) fn open(&self, row: u32, opened: &mut [bool; Section::COUNT]) -> u32 {
+        let section = self.section(row).index();
+        if std::mem::replace(&mut opened[section], true) {
+            return 0;
+        }
+        self.contained.headings[section]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens)
+    }
+
+    pub(super) fn admit(&mut self, row: u32, cost: u32, mut each: impl FnMut(u32)) {
+        let arrivals: Vec<u32> = self.arrivals(row).collect();
+        for row in arrivals {
+            self.stand(row);
+            each(row);
+        }
+        self.left -= cost;
+        self.last_in[self.section(row).index()] = Some(row);
+    }
+
+    /// Notes that `row` stands.
+    pub(super) fn stand(&mut self, row: u32) {
+        let mut present = self.present;
+        self.place(row, &mut present);
+        self.present = present;
+        self.opened[self.section(row).index()] = true;
+        self.chosen[row as usize] = true;
+    }
+}
