@@ -216,6 +216,7 @@ pub struct Policy {
     sections: [SectionPolicy; Section::COUNT],
     /// Each section's zone and its place in the payload.
     places: [(Zone, u8); Section::COUNT],
+    frozen: [bool; Section::COUNT],
 }
 
 impl Policy {
@@ -372,11 +373,19 @@ impl Policy {
         let json = serde_json::to_vec(&document).map_err(|error| {
             Error::input(format!("the policy cannot be written as JSON: {error}"))
         })?;
+        let mut frozen = [false; Section::COUNT];
+        if document.order == Order::Sections {
+            let stable = document.layout.floor.iter();
+            for section in stable.take_while(|section| section.is_freezable()) {
+                frozen[section.index()] = true;
+            }
+        }
         Ok(Policy {
             digest: Digest::of(&json),
             document,
             sections: sealed_sections,
             places: sealed_places,
+            frozen,
         })
     }
 
@@ -400,9 +409,10 @@ impl Policy {
         self.places[section.index()].0
     }
 
-    /// Whether an epoch freezes what stands in this section.
+    /// Whether an epoch freezes what stands in this section: it does for the sections that open the
+    /// floor, up to the first that changes with each call. One flow in registry order has none.
     pub fn freezes(&self, section: Section) -> bool {
-        self.zone(section) == Zone::Floor && section.is_freezable()
+        self.frozen[section.index()]
     }
 
     /// The place of a section in the payload, from the front.

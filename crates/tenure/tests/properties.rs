@@ -807,13 +807,13 @@ fn legal(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
 // ---------------------------------------------------------------------------------------------
 // Epochs.
 
-/// The bytes up to the end of the floor zone, by the source map.
-fn floor(compiled: &Compiled) -> String {
+/// The bytes up to the end of what an epoch freezes, by the source map.
+fn floor(compiled: &Compiled, policy: &tenure::Policy) -> String {
     let end = compiled
         .envelope
         .sections
         .iter()
-        .filter(|section| section.zone == Zone::Floor)
+        .filter(|section| policy.freezes(section.name))
         .flat_map(|section| &section.items)
         .filter_map(|item| item.span)
         .filter(|span| span.tool.is_none())
@@ -880,26 +880,16 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
     let Ok(after) = compiled(first.world, &first.policy, &request, &candidates, &facts) else {
         return Ok(());
     };
-    let registry = first.policy.document().order == Order::Registry;
     let cause = after.trace.plan.cause;
     prop_assert_eq!(cause, EpochCause::Kept);
-    // Where a layout has what changes with each call in the floor, its bytes change too.
-    let volatile = [
-        Section::Recall,
-        Section::Query,
-        Section::Task,
-        Section::Evidence,
-    ]
-    .iter()
-    .any(|section| first.policy.zone(*section) == Zone::Floor);
     prop_assert_eq!(&after.envelope.served, &served);
-    if !registry && !volatile {
-        prop_assert_eq!(floor(before), floor(&after));
+    let policy = &first.policy;
+    prop_assert_eq!(floor(before, policy), floor(&after, policy));
+    if policy.freezes(Section::Tools) {
+        prop_assert_eq!(tools(before), tools(&after));
     }
-    prop_assert_eq!(tools(before), tools(&after));
     for verdict in &after.trace.verdicts[case.drafts.len()..] {
-        let lives_in_floor = first.policy.zone(Section::Memory) == Zone::Floor;
-        let expected = if lives_in_floor {
+        let expected = if first.policy.freezes(Section::Memory) {
             Section::Recall
         } else {
             Section::Memory
@@ -908,7 +898,7 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
     }
     // What stood outside the floor stays in its section.
     for (was, is) in before.trace.verdicts.iter().zip(&after.trace.verdicts) {
-        let outside = first.policy.zone(was.section) != Zone::Floor;
+        let outside = !first.policy.freezes(was.section);
         prop_assert!(!outside || was.section == is.section, "{:?} {:?}", was, is);
     }
 
