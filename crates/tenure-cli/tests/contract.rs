@@ -275,6 +275,10 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
         let message = bench.refused(2, &args);
         assert!(message.contains(what), "{source}: {message}");
     }
+    assert!(
+        !bench.folder.path().join("state").exists(),
+        "not even a key"
+    );
     let ok = [
         "compile",
         "ok.md",

@@ -22,10 +22,18 @@ pub trait RelevanceScorer: Send + Sync {
     fn relevance(&self, query: &str, text: &str) -> Option<Score>;
 }
 
+/// Where the frame key comes from.
+enum KeySource {
+    Key(FrameKey),
+    /// Read, or made, when a world is first asked for, so that a mistake before that leaves nothing
+    /// behind.
+    File(PathBuf),
+}
+
 /// Where sources, keys and models come together.
 pub struct Workspace {
     catalogue: Catalogue,
-    frame_key: FrameKey,
+    frame_key: KeySource,
     scorer: Option<Box<dyn RelevanceScorer>>,
 }
 
@@ -38,25 +46,30 @@ impl Workspace {
     pub fn new(frame_key: FrameKey) -> Result<Workspace, Error> {
         Ok(Workspace {
             catalogue: Catalogue::builtin()?,
-            frame_key,
+            frame_key: KeySource::Key(frame_key),
             scorer: None,
         })
     }
 
-    /// A workspace with the frame key in this file, which is made when it does not exist.
+    /// A workspace with the frame key in this file, which is made when a world is first asked for
+    /// and the file does not exist.
     ///
     /// # Errors
     ///
-    /// As [`load_frame_key`].
+    /// None in a released build: the built-in catalogue is tested.
     pub fn open(frame_key: &Path) -> Result<Workspace, Error> {
-        Workspace::new(load_frame_key(frame_key)?)
+        Ok(Workspace {
+            catalogue: Catalogue::builtin()?,
+            frame_key: KeySource::File(frame_key.to_owned()),
+            scorer: None,
+        })
     }
 
     /// A workspace with the user's own frame key.
     ///
     /// # Errors
     ///
-    /// As [`load_frame_key`].
+    /// As [`default_frame_key_path`].
     pub fn open_default() -> Result<Workspace, Error> {
         Workspace::open(&default_frame_key_path()?)
     }
@@ -82,8 +95,12 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such model; the nearest is
     /// offered.
     pub fn world(&self, model: &str) -> Result<World, Error> {
+        let frame_key = match &self.frame_key {
+            KeySource::Key(key) => key.clone(),
+            KeySource::File(path) => load_frame_key(path)?,
+        };
         if !model.ends_with(".json") {
-            return World::for_model(model, self.frame_key.clone());
+            return World::for_model(model, frame_key);
         }
         let tokenizer = TokenizerJson::load(Path::new(model))?;
         // What a file of tokens does not say is taken from no model: the window is the request's.
@@ -98,8 +115,16 @@ impl Workspace {
             tenure::Tokenizer::name(&tokenizer).to_owned(),
             unknown,
             Arc::new(tokenizer),
-            self.frame_key.clone(),
+            frame_key,
         ))
+    }
+
+    /// Loads the vocabulary of a model of the catalogue, which every world of the process then
+    /// shares. Whatever is wrong with the name, [`Workspace::world`] says it.
+    pub fn preload(&self, model: &str) {
+        if let Ok(world) = World::for_model(model, FrameKey::new("none", [0; 32])) {
+            world.tokenizer().count("load");
+        }
     }
 
     /// The policy of this name, or in this TOML file.

@@ -81,7 +81,6 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
         .as_deref()
         .or(request.model.as_deref())
         .unwrap_or(DEFAULT_MODEL);
-    let world = workspace.world(model)?;
     let bar = LateBar::default();
     let progress = |progress: Progress| bar.show(progress);
     let collect = Collect {
@@ -90,9 +89,10 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     };
     // The vocabulary takes longer to load than the files: load both at once.
     let candidates = std::thread::scope(|scope| {
-        scope.spawn(|| world.tokenizer().count("load"));
+        scope.spawn(|| workspace.preload(model));
         workspace.collect(&args.sources, &collect)
     })?;
+    let world = workspace.world(model)?;
     if candidates.is_empty() {
         anstream::eprintln!("note: there are no objects; the payload will hold the task alone");
     }
