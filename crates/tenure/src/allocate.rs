@@ -7,7 +7,7 @@
 //! The utility is concave, so the optimum takes single tokens in the order of their marginal
 //! utility. A threshold λ on the continuous problem is found by bisection; the tokens that are
 //! surely above it are taken at once and the few that are left one by one. Rounding the continuous
-//! optimum instead would be neither optimal nor monotone in B (`deviations.md`).
+//! optimum instead would be neither optimal nor monotone in B.
 
 use crate::num::ln;
 

@@ -95,7 +95,7 @@ impl JsonSchema for Instant {
 }
 
 /// A half-open interval `[from, until)`. An end that is missing is *unknown* at the start and
-/// *open* at the end; an unknown start is not the beginning of time (`model.md`, Rules).
+/// *open* at the end; an unknown start is not the beginning of time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Interval {
     /// The first instant inside, when it is known.

@@ -148,7 +148,7 @@ fn gap(vocabulary: Vocabulary, left: &str, right: &str) -> isize {
 
 /// Each pair breaks one condition of the block form, and its counts do not add up. The condition
 /// that no white space stands before the newline has no such pair in these two vocabularies, which
-/// always cut after the last newline of a run; older ones need it (`dependencies.md`). Only o200k
+/// always cut after the last newline of a run; older ones need it. Only o200k
 /// lets a slash join the newline before it.
 #[test]
 fn outside_the_block_form_counts_do_not_add_up() {

@@ -1,9 +1,10 @@
 //! The body of an OpenAI chat completion request, and its message rules.
 //!
 //! The floor becomes the system message, turns become messages as they are, other history becomes
-//! system messages between them, the tail becomes the last user message, tools become `tools`. Rules (OpenAI API reference, Chat; `providers.md` 2.1):
-//! each call of an assistant's message is answered by exactly one tool message before any other
-//! role, and a tool message answers a call of the message before it.
+//! system messages between them, the tail becomes the last user message, tools become `tools`.
+//! Rules (OpenAI API reference, Chat Completions): each call of an assistant's message is answered
+//! by exactly one tool message before any other role, and a tool message answers a call of the
+//! message before it.
 
 use std::collections::BTreeSet;
 

@@ -467,7 +467,7 @@ fn required(envelope: &Envelope, policy: &Policy) -> Result<(), Error> {
     Ok(())
 }
 
-/// Asserts what `compile.md` promises of a payload.
+/// Asserts what the compiler promises of a payload.
 fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Error> {
     let Compiled { envelope, trace } = compiled;
     let planned = ordered.fitted.contained.planned();
