@@ -217,3 +217,38 @@ impl Workspace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure::{Budget, ObjectDocument, Ruling};
+
+    struct LikesCats;
+
+    impl RelevanceScorer for LikesCats {
+        fn relevance(&self, _query: &str, text: &str) -> Option<Score> {
+            text.contains("cat").then_some(Score::ONE)
+        }
+    }
+
+    #[test]
+    fn a_supplied_scorer_decides_and_what_it_leaves_open_is_noted() {
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let workspace = workspace.with_scorer(LikesCats);
+        let world = workspace.world("gpt-4o").unwrap();
+        let policy = Policy::from_toml("scorer = \"supplied\"").unwrap();
+        let rules = ["Feed the cat.", "Walk the dog."];
+        let objects = rules.map(|text| ObjectDocument::new(text, text).seal().unwrap());
+        let candidates = Candidates::new(objects.to_vec());
+        let request = Request::new("Pets.", Budget::tokens(400));
+        let outcome = workspace
+            .compile(&world, &policy, &request, &candidates)
+            .unwrap();
+        let trace = &outcome.single().unwrap().trace;
+        assert_eq!(trace.verdicts[0].score.unwrap().relevance, Score::ONE);
+        assert_eq!(trace.verdicts[1].verdict, Ruling::Included);
+        let note = serde_json::to_value(&trace.notes).unwrap();
+        assert_eq!(note[0]["code"], "fact_missing");
+        assert_eq!(note[0]["name"], "Walk the dog.");
+    }
+}
