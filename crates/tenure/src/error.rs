@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::object::clip;
 use crate::section::Section;
 
 /// The kind of a failure. Each has its own exit code on the command line.
@@ -172,6 +173,17 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .filter(|(likeness, _)| *likeness >= 0.75)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, name)| name)
+}
+
+/// What to say of a name that is not among the known ones: all of them, and the nearest.
+pub fn unknown_name<'a>(noun: &str, given: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let names: Vec<&str> = known.collect();
+    let error = Error::input(format!("unknown {noun} `{}`", clip(given)))
+        .expected(format!("one of {}", names.join(", ")));
+    match nearest(given, names) {
+        Some(name) => error.hint(format!("did you mean `{name}`?")),
+        None => error,
+    }
 }
 
 /// Turns a parser's message into an error, with the nearest known name where it lists them.

@@ -9,10 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::error::{Error, nearest, parse_error};
+use crate::error::{Error, parse_error, unknown_name};
 use crate::num::Score;
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
-use crate::request::known_name;
 use crate::section::{Section, Zone};
 
 vocabulary! {
@@ -226,12 +225,7 @@ impl Policy {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none; the nearest is offered.
     pub fn preset(name: &str) -> Result<Policy, Error> {
-        let name = known_name("policy preset", name, PRESETS.iter().map(|(name, _)| *name))?;
-        let text = PRESETS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or("", |(_, text)| text);
-        Policy::from_toml(text)
+        Policy::from_toml(preset_text(name)?)
     }
 
     /// A policy from TOML, over the defaults of `standard`.
@@ -250,16 +244,7 @@ impl Policy {
         let base = match changes.remove("extends") {
             None => PRESETS[0].1,
             Some(toml::Value::String(name)) => {
-                let name = known_name(
-                    "policy preset",
-                    &name,
-                    PRESETS.iter().map(|(name, _)| *name),
-                )
-                .map_err(|error| located(error, "extends"))?;
-                PRESETS
-                    .iter()
-                    .find(|(known, _)| *known == name)
-                    .map_or(PRESETS[0].1, |(_, text)| text)
+                preset_text(&name).map_err(|error| located(error, "extends"))?
             }
             Some(_) => {
                 return Err(located(Error::input("`extends` is not a text"), "extends")
@@ -429,6 +414,15 @@ impl Policy {
     }
 }
 
+/// The text of the built-in policy of this name.
+fn preset_text(name: &str) -> Result<&'static str, Error> {
+    let found = PRESETS.iter().find(|(known, _)| *known == name);
+    let names = PRESETS.iter().map(|(known, _)| *known);
+    found
+        .map(|(_, text)| *text)
+        .ok_or_else(|| unknown_name("policy preset", name, names))
+}
+
 /// Puts `changes` over `base`. A key that `base` lacks is unknown, because `standard` has them all.
 fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(), (Error, String)> {
     for (key, value) in changes {
@@ -447,12 +441,10 @@ fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(),
                 base.insert(key, value);
             }
             (None, _) => {
-                let known: Vec<&str> = base.keys().map(String::as_str).collect();
-                let error = Error::input(format!("unknown policy key `{full}`"))
-                    .expected(format!("one of {}", known.join(", ")));
-                let error = match nearest(&key, known.iter().copied()) {
-                    Some(name) => error.hint(format!("did you mean `{name}`?")),
-                    None => error,
+                let known = base.keys().map(String::as_str);
+                let error = Error {
+                    what: format!("unknown policy key `{full}`"),
+                    ..unknown_name("policy key", &key, known)
                 };
                 return Err((error, key));
             }

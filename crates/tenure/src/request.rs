@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::error::{Error, ErrorKind, nearest};
-use crate::object::{Classification, RevisionId, TaskType, clip, vocabulary::vocabulary};
+use crate::error::{Error, ErrorKind};
+use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary};
 use crate::time::Instant;
 
 vocabulary! {
@@ -479,24 +479,6 @@ pub fn json_error(error: &serde_json::Error, source: &str) -> Error {
         );
     }
     ours.at(source, line)
-}
-
-/// The term of `known` that was meant, or an error that offers the nearest.
-pub fn known_name<'a>(
-    noun: &str,
-    given: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-) -> Result<&'a str, Error> {
-    known.clone().find(|name| *name == given).ok_or_else(|| {
-        let error = Error::input(format!("unknown {noun} `{}`", clip(given))).expected(format!(
-            "one of {}",
-            known.clone().collect::<Vec<_>>().join(", ")
-        ));
-        match nearest(given, known) {
-            Some(name) => error.hint(format!("did you mean `{name}`?")),
-            None => error,
-        }
-    })
 }
 
 #[cfg(test)]

@@ -29,15 +29,9 @@ macro_rules! vocabulary {
             type Err = crate::error::Error;
 
             fn from_str(text: &str) -> Result<$name, crate::error::Error> {
-                let terms = || $name::ALL.iter().map(|term| term.term());
-                $name::ALL.iter().copied().find(|known| known.term() == text).ok_or_else(|| {
-                    let error = crate::error::Error::input(format!(concat!("unknown ", $noun, " `{}`"), text))
-                        .expected(format!("one of {}", terms().collect::<Vec<_>>().join(", ")));
-                    match crate::error::nearest(text, terms()) {
-                        Some(term) => error.hint(format!("did you mean `{term}`?")),
-                        None => error,
-                    }
-                })
+                let terms = $name::ALL.iter().map(|term| term.term());
+                let known = $name::ALL.iter().copied().find(|known| known.term() == text);
+                known.ok_or_else(|| crate::error::unknown_name($noun, text, terms))
             }
         }
     };
