@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenure::object::{ObjectType, clip};
+use tenure::object::{ObjectType, Sealer, clip};
 use tenure::{Candidates, Error, ObjectDocument, Unfetched};
 
 use crate::read::read_text;
@@ -48,6 +48,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Candid
     for path in paths {
         find(path, &mut sources, &mut unfetched)?;
     }
+    let mut sealer = Sealer::default();
     let mut objects = Vec::new();
     let mut seen: BTreeMap<(Option<String>, String), String> = BTreeMap::new();
     let of = sources.len();
@@ -75,8 +76,8 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Candid
                 .hint(format!("the first is at {first}")));
             }
             objects.push(
-                document
-                    .seal()
+                sealer
+                    .seal(document)
                     .map_err(|error| error.or_at(&shown, Some(line)))?,
             );
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::object::ContextObject;
+use crate::object::{ContextObject, Overrides};
 use crate::stages::normalize::Normalized;
 
 /// Something that collecting did not fetch, and why: nothing is lost unseen.
@@ -100,6 +100,10 @@ pub(crate) fn digest_of<'a>(
                     .map_or(i64::MIN, |instant| instant.micros())
                     .to_le_bytes(),
             );
+        }
+        let overrides = object.overrides();
+        if *overrides != Overrides::default() {
+            leaves.extend_from_slice(overrides.digest().bytes());
         }
         match status.superseded_by {
             Some(id) => leaves.extend_from_slice(id.to_string().as_bytes()),

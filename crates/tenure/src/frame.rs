@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::digest::Digest;
-use crate::object::{Authority, ObjectType, Revision, Role, ToolCall};
+use crate::object::{Authority, ContextObject, ObjectType, Revision, Role, ToolCall};
 use crate::render::openai_chat;
 use crate::request::{Target, TaskState};
 use crate::section::Section;
@@ -166,7 +166,13 @@ const TAGS: [&str; 14] = [
 ];
 
 /// The piece that a revision becomes in this section for this target.
-pub(crate) fn frame(world: &World, revision: &Revision, section: Section, target: Target) -> Piece {
+pub(crate) fn frame(
+    world: &World,
+    object: &ContextObject,
+    section: Section,
+    target: Target,
+) -> Piece {
+    let revision = object.revision();
     let as_message =
         target == Target::OpenAiChat && section == Section::History && revision.is_message();
     if as_message {
@@ -176,19 +182,19 @@ pub(crate) fn frame(world: &World, revision: &Revision, section: Section, target
         return match target {
             Target::OpenAiChat => {
                 let chat = world.model().chat;
-                let json = openai_chat::tool_json(revision, tool);
+                let json = openai_chat::tool_json(object, tool);
                 let tokens = world.price(&json).saturating_add(chat.per_tool);
                 Piece::made(tokens, Mechanism::Instruction, Some(json.into()))
             }
-            Target::Text => Piece::added(world, crate::render::text::tool_line(revision, tool)),
+            Target::Text => Piece::added(world, crate::render::text::tool_line(object, tool)),
         };
     }
     if revision.authority_level() == Authority::Data {
-        return data(world, revision, section);
+        return data(world, object, section);
     }
     match revision.object_type() {
         ObjectType::Turn => turn(world, revision),
-        _ => plain(world, revision.name(), revision.content()),
+        _ => plain(world, object.name(), revision.content()),
     }
 }
 
@@ -292,13 +298,14 @@ pub(crate) fn arguments(call: &ToolCall) -> String {
 }
 
 /// Data in its frame.
-fn data(world: &World, revision: &Revision, section: Section) -> Piece {
+fn data(world: &World, object: &ContextObject, section: Section) -> Piece {
+    let revision = object.revision();
     let tag = match revision.object_type() {
         ObjectType::ToolResult => "tool_result",
         _ => section.term(),
     };
     let provenance = revision.provenance();
-    let mut attributes = vec![("name", revision.name().to_owned())];
+    let mut attributes = vec![("name", object.name().to_owned())];
     if let Some(source) = provenance.and_then(|found| found.source_id.clone()) {
         attributes.push(("source", source));
     }
@@ -527,7 +534,7 @@ mod tests {
         };
         frame(
             &world(),
-            object.seal().unwrap().revision(),
+            &object.seal().unwrap(),
             Section::Evidence,
             Target::Text,
         )
@@ -556,7 +563,7 @@ mod tests {
         };
         let theirs = frame(
             &other,
-            object.seal().unwrap().revision(),
+            &object.seal().unwrap(),
             Section::Evidence,
             Target::Text,
         );
@@ -594,7 +601,7 @@ mod tests {
                     ..ObjectDocument::new(&*name, &*content)
                 };
                 let object = document.seal().unwrap();
-                let piece = frame(&world, object.revision(), Section::Evidence, Target::Text);
+                let piece = frame(&world, &object, Section::Evidence, Target::Text);
                 let mut text = String::new();
                 piece.write(&content, &mut text);
                 prop_assert!(is_block(&text), "{:?}", text);

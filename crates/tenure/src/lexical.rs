@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use crate::num::ln;
-use crate::object::Revision;
+use crate::object::ContextObject;
 
 /// Saturation of the term frequency.
 const K1: f64 = 1.2;
@@ -36,13 +36,14 @@ struct Posting {
 
 impl Index {
     /// The index of these objects; row numbers are their places.
-    pub(crate) fn build<'a>(revisions: impl Iterator<Item = &'a Revision>) -> Index {
+    pub(crate) fn build<'a>(objects: impl Iterator<Item = &'a ContextObject>) -> Index {
         let mut index = Index::default();
-        for (row, revision) in revisions.enumerate() {
+        for (row, object) in objects.enumerate() {
             let row = row as u32;
             let mut length = 0;
-            let texts = [revision.name(), revision.content()].into_iter();
-            for text in texts.chain(revision.tags().iter().map(String::as_str)) {
+            let revision = object.revision();
+            let texts = [object.name(), revision.content()].into_iter();
+            for text in texts.chain(revision.tags()) {
                 each_term(text, |term| {
                     length += 1;
                     index.add(term, row);
@@ -179,7 +180,7 @@ mod tests {
             .enumerate()
             .map(|(at, text)| ObjectDocument::new(format!("o{at}"), *text).seal().unwrap())
             .collect();
-        let index = Index::build(objects.iter().map(|object| object.revision()));
+        let index = Index::build(objects.iter().map(|object| &**object));
         let all = index.scores(
             "timer can",
             &Seen {
@@ -195,7 +196,7 @@ mod tests {
                 count: 2,
             },
         );
-        let alone = Index::build(objects[..2].iter().map(|object| object.revision())).scores(
+        let alone = Index::build(objects[..2].iter().map(|object| &**object)).scores(
             "timer can",
             &Seen {
                 rows: None,

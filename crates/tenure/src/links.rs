@@ -132,7 +132,7 @@ impl<'a> Links<'a> {
                 holders.remove(&row);
             }
         }
-        let same_name = self.named.get(set.object(row).revision().name());
+        let same_name = self.named.get(set.object(row).name());
         let next = same_name.and_then(|rows| rows.iter().find(|row| !gone.contains_key(row)));
         let next = next.copied();
         for holder in self.needed_by.remove(&row).unwrap_or_default() {
@@ -165,7 +165,7 @@ fn link_names<'a>(set: &'a Normalized, rows: &[u32], links: &mut Links<'a>) {
         return;
     }
     for &row in rows {
-        let name = set.object(row).revision().name();
+        let name = set.object(row).name();
         if wanted.contains(name) {
             links.named.entry(name).or_default().push(row);
         }

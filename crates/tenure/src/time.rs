@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,22 +21,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// assert!("2026-06-06T12:00:00".parse::<Instant>().is_err());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(i64);
+pub struct Instant(
+    // Counted from the least 64-bit number, which no instant is, so that an optional instant takes
+    // no more room than an instant.
+    NonZeroU64,
+);
+
+const SIGN: u64 = 1 << 63;
 
 impl Instant {
-    /// The instant so many microseconds after the epoch.
+    /// The instant so many microseconds after the epoch; the least number counts as the next.
     pub const fn from_micros(micros: i64) -> Instant {
-        Instant(micros)
+        match NonZeroU64::new(micros as u64 ^ SIGN) {
+            Some(offset) => Instant(offset),
+            None => Instant(NonZeroU64::MIN),
+        }
     }
 
     /// Microseconds since the epoch.
     pub const fn micros(self) -> i64 {
-        self.0
+        (self.0.get() ^ SIGN) as i64
     }
 
     /// Days from `earlier` to here; negative when it is later.
     pub fn days_since(self, earlier: Instant) -> f64 {
-        (self.0 as f64 - earlier.0 as f64) / 86_400e6
+        (self.micros() as f64 - earlier.micros() as f64) / 86_400e6
     }
 }
 
@@ -48,7 +58,7 @@ impl FromStr for Instant {
         } else {
             text.parse::<jiff::Timestamp>()
         };
-        stamp.map(|stamp| Instant(stamp.as_microsecond())).map_err(|_| {
+        stamp.map(|stamp| Instant::from_micros(stamp.as_microsecond())).map_err(|_| {
             format!(
                 "`{text}` is not an instant; expected RFC 3339 with a zone, such as 2026-06-06T12:00:00Z, or a date"
             )
@@ -58,9 +68,9 @@ impl FromStr for Instant {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.0) {
+        match jiff::Timestamp::from_microsecond(self.micros()) {
             Ok(stamp) => write!(f, "{stamp}"),
-            Err(_) => write!(f, "{} µs", self.0),
+            Err(_) => write!(f, "{} µs", self.micros()),
         }
     }
 }
@@ -116,6 +126,12 @@ pub enum Position {
 }
 
 impl Interval {
+    /// The interval of which nothing is known.
+    pub const UNKNOWN: Interval = Interval {
+        from: None,
+        until: None,
+    };
+
     /// Where `instant` lies.
     pub fn locate(&self, instant: Instant) -> Position {
         if self.from.is_some_and(|from| instant < from) {
@@ -136,6 +152,15 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instants_keep_their_order_in_little_room() {
+        let micros = [i64::MIN + 1, -1, 0, 1, i64::MAX];
+        let instants = micros.map(Instant::from_micros);
+        assert!(instants.is_sorted());
+        assert_eq!(instants.map(Instant::micros), micros);
+        assert_eq!(size_of::<Interval>(), 16);
+    }
 
     #[test]
     fn intervals_are_half_open() {

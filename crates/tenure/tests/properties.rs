@@ -488,7 +488,7 @@ fn huge(words: usize, kind: ObjectType) -> ObjectDocument {
     ObjectDocument {
         object_type: Some(kind),
         optional: Some(true),
-        provenance: Some(tenure::object::ProvenanceDocument {
+        provenance: Some(tenure::object::Provenance {
             source_id: Some("huge".into()),
             retrieved_at: Some(common::day(1)),
             ..Default::default()

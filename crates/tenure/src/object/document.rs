@@ -1,19 +1,16 @@
 //! The published, flat form of an object, and how it is checked and sealed.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::revision::{Rare, RevisionParts};
 use super::vocabulary::*;
-use super::{Authority, ContextObject, ObjectId, Provenance, Revision, Scope, Status, Tool, Usage};
-use crate::digest::Digest;
+use super::{Authority, ContextObject, ObjectId, Sealer};
 use crate::error::Error;
 use crate::num::Score;
-use crate::time::{Instant, Interval};
+use crate::time::Instant;
 
 /// The name of the tenant that objects and callers without one belong to.
 pub const LOCAL_TENANT: &str = "local";
@@ -173,7 +170,7 @@ pub struct ObjectDocument {
     pub memory_kind: Option<MemoryKind>,
     /// Where evidence was found. Mandatory for evidence and tool results.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub provenance: Option<ProvenanceDocument>,
+    pub provenance: Option<Provenance>,
     /// For a turn: who speaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
@@ -245,51 +242,53 @@ fn positive() -> Polarity {
     Polarity::Positive
 }
 
-/// Where evidence was found (Prefill Compiler, 6.3.3).
+/// Where evidence was found (Prefill Compiler, 6.3.3). The fields stand in the order of their names,
+/// as canonical JSON has them; so do those of every part of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ProvenanceDocument {
-    /// The document, record or endpoint.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_id: Option<String>,
-    /// When it was fetched.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retrieved_at: Option<Instant>,
+#[schemars(rename = "ProvenanceDocument")]
+pub struct Provenance {
     /// How good the source is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<Score>,
-    /// How relevant the retriever found it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub relevance: Option<Score>,
     /// Where in the source it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<ChunkBounds>,
     /// Which query and strategy found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lineage: Option<String>,
+    /// How relevant the retriever found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<Score>,
+    /// When it was fetched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieved_at: Option<Instant>,
+    /// The document, record or endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_id: Option<String>,
 }
 
 /// Where in its source a chunk stands, in bytes, half-open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChunkBounds {
-    /// The first byte.
-    pub start: u64,
     /// The first byte after.
     pub end: u64,
+    /// The first byte.
+    pub start: u64,
 }
 
 /// A call of a tool in a turn of the assistant.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
+    /// The arguments: a JSON value, or the provider's text kept as it is.
+    #[serde(default)]
+    pub arguments: Value,
     /// The id that the result refers to.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments: a JSON value, or the provider's text kept as it is.
-    #[serde(default)]
-    pub arguments: Value,
 }
 
 impl ObjectDocument {
@@ -302,156 +301,22 @@ impl ObjectDocument {
         }
     }
 
-    /// Checks the document and makes it an object.
+    /// Checks the document and makes it an object. A [`Sealer`](super::Sealer) makes many, and lets
+    /// them share what they have in common.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a field breaks a rule; the message names
     /// the field and says what was expected.
     pub fn seal(self) -> Result<Arc<ContextObject>, Error> {
-        self.check()?;
-        let object_type = self.object_type.unwrap_or(ObjectType::Rule);
-        let authority = self
-            .authority_level
-            .unwrap_or(default_authority(object_type, self.role));
-        let trusted = if authority <= Authority::User {
-            Score::ONE
-        } else {
-            Score::HALF
-        };
-        let tenant = self
-            .tenant_id
-            .clone()
-            .unwrap_or_else(|| LOCAL_TENANT.to_owned());
-        let object_id = self.object_id.unwrap_or_else(|| {
-            let origin = self.source_origin.as_deref().unwrap_or_default();
-            ObjectId::derived(&[&tenant, origin, &self.name])
-        });
-        let permissions = self.permission_scope.clone().unwrap_or_default();
-        let scope = Arc::new(Scope {
-            tenant: tenant.into(),
-            user: self.user_id.clone().map(Into::into),
-            project: self.project_id.clone().map(Into::into),
-            session: self.session_id.clone().map(Into::into),
-            task: self.task_id.clone().map(Into::into),
-            allow_roles: permissions
-                .allow_roles
-                .into_iter()
-                .map(Into::into)
-                .collect(),
-            deny_roles: permissions.deny_roles.into_iter().map(Into::into).collect(),
-        });
-        let status = Status {
-            transaction: Interval {
-                from: self.tx_start,
-                until: self.tx_end,
-            },
-            contradiction: self
-                .contradiction_status
-                .unwrap_or(ContradictionStatus::Clean),
-            superseded_by: self.supersession_link,
-        };
-        let usage = Usage {
-            access_count: self.access_count.unwrap_or(0),
-            last_used: self.last_used,
-            last_confirmed: self.last_confirmed,
-        };
-        let id = self.revision_digest(object_id)?;
-        let tool = (object_type == ObjectType::ToolSchema).then(|| Tool {
-            input_schema: canonical(self.input_schema.clone().unwrap_or_else(empty_schema)),
-            output_schema: self.output_schema.clone().map(canonical),
-            protocol: self.protocol.unwrap_or(Protocol::Function),
-            authorization_scope: self.authorization_scope.clone(),
-            timeout_class: self.timeout_class.unwrap_or(TimeoutClass::Medium),
-        });
-        let rare = Rare {
-            tags: self.tags,
-            normalized_claim: self.normalized_claim,
-            slot_cardinality: self.slot_cardinality,
-            entities: self.canonical_entity_ids,
-            aliases: self.aliases,
-            source_origin: self.source_origin,
-            why_it_matters: self.why_it_matters,
-            task_types: self.applicable_task_types,
-            behavioral_implication: self.behavioral_implication,
-            decay_rule: self.decay_rule,
-            update_path: self.update_path,
-            retirement_rule: self.retirement_rule,
-            trajectory_id: self.trajectory_id,
-            keep_with: self.keep_with,
-            inserted_in_step: self.inserted_in_step,
-            constraint: self.constraint,
-            memory_kind: self.memory_kind,
-            provenance: self.provenance.map(Provenance::from_document),
-            role: self.role,
-            tool_calls: self.tool_calls,
-            tool_call_id: self.tool_call_id,
-            tool,
-        };
-        let revision = Revision::from_parts(RevisionParts {
-            id,
-            content_digest: Digest::of(self.content.as_bytes()),
-            object_id,
-            name: self.name.into(),
-            content: self.content.into(),
-            object_type,
-            layer: self.layer.unwrap_or(default_layer(object_type)),
-            authority,
-            classification: self
-                .security_classification
-                .unwrap_or(Classification::Restricted),
-            protection: self.protection.unwrap_or(Protection::None),
-            modality: self.modality.unwrap_or(Modality::Text),
-            author: self.author.unwrap_or(AuthorKind::Seed),
-            priority: self.priority.unwrap_or(Score::HALF),
-            source_authority: self.source_authority.unwrap_or(trusted),
-            confidence: self.confidence_score.unwrap_or(trusted),
-            removable: self.removable.unwrap_or(true),
-            optional: self.optional.unwrap_or(false),
-            valid: Interval {
-                from: self.valid_from,
-                until: self.valid_until,
-            },
-            scope,
-            rare: rare.boxed(),
-        });
-        Ok(Arc::new(ContextObject::new(revision, status, usage)))
-    }
-
-    /// The digest of the revision's canonical JSON: sorted keys, no status and no usage.
-    fn revision_digest(&self, object_id: ObjectId) -> Result<Digest, Error> {
-        let json = serde_json::to_value(self).map_err(|error| {
-            Error::input(format!("the object cannot be written as JSON: {error}"))
-        })?;
-        let Value::Object(fields) = json else {
-            return Err(Error::assertion("an object's document is a JSON object"));
-        };
-        const NOT_HASHED: [&str; 8] = [
-            "tx_start",
-            "tx_end",
-            "last_confirmed",
-            "last_used",
-            "access_count",
-            "contradiction_status",
-            "supersession_link",
-            "object_id",
-        ];
-        let mut sorted: BTreeMap<String, Value> = fields
-            .into_iter()
-            .filter(|(key, _)| !NOT_HASHED.contains(&key.as_str()))
-            .collect();
-        sorted.insert("object_id".into(), Value::String(object_id.to_string()));
-        let text = serde_json::to_string(&sorted).map_err(|error| {
-            Error::input(format!("the object cannot be written as JSON: {error}"))
-        })?;
-        Ok(Digest::of(text.as_bytes()))
+        Sealer::default().seal(self)
     }
 }
 
 /// The authority of an object that states none: what was found or returned is data, what the
 /// model or the person said is the user's, what was concluded is memory, the rest is the
 /// developer's.
-fn default_authority(object_type: ObjectType, role: Option<Role>) -> Authority {
+pub(super) fn default_authority(object_type: ObjectType, role: Option<Role>) -> Authority {
     match object_type {
         ObjectType::RetrievedPassage
         | ObjectType::ToolResult
@@ -468,7 +333,7 @@ fn default_authority(object_type: ObjectType, role: Option<Role>) -> Authority {
     }
 }
 
-fn default_layer(object_type: ObjectType) -> Layer {
+pub(super) fn default_layer(object_type: ObjectType) -> Layer {
     match object_type {
         ObjectType::Preference | ObjectType::IdentityFact => Layer::User,
         ObjectType::RetrievedPassage | ObjectType::Artifact | ObjectType::Media => Layer::Corpus,
@@ -481,13 +346,13 @@ fn default_layer(object_type: ObjectType) -> Layer {
     }
 }
 
-fn empty_schema() -> Value {
+pub(super) fn empty_schema() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
 /// A schema in canonical form: keys sorted (the map type sorts them), `required` sorted as the
 /// set it is; `enum` and all else keep their order, which may carry meaning.
-fn canonical(mut schema: Value) -> Value {
+pub(super) fn canonical(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(fields) => {
             for (key, value) in fields.iter_mut() {
@@ -524,6 +389,7 @@ pub fn clip(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Interval;
 
     #[test]
     fn a_plain_text_is_a_developer_rule_of_the_local_tenant() {

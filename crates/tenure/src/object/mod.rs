@@ -3,20 +3,23 @@
 //! An object has three parts, so that identity, counters and judgement never mix: an immutable
 //! [`Revision`], a [`Usage`] that only counts, and a [`Status`] that only the store writes. Outside
 //! the process an object is one flat document, [`ObjectDocument`], with the field names of the
-//! Tenure Principle; [`ObjectDocument::seal`] checks it and makes it an object.
+//! Tenure Principle; [`ObjectDocument::seal`] checks it and makes it an object. A registry may give
+//! the object another name, priority or protection: [`Overrides`].
 
+mod canonical;
 mod check;
 mod document;
 mod revision;
+mod seal;
 pub mod vocabulary;
 
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
-    ProvenanceDocument, ToolCall, clip,
+    Provenance, ToolCall, clip,
 };
 pub use revision::{
-    Authority, ContextObject, ObjectId, Provenance, Revision, RevisionId, Scope, Status, Tool,
-    Usage,
+    Authority, ContextObject, ObjectId, Overrides, Revision, RevisionId, Scope, Status, Tool, Usage,
 };
+pub use seal::Sealer;
 pub use vocabulary::*;

@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use super::document::{ChunkBounds, ConstraintDocument, DecayRule, ProvenanceDocument, ToolCall};
+use super::document::{ConstraintDocument, DecayRule, Provenance, ToolCall};
 use super::vocabulary::*;
 use crate::digest::Digest;
 use crate::num::Score;
@@ -182,43 +182,7 @@ pub struct Scope {
     pub deny_roles: Box<[Box<str>]>,
 }
 
-/// Where evidence was found.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Provenance {
-    /// The document, record or endpoint.
-    pub source_id: Option<String>,
-    /// When it was fetched.
-    pub retrieved_at: Option<Instant>,
-    /// How good the source is.
-    pub authority: Option<Score>,
-    /// How relevant the retriever found it.
-    pub relevance: Option<Score>,
-    /// Where in the source it stands.
-    pub chunk: Option<ChunkBounds>,
-    /// Which query and strategy found it.
-    pub lineage: Option<String>,
-}
-
 impl Provenance {
-    pub(super) fn from_document(document: ProvenanceDocument) -> Provenance {
-        let ProvenanceDocument {
-            source_id,
-            retrieved_at,
-            authority,
-            relevance,
-            chunk,
-            lineage,
-        } = document;
-        Provenance {
-            source_id,
-            retrieved_at,
-            authority,
-            relevance,
-            chunk,
-            lineage,
-        }
-    }
-
     /// Whether the evidence is not anonymous: its source and its time are known.
     pub fn is_complete(&self) -> bool {
         self.source_id
@@ -246,19 +210,16 @@ pub struct Tool {
 /// What few objects have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Rare {
-    pub(crate) tags: Vec<String>,
     pub(crate) normalized_claim: Option<String>,
     pub(crate) slot_cardinality: Option<SlotCardinality>,
     pub(crate) entities: Vec<String>,
     pub(crate) aliases: Vec<String>,
-    pub(crate) source_origin: Option<String>,
     pub(crate) why_it_matters: Option<String>,
     pub(crate) task_types: Vec<TaskType>,
     pub(crate) behavioral_implication: Option<String>,
     pub(crate) decay_rule: Option<DecayRule>,
     pub(crate) update_path: Option<String>,
     pub(crate) retirement_rule: Option<RetirementRule>,
-    pub(crate) trajectory_id: Option<String>,
     pub(crate) keep_with: Vec<String>,
     pub(crate) inserted_in_step: Option<String>,
     pub(crate) constraint: Option<ConstraintDocument>,
@@ -271,19 +232,16 @@ pub(crate) struct Rare {
 }
 
 static NO_RARE: Rare = Rare {
-    tags: Vec::new(),
     normalized_claim: None,
     slot_cardinality: None,
     entities: Vec::new(),
     aliases: Vec::new(),
-    source_origin: None,
     why_it_matters: None,
     task_types: Vec::new(),
     behavioral_implication: None,
     decay_rule: None,
     update_path: None,
     retirement_rule: None,
-    trajectory_id: None,
     keep_with: Vec::new(),
     inserted_in_step: None,
     constraint: None,
@@ -301,12 +259,16 @@ impl Rare {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct RevisionParts {
     pub(super) id: RevisionId,
     pub(super) content_digest: Digest,
     pub(super) object_id: ObjectId,
     pub(super) name: Arc<str>,
     pub(super) content: Box<str>,
+    pub(super) origin: Option<Arc<str>>,
+    pub(super) trajectory: Option<Arc<str>>,
+    pub(super) tags: Box<[Box<str>]>,
     pub(super) object_type: ObjectType,
     pub(super) layer: Layer,
     pub(super) authority: Authority,
@@ -324,7 +286,14 @@ pub(super) struct RevisionParts {
     pub(super) rare: Option<Box<Rare>>,
 }
 
+impl RevisionParts {
+    pub(super) fn rare(&self) -> &Rare {
+        self.rare.as_deref().unwrap_or(&NO_RARE)
+    }
+}
+
 /// Immutable content and tenure. Made by [`ObjectDocument::seal`](super::ObjectDocument::seal).
+#[derive(Clone)]
 pub struct Revision {
     parts: RevisionParts,
 }
@@ -332,6 +301,10 @@ pub struct Revision {
 impl Revision {
     pub(super) fn from_parts(parts: RevisionParts) -> Revision {
         Revision { parts }
+    }
+
+    pub(super) fn parts(&self) -> &RevisionParts {
+        &self.parts
     }
 
     /// The digest of everything here.
@@ -349,13 +322,9 @@ impl Revision {
         self.parts.object_id
     }
 
-    /// The name.
+    /// The name that its author gave it; [`ContextObject::name`] is the one it goes by.
     pub fn name(&self) -> &str {
         &self.parts.name
-    }
-
-    pub(crate) fn shared_name(&self) -> Arc<str> {
-        Arc::clone(&self.parts.name)
     }
 
     /// The content.
@@ -434,8 +403,8 @@ impl Revision {
     }
 
     /// The words to find it by.
-    pub fn tags(&self) -> &[String] {
-        &self.rare().tags
+    pub fn tags(&self) -> impl Iterator<Item = &str> + '_ {
+        self.parts.tags.iter().map(|tag| &**tag)
     }
 
     /// The names of the objects without which it must not stand.
@@ -478,7 +447,12 @@ impl Revision {
 
     /// Where it comes from.
     pub fn source_origin(&self) -> Option<&str> {
-        self.rare().source_origin.as_deref()
+        self.parts.origin.as_deref()
+    }
+
+    /// The run that wrote it.
+    pub fn trajectory(&self) -> Option<&str> {
+        self.parts.trajectory.as_deref()
     }
 
     /// Whether it is a constraint that is never relaxed.
@@ -489,7 +463,7 @@ impl Revision {
     }
 
     pub(crate) fn rare(&self) -> &Rare {
-        self.parts.rare.as_deref().unwrap_or(&NO_RARE)
+        self.parts.rare()
     }
 
     pub(crate) fn has_rare(&self) -> bool {
@@ -539,21 +513,98 @@ pub struct Status {
     pub superseded_by: Option<ObjectId>,
 }
 
-/// The atom: an immutable revision, what the store decided about it, and how it was used.
-#[derive(Debug)]
+impl Status {
+    /// What an object is whose store has judged nothing.
+    pub(super) const UNJUDGED: Status = Status {
+        transaction: Interval::UNKNOWN,
+        contradiction: ContradictionStatus::Clean,
+        superseded_by: None,
+    };
+}
+
+impl Usage {
+    pub(super) const NONE: Usage = Usage {
+        access_count: 0,
+        last_used: None,
+        last_confirmed: None,
+    };
+}
+
+/// What a registry says of an object in the place of its revision. `None` leaves the revision's.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    /// Another name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Arc<str>>,
+    /// Another priority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Score>,
+    /// Another protection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protection: Option<Protection>,
+    /// Whether anybody but its author may remove it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removable: Option<bool>,
+}
+
+impl Overrides {
+    /// The digest of what they say.
+    pub(crate) fn digest(&self) -> Digest {
+        let said = |said: bool| if said { b"1".as_slice() } else { b"0" };
+        let priority = self.priority.map(Score::millionths).map(u32::to_le_bytes);
+        Digest::of_parts([
+            said(self.name.is_some()),
+            self.name.as_deref().unwrap_or_default().as_bytes(),
+            priority.as_ref().map_or(&[], <[u8; 4]>::as_slice),
+            self.protection.map_or("", Protection::term).as_bytes(),
+            self.removable.map_or(&[], said),
+        ])
+    }
+}
+
+/// What few objects have beside their revision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Record {
+    pub(super) status: Status,
+    pub(super) usage: Usage,
+    pub(super) overrides: Overrides,
+}
+
+static NO_RECORD: Record = Record {
+    status: Status::UNJUDGED,
+    usage: Usage::NONE,
+    overrides: Overrides {
+        name: None,
+        priority: None,
+        protection: None,
+        removable: None,
+    },
+};
+
+/// The atom: an immutable revision, what the store decided about it, how it was used, and what the
+/// registry it stands in says otherwise.
+#[derive(Clone, Debug)]
 pub struct ContextObject {
     revision: Revision,
-    status: Status,
-    usage: Usage,
+    record: Option<Box<Record>>,
 }
 
 impl ContextObject {
     pub(super) fn new(revision: Revision, status: Status, usage: Usage) -> ContextObject {
-        ContextObject {
-            revision,
+        let record = Record {
             status,
             usage,
+            overrides: Overrides::default(),
+        };
+        ContextObject {
+            revision,
+            record: (record != NO_RECORD).then(|| Box::new(record)),
         }
+    }
+
+    fn record(&self) -> &Record {
+        self.record.as_deref().unwrap_or(&NO_RECORD)
     }
 
     /// The immutable part.
@@ -563,12 +614,62 @@ impl ContextObject {
 
     /// The store's judgement.
     pub fn status(&self) -> &Status {
-        &self.status
+        &self.record().status
     }
 
     /// The counters.
     pub fn usage(&self) -> &Usage {
-        &self.usage
+        &self.record().usage
+    }
+
+    /// What a registry says in the place of the revision.
+    pub fn overrides(&self) -> &Overrides {
+        &self.record().overrides
+    }
+
+    /// The same revision with these overrides, which replace all earlier ones.
+    #[must_use]
+    pub fn with_overrides(&self, overrides: Overrides) -> ContextObject {
+        let record = Record {
+            overrides,
+            ..self.record().clone()
+        };
+        ContextObject {
+            revision: self.revision.clone(),
+            record: (record != NO_RECORD).then(|| Box::new(record)),
+        }
+    }
+
+    /// The name it goes by: the registry's, else the revision's.
+    pub fn name(&self) -> &str {
+        self.name_arc()
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(self.name_arc())
+    }
+
+    fn name_arc(&self) -> &Arc<str> {
+        let own = &self.revision.parts.name;
+        self.overrides().name.as_ref().unwrap_or(own)
+    }
+
+    /// How much it matters: what the registry says, else the revision.
+    pub fn priority(&self) -> Score {
+        let own = self.revision.priority();
+        self.overrides().priority.unwrap_or(own)
+    }
+
+    /// How its text is protected: what the registry says, else the revision.
+    pub fn protection(&self) -> Protection {
+        let own = self.revision.protection();
+        self.overrides().protection.unwrap_or(own)
+    }
+
+    /// Whether anybody but its author may remove it: what the registry says, else the revision.
+    pub fn is_removable(&self) -> bool {
+        let own = self.revision.is_removable();
+        self.overrides().removable.unwrap_or(own)
     }
 }
 
@@ -593,7 +694,7 @@ mod tests {
     #[test]
     fn a_plain_object_is_small() {
         assert!(
-            size_of::<ContextObject>() <= 320,
+            size_of::<ContextObject>() <= 240,
             "{}",
             size_of::<ContextObject>()
         );

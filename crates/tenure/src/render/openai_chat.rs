@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::frame::arguments;
-use crate::object::{ObjectType, Revision, Role, Tool};
+use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
 use crate::policy::{Order, Policy, TaskPosition};
 use crate::section::{Section, Zone};
 
 /// A tool as canonical JSON: keys sorted, no white space.
-pub(crate) fn tool_json(revision: &Revision, tool: &Tool) -> String {
+pub(crate) fn tool_json(object: &ContextObject, tool: &Tool) -> String {
     json!({
         "function": {
-            "description": revision.content().trim(),
-            "name": revision.name(),
+            "description": object.revision().content().trim(),
+            "name": object.name(),
             "parameters": tool.input_schema,
         },
         "type": "function",

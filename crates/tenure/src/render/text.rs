@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::object::{Revision, Tool};
+use crate::object::{ContextObject, Tool};
 
 /// A tool as one line of canonical JSON.
-pub(crate) fn tool_line(revision: &Revision, tool: &Tool) -> String {
+pub(crate) fn tool_line(object: &ContextObject, tool: &Tool) -> String {
     let mut line = json!({
         "authorization_scope": tool.authorization_scope,
-        "description": revision.content().trim(),
+        "description": object.revision().content().trim(),
         "input_schema": tool.input_schema,
-        "name": revision.name(),
+        "name": object.name(),
         "output_schema": tool.output_schema,
         "protocol": tool.protocol,
         "timeout_class": tool.timeout_class,

@@ -36,7 +36,7 @@ pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request)
         if tagged && row.personal {
             return Some(Reason::PersonalData);
         }
-        if row.rare
+        if row.origin
             && let Some(origin) = foreign_origin(set, at, principal)
         {
             return Some(Reason::OtherOrigin {

@@ -72,13 +72,20 @@ pub(crate) fn contain<'a>(
             && !set.object(row).revision().is_message()
     };
     let keys = rows.iter().zip(&sections).map(|(row, section)| {
-        let revision = set.object(*row).revision().id().key();
+        let object = set.object(*row);
+        let revision = match &object.overrides().name {
+            None => object.revision().id().key(),
+            // The name may stand in the bytes.
+            Some(name) => {
+                let id = object.revision().id();
+                Digest::of_parts([id.bytes().as_slice(), name.as_bytes()]).key()
+            }
+        };
         let alone = u128::from(alone(*row, *section)) << 1;
         revision ^ ((section.index() as u128) << 8 | alone | salt | 0x100_0000)
     });
     let framed = world.pieces(keys, |at| {
-        let revision = set.object(rows[at]).revision();
-        let piece = frame::frame(world, revision, sections[at], target);
+        let piece = frame::frame(world, set.object(rows[at]), sections[at], target);
         if alone(rows[at], sections[at]) {
             frame::alone(world, piece)
         } else {

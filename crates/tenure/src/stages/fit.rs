@@ -186,7 +186,7 @@ fn mandatory<'c, 'a>(
             charge(&mut account.opened, section);
             account.stand(arrival);
             items.push(MandatoryItem {
-                name: live.set.object(arrival).revision().name().to_owned(),
+                name: live.set.object(arrival).name().to_owned(),
                 section,
                 tokens: account.tokens(arrival),
             });
@@ -489,7 +489,7 @@ fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> R
         .iter()
         .filter(|(_, reason)| matches!(reason, Reason::NoRoom { .. } | Reason::AfterStop { .. }))
         .map(|(row, _)| MandatoryItem {
-            name: set.object(*row).revision().name().to_owned(),
+            name: set.object(*row).name().to_owned(),
             section: account.section(*row),
             tokens: account.tokens(*row),
         })

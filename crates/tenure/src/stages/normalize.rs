@@ -30,6 +30,8 @@ pub(crate) struct Row {
     pub(crate) optional: bool,
     /// Whether the object has any of the fields that few objects have.
     pub(crate) rare: bool,
+    /// Whether the object says where it comes from.
+    pub(crate) origin: bool,
     pub(crate) superseded: bool,
     /// Evidence or a result whose source or time is missing.
     pub(crate) anonymous: bool,
@@ -84,13 +86,13 @@ impl Normalized {
     }
 
     pub(crate) fn name(&self, row: u32) -> Arc<str> {
-        self.object(row).revision().shared_name()
+        self.object(row).shared_name()
     }
 
     /// The postings, made when something is first ranked.
     pub(crate) fn index(&self) -> &Index {
         self.index
-            .get_or_init(|| Index::build(self.objects.iter().map(|object| object.revision())))
+            .get_or_init(|| Index::build(self.objects.iter().map(|object| &**object)))
     }
 
     /// Whether a row is a turn of the user: where an exchange begins.
@@ -102,7 +104,7 @@ impl Normalized {
     /// The order between two rows whose ranks are equal: by content, then name, then position.
     pub(crate) fn tie_break(&self, a: u32, b: u32) -> std::cmp::Ordering {
         self.row(a).tie.cmp(&self.row(b).tie).then_with(|| {
-            let name = |row| self.object(row).revision().name();
+            let name = |row| self.object(row).name();
             name(a).cmp(name(b)).then(a.cmp(&b))
         })
     }
@@ -157,18 +159,19 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         object_type: revision.object_type(),
         authority: revision.authority_level(),
         classification: revision.classification(),
-        protection: revision.protection(),
+        protection: object.protection(),
         contradiction: status.contradiction,
-        removable: revision.is_removable(),
+        removable: object.is_removable(),
         optional: revision.is_optional(),
         rare: revision.has_rare(),
+        origin: revision.source_origin().is_some(),
         superseded: status.superseded_by.is_some(),
         anonymous,
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
-        personal: revision.tags().iter().any(|tag| tag == "pii"),
+        personal: revision.tags().any(|tag| tag == "pii"),
         scope,
         bytes: revision.content().len() as u32,
-        priority: revision.priority(),
+        priority: object.priority(),
         source_authority: revision.source_authority(),
         valid_from: micros(revision.valid().from, UNKNOWN),
         valid_until: micros(revision.valid().until, OPEN),

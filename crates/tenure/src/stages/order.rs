@@ -73,7 +73,7 @@ fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
     match section {
         Section::Identity | Section::Policy => rows.sort_by_key(|row| set.row(*row).authority),
         Section::Tools => rows.sort_by(|a, b| {
-            let name = |row: &u32| set.object(*row).revision().name();
+            let name = |row: &u32| set.object(*row).name();
             name(a).cmp(name(b)).then(a.cmp(b))
         }),
         Section::Evidence | Section::Recall => rows.sort_by(|a, b| {

@@ -15,7 +15,7 @@ use tenure::num::Score;
 use tenure::object::{
     Authority, Classification, ConstraintDocument, ContradictionStatus, DecayRule, Explicitness,
     Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity, Protection,
-    ProvenanceDocument, Rigidity, Role, TaskType, ToolCall,
+    Provenance, Rigidity, Role, TaskType, ToolCall,
 };
 use tenure::request::{
     Approval, Entity, IntermediateResult, PendingAction, Progress, ServedLedger, Step, Subtask,
@@ -224,17 +224,17 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
         .boxed()
 }
 
-fn provenance() -> BoxedStrategy<Option<ProvenanceDocument>> {
+fn provenance() -> BoxedStrategy<Option<Provenance>> {
     let complete = ("[a-z<\"&]{1,8}", instant()).prop_map(|(source, at)| {
-        Some(ProvenanceDocument {
+        Some(Provenance {
             source_id: Some(source),
             retrieved_at: Some(at),
-            ..ProvenanceDocument::default()
+            ..Provenance::default()
         })
     });
-    let partial = Just(Some(ProvenanceDocument {
+    let partial = Just(Some(Provenance {
         source_id: Some("s".into()),
-        ..ProvenanceDocument::default()
+        ..Provenance::default()
     }));
     prop_oneof![8 => complete, 1 => partial, 1 => Just(None)].boxed()
 }
@@ -356,11 +356,9 @@ fn exchange() -> BoxedStrategy<Vec<ObjectDocument>> {
                     name: "turn".into(),
                     content,
                     role,
-                    provenance: (object_type == ObjectType::ToolResult).then(|| {
-                        ProvenanceDocument {
-                            retrieved_at: Some(day(1)),
-                            ..ProvenanceDocument::default()
-                        }
+                    provenance: (object_type == ObjectType::ToolResult).then(|| Provenance {
+                        retrieved_at: Some(day(1)),
+                        ..Provenance::default()
                     }),
                     ..typed(object_type, scope)
                 }

@@ -1,0 +1,170 @@
+//! From the published document to the object in memory.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::canonical::Canonical;
+use super::document::{canonical, default_authority, default_layer, empty_schema};
+use super::revision::{Rare, RevisionParts};
+use super::vocabulary::*;
+use super::{
+    Authority, ContextObject, LOCAL_TENANT, ObjectDocument, ObjectId, Revision, Scope, Status,
+    Tool, Usage,
+};
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::num::Score;
+use crate::time::Interval;
+
+/// Seals documents, and lets their objects share what they have in common: scopes, origins, runs.
+///
+/// ```
+/// use tenure::object::{ObjectDocument, Sealer};
+/// let mut sealer = Sealer::default();
+/// let a = sealer.seal(ObjectDocument::new("a", "One."))?;
+/// let b = sealer.seal(ObjectDocument::new("b", "Two."))?;
+/// assert!(std::sync::Arc::ptr_eq(a.revision().scope(), b.revision().scope()));
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Sealer {
+    scopes: BTreeSet<Arc<Scope>>,
+    texts: BTreeSet<Arc<str>>,
+}
+
+impl Sealer {
+    /// Checks the document and makes it an object.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a field breaks a rule; the message names
+    /// the field and says what was expected.
+    pub fn seal(&mut self, document: ObjectDocument) -> Result<Arc<ContextObject>, Error> {
+        document.check()?;
+        let object_type = document.object_type.unwrap_or(ObjectType::Rule);
+        let authority = document
+            .authority_level
+            .unwrap_or(default_authority(object_type, document.role));
+        let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
+        let object_id = document.object_id.unwrap_or_else(|| {
+            let origin = document.source_origin.as_deref().unwrap_or_default();
+            ObjectId::derived(&[tenant, origin, &document.name])
+        });
+        let permissions = document.permission_scope.unwrap_or_default();
+        let boxed = |roles: Vec<String>| roles.into_iter().map(Into::into).collect();
+        let scope = self.scope(Scope {
+            tenant: tenant.into(),
+            user: document.user_id.map(Into::into),
+            project: document.project_id.map(Into::into),
+            session: document.session_id.map(Into::into),
+            task: document.task_id.map(Into::into),
+            allow_roles: boxed(permissions.allow_roles),
+            deny_roles: boxed(permissions.deny_roles),
+        });
+        let status = Status {
+            transaction: Interval {
+                from: document.tx_start,
+                until: document.tx_end,
+            },
+            contradiction: document
+                .contradiction_status
+                .unwrap_or(ContradictionStatus::Clean),
+            superseded_by: document.supersession_link,
+        };
+        let usage = Usage {
+            access_count: document.access_count.unwrap_or(0),
+            last_used: document.last_used,
+            last_confirmed: document.last_confirmed,
+        };
+        let tool = (object_type == ObjectType::ToolSchema).then(|| Tool {
+            input_schema: canonical(document.input_schema.unwrap_or_else(empty_schema)),
+            output_schema: document.output_schema.map(canonical),
+            protocol: document.protocol.unwrap_or(Protocol::Function),
+            authorization_scope: document.authorization_scope,
+            timeout_class: document.timeout_class.unwrap_or(TimeoutClass::Medium),
+        });
+        let rare = Rare {
+            normalized_claim: document.normalized_claim,
+            slot_cardinality: document.slot_cardinality,
+            entities: document.canonical_entity_ids,
+            aliases: document.aliases,
+            why_it_matters: document.why_it_matters,
+            task_types: document.applicable_task_types,
+            behavioral_implication: document.behavioral_implication,
+            decay_rule: document.decay_rule,
+            update_path: document.update_path,
+            retirement_rule: document.retirement_rule,
+            keep_with: document.keep_with,
+            inserted_in_step: document.inserted_in_step,
+            constraint: document.constraint,
+            memory_kind: document.memory_kind,
+            provenance: document.provenance,
+            role: document.role,
+            tool_calls: document.tool_calls,
+            tool_call_id: document.tool_call_id,
+            tool,
+        };
+        let trusted = trust(authority);
+        let mut parts = RevisionParts {
+            id: Digest::from_bytes([0; 32]),
+            content_digest: Digest::of(document.content.as_bytes()),
+            object_id,
+            name: document.name.into(),
+            content: document.content.into(),
+            origin: document.source_origin.map(|origin| self.text(&origin)),
+            trajectory: document.trajectory_id.map(|run| self.text(&run)),
+            tags: boxed(document.tags),
+            object_type,
+            layer: document.layer.unwrap_or(default_layer(object_type)),
+            authority,
+            classification: document
+                .security_classification
+                .unwrap_or(Classification::Restricted),
+            protection: document.protection.unwrap_or(Protection::None),
+            modality: document.modality.unwrap_or(Modality::Text),
+            author: document.author.unwrap_or(AuthorKind::Seed),
+            priority: document.priority.unwrap_or(Score::HALF),
+            source_authority: document.source_authority.unwrap_or(trusted),
+            confidence: document.confidence_score.unwrap_or(trusted),
+            removable: document.removable.unwrap_or(true),
+            optional: document.optional.unwrap_or(false),
+            valid: Interval {
+                from: document.valid_from,
+                until: document.valid_until,
+            },
+            scope,
+            rare: rare.boxed(),
+        };
+        parts.id = Canonical::of_revision(&parts).digest()?;
+        let revision = Revision::from_parts(parts);
+        Ok(Arc::new(ContextObject::new(revision, status, usage)))
+    }
+
+    fn scope(&mut self, scope: Scope) -> Arc<Scope> {
+        if let Some(known) = self.scopes.get(&scope) {
+            return Arc::clone(known);
+        }
+        let fresh = Arc::new(scope);
+        self.scopes.insert(Arc::clone(&fresh));
+        fresh
+    }
+
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
+        }
+        let fresh: Arc<str> = text.into();
+        self.texts.insert(Arc::clone(&fresh));
+        fresh
+    }
+}
+
+/// How good a source is, and how sure a claim, when nobody says: the commanding levels are
+/// believed, memory and data by half.
+pub(super) fn trust(authority: Authority) -> Score {
+    if authority <= Authority::User {
+        Score::ONE
+    } else {
+        Score::HALF
+    }
+}
