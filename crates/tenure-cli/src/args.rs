@@ -178,7 +178,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// object, request, policy, envelope or trace
+    /// object, request, policy, envelope, trace or op
     #[arg(value_name = "FORM")]
     pub(crate) form: String,
 }

@@ -11,6 +11,7 @@ use crate::candidates::Candidates;
 use crate::envelope::{Compiled, Outcome};
 use crate::error::Error;
 use crate::facts::{Facts, Needs};
+use crate::gate::Gated;
 use crate::policy::{Overflow, Policy};
 use crate::request::Request;
 use crate::stages::{self, settle::Settled};
@@ -83,6 +84,27 @@ pub fn compile(
     let compiled: Compiled = stages::emit(ordered, world, policy, request, facts)?;
 
     Ok(Outcome::Complete(Box::new(compiled)))
+}
+
+/// How the candidates stand before the request's gate, the nearest first: what a compile would let
+/// pass, without compiling.
+///
+/// # Errors
+///
+/// As [`compile`], for a request that makes no sense, or that has no gate.
+pub fn gate(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+    facts: &Facts,
+) -> Result<Vec<Gated>, Error> {
+    if request.gate.is_none() {
+        return Err(Error::input("the request has no gate").expected("a `gate`"));
+    }
+    let settled = settled(world, policy, request, candidates)?;
+    let planned = stages::plan(settled, world, policy, request);
+    Ok(stages::rank::standings(&planned, policy, request, facts))
 }
 
 /// The first four stages: what the caller may see and what holds at the instants asked for.

@@ -41,12 +41,14 @@ mod envelope;
 pub mod error;
 pub mod facts;
 mod frame;
+pub mod gate;
 pub mod inspect;
 mod lexical;
 mod links;
 pub mod num;
 pub mod object;
 pub mod policy;
+pub mod registry;
 mod render;
 pub mod request;
 pub mod schema;
@@ -61,7 +63,7 @@ pub mod world;
 
 pub use allocate::{Claim, allocate};
 pub use candidates::{Candidates, Unfetched};
-pub use compile::{compile, needs};
+pub use compile::{compile, gate, needs};
 pub use digest::Digest;
 pub use envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Outcome, Payload, Pending, Proposal, SectionReport,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind};
+use crate::gate::Gate;
 use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary};
 use crate::time::Instant;
 
@@ -336,6 +337,9 @@ pub struct Request {
     /// Entities whose names are known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<Entity>,
+    /// How near to the task a block must be. Default: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
     /// What the model has already been sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedLedger>,
@@ -364,6 +368,7 @@ impl Default for Request {
             model: None,
             target: Target::Text,
             entities: Vec::new(),
+            gate: None,
             served: None,
             frame_key: None,
             dry_run: false,
@@ -460,7 +465,7 @@ impl Request {
         if self.budget.tokens == Some(0) {
             return Err(Error::input("the budget is 0 tokens").expected("at least 1"));
         }
-        Ok(())
+        self.gate.as_ref().map_or(Ok(()), Gate::validate)
     }
 }
 

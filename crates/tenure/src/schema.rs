@@ -7,6 +7,7 @@ use crate::envelope::Envelope;
 use crate::object::ObjectDocument;
 use crate::object::vocabulary::vocabulary;
 use crate::policy::PolicyDocument;
+use crate::registry::Entry;
 use crate::request::Request;
 use crate::trace::Trace;
 
@@ -23,6 +24,8 @@ vocabulary! {
         Envelope = "envelope",
         /// The trace of a compile.
         Trace = "trace",
+        /// An operation in a registry's log.
+        Op = "op",
     }
 }
 
@@ -34,5 +37,6 @@ pub fn schema(form: Form) -> Schema {
         Form::Policy => schema_for!(PolicyDocument),
         Form::Envelope => schema_for!(Envelope),
         Form::Trace => schema_for!(Trace),
+        Form::Op => schema_for!(Entry),
     }
 }

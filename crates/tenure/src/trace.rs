@@ -164,6 +164,13 @@ pub enum Reason {
         /// The floor.
         floor: Score,
     },
+    /// Omitted: it does not pass the request's gate.
+    GatedOut {
+        /// Its relevance.
+        relevance: Score,
+        /// Its rank among what was gated, counted from one.
+        rank: u32,
+    },
     /// Omitted: its composite score is below the least grade.
     IrrelevantToActiveTask {
         /// The least score that is not irrelevant.
@@ -253,6 +260,7 @@ impl Reason {
             Reason::NotApplicable { .. } => "not_applicable",
             Reason::NotNearTask => "not_near_task",
             Reason::BelowFloor { .. } => "below_floor",
+            Reason::GatedOut { .. } => "gated_out",
             Reason::IrrelevantToActiveTask { .. } => "irrelevant_to_active_task",
             Reason::ClosureMissing { .. } => "closure_missing",
             Reason::ClosureTooLong { .. } => "closure_too_long",
@@ -305,6 +313,9 @@ impl Reason {
             }
             Reason::NotNearTask => "its reason is not near the task".into(),
             Reason::BelowFloor { factor, floor } => format!("{factor} below the floor {floor}"),
+            Reason::GatedOut { relevance, rank } => {
+                format!("relevance {relevance}, rank {rank}, does not pass the gate")
+            }
             Reason::IrrelevantToActiveTask { needed } => {
                 format!("irrelevant: score below {needed}")
             }

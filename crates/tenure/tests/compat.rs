@@ -7,6 +7,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tenure::registry::{Entry, Kind, Registries, RegistryView, Secrets, State};
 use tenure::schema::{Form, schema};
 use tenure::trace::Note;
 use tenure::{Envelope, ObjectDocument, Policy, Reason, Request, Trace};
@@ -89,4 +90,21 @@ fn trace() {
 fn reasons_and_notes() {
     check::<Vec<Reason>>(v1!("reasons.json"));
     check::<Vec<Note>>(v1!("notes.json"));
+}
+
+#[test]
+fn log() {
+    let entries: Vec<Entry> = check(v1!("log.json"));
+    let mut state = State::empty("main".into());
+    for entry in entries {
+        admits(Form::Op, &serde_json::to_string(&entry).unwrap());
+        state.apply(&entry.by, entry.op).unwrap();
+    }
+    // The registry in the snapshot is what became of it.
+    let secrets = Secrets::new([1; 32], [2; 32]);
+    let mut restored = Registries::restore(v1!("snapshot.jsonl"), secrets).unwrap();
+    assert_eq!(restored.snapshot().unwrap(), v1!("snapshot.jsonl"));
+    let folded = RegistryView::new(Kind::Agent, state);
+    let restored = restored.view("main").unwrap();
+    assert!(folded.provenance().eq(restored.provenance()));
 }

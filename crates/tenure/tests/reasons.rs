@@ -514,6 +514,22 @@ fn below_floor() {
 }
 
 #[test]
+fn gated_out() {
+    let blocks = json!([
+        rule(json!({ "name": "x", "content": "Bees dance." })),
+        rule(json!({ "name": "kept", "content": "Bees sing.", "removable": false })),
+    ]);
+    let out = Reason::GatedOut {
+        relevance: Score::ZERO,
+        rank: 2,
+    };
+    for gate in [json!({ "top_k": 1 }), json!({ "threshold": 0.1 })] {
+        let gate = json!({ "gate": gate });
+        check(blocks.clone(), gate, STANDARD, &[("x", out.clone())]);
+    }
+}
+
+#[test]
 fn irrelevant_to_active_task() {
     let idle = rule(json!({ "content": "Bees dance.", "priority": 0.0, "source_authority": 0.0 }));
     let needed = Score::new(0.2).unwrap();
@@ -996,7 +1012,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        34 + 7 + 4 + 5,
+        35 + 7 + 4 + 5,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -169,6 +169,11 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
                 verdict.section
             )
         }
+        Reason::GatedOut { relevance, rank } => {
+            format!(
+                "a gate with a threshold of at most {relevance} and a `top_k` of at least {rank}"
+            )
+        }
         Reason::IrrelevantToActiveTask { needed } => {
             let score = verdict.score.map_or_else(String::new, |score| {
                 format!(" (it has {})", score.composite)

@@ -3,12 +3,13 @@
 //! Its digest identifies a revision, so that spelling out a default, or reading an object from
 //! another form, changes no identity. A snapshot holds objects in the same form.
 
+use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::sync::Arc;
 
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::document::{
     ConstraintDocument, DecayRule, LOCAL_TENANT, PermissionScope, Provenance, ToolCall,
@@ -46,7 +47,10 @@ pub(crate) struct Canonical<'a> {
     confidence_score: Option<Score>,
     #[serde(skip_serializing_if = "Option::is_none")]
     constraint: Option<ConstraintDocument>,
-    content: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_digest: Option<Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     contradiction_status: Option<ContradictionStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,9 +160,14 @@ impl<'a> Canonical<'a> {
         Canonical::new(object.revision().parts(), object.status(), object.usage())
     }
 
-    /// The revision alone, which is what its digest covers.
+    /// What a revision's digest covers: the revision alone, with the digest of its content in the
+    /// place of the content, which is read once.
     pub(super) fn of_revision(parts: &'a RevisionParts) -> Canonical<'a> {
-        Canonical::new(parts, &Status::UNJUDGED, &Usage::NONE)
+        Canonical {
+            content: None,
+            content_digest: Some(parts.content_digest),
+            ..Canonical::new(parts, &Status::UNJUDGED, &Usage::NONE)
+        }
     }
 
     fn new(parts: &'a RevisionParts, status: &Status, usage: &Usage) -> Canonical<'a> {
@@ -168,7 +177,6 @@ impl<'a> Canonical<'a> {
         let trusted = trust(parts.authority);
         let roles = |roles: &[Box<str>]| roles.iter().map(|role| role.to_string()).collect();
         let open = scope.allow_roles.is_empty() && scope.deny_roles.is_empty();
-        let empty = empty_schema();
         Canonical {
             access_count: usage.access_count,
             aliases: &rare.aliases,
@@ -183,12 +191,13 @@ impl<'a> Canonical<'a> {
             canonical_entity_ids: &rare.entities,
             confidence_score: unless(parts.confidence, trusted),
             constraint: rare.constraint,
-            content: &parts.content,
+            content: Some(&parts.content),
+            content_digest: None,
             contradiction_status: unless(status.contradiction, ContradictionStatus::Clean),
             decay_rule: rare.decay_rule,
             input_schema: tool
                 .map(|tool| &tool.input_schema)
-                .filter(|schema| **schema != empty),
+                .filter(|schema| **schema != empty_schema()),
             inserted_in_step: rare.inserted_in_step.as_deref(),
             keep_with: &rare.keep_with,
             last_confirmed: usage.last_confirmed,
@@ -237,12 +246,11 @@ impl<'a> Canonical<'a> {
         }
     }
 
-    /// The digest of the JSON, which is never held whole.
-    pub(super) fn digest(&self) -> Result<Digest, Error> {
-        let mut hasher = io::BufWriter::new(Hashing(Sha256::new()));
-        serde_json::to_writer(&mut hasher, self).map_err(unwritable)?;
-        let hasher = hasher.into_inner().map_err(unwritable)?;
-        Ok(Digest::from_bytes(hasher.0.finalize().into()))
+    /// The digest of the JSON, which is written into `scratch`.
+    pub(super) fn digest(&self, scratch: &mut Vec<u8>) -> Result<Digest, Error> {
+        scratch.clear();
+        serde_json::to_writer(&mut *scratch, self).map_err(unwritable)?;
+        Ok(Digest::of(scratch))
     }
 }
 
@@ -250,23 +258,29 @@ fn unwritable(error: impl Display) -> Error {
     Error::input(format!("the object cannot be written as JSON: {error}"))
 }
 
-struct Hashing(Sha256);
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Serialize for ContextObject {
     /// The published form, without a registry's overrides.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Canonical::of(self).serialize(serializer)
+    }
+}
+
+impl JsonSchema for ContextObject {
+    fn schema_name() -> Cow<'static, str> {
+        ObjectDocument::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ObjectDocument::json_schema(generator)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContextObject {
+    /// Reads the published form and seals it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ContextObject, D::Error> {
+        let document = ObjectDocument::deserialize(deserializer)?;
+        let object = document.seal().map_err(de::Error::custom)?;
+        Ok(Arc::unwrap_or_clone(object))
     }
 }
 

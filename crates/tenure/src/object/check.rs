@@ -19,23 +19,28 @@ pub const MAX_CALLS: usize = 128;
 /// The longest of the short text fields (claims, reasons, tags, ids), in bytes.
 pub const MAX_FIELD: usize = 8 << 10;
 
+/// Whether a text can be a name: of an object, a block or a registry.
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+    let named = |what: String| Error::input(format!("`{}`: {what}", clip(name)));
+    if name.is_empty() {
+        return Err(Error::input("an object has no name").expected("a `name`"));
+    }
+    if name.len() > MAX_NAME {
+        return Err(named(format!("the name has {} bytes", name.len()))
+            .expected(format!("at most {MAX_NAME}")));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(named("the name holds a control character".into()).expected("printable text"));
+    }
+    Ok(())
+}
+
 impl ObjectDocument {
     /// Checks every rule, and names the first that is broken.
     pub(super) fn check(&self) -> Result<(), Error> {
         let object_type = self.object_type.unwrap_or(ObjectType::Rule);
-        if self.name.is_empty() {
-            return Err(Error::input("an object has no name").expected("a `name`"));
-        }
+        check_name(&self.name)?;
         let named = |what: String| Error::input(format!("object `{}`: {what}", clip(&self.name)));
-        if self.name.len() > MAX_NAME {
-            return Err(named(format!("the name has {} bytes", self.name.len()))
-                .expected(format!("at most {MAX_NAME}")));
-        }
-        if self.name.chars().any(char::is_control) {
-            return Err(
-                named("the name holds a control character".into()).expected("printable text")
-            );
-        }
         if self.content.trim().is_empty() && self.tool_calls.is_empty() {
             return Err(named("the content is empty".into()).expected("some text"));
         }

@@ -13,6 +13,8 @@ mod revision;
 mod seal;
 pub mod vocabulary;
 
+pub(crate) use canonical::Canonical;
+pub(crate) use check::check_name;
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,

@@ -100,15 +100,13 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hex = format!("{:032x}", self.0);
+        let group = |from: u32, bits: u32| (self.0 >> from) & ((1 << bits) - 1);
+        let (a, b, c) = (group(96, 32), group(80, 16), group(64, 16));
         write!(
             f,
-            "{}-{}-{}-{}-{}",
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..]
+            "{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}",
+            group(48, 16),
+            group(0, 48)
         )
     }
 }

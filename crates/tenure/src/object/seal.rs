@@ -30,6 +30,8 @@ use crate::time::Interval;
 pub struct Sealer {
     scopes: BTreeSet<Arc<Scope>>,
     texts: BTreeSet<Arc<str>>,
+    /// Room for the canonical form, used again and again.
+    scratch: Vec<u8>,
 }
 
 impl Sealer {
@@ -135,7 +137,7 @@ impl Sealer {
             scope,
             rare: rare.boxed(),
         };
-        parts.id = Canonical::of_revision(&parts).digest()?;
+        parts.id = Canonical::of_revision(&parts).digest(&mut self.scratch)?;
         let revision = Revision::from_parts(parts);
         Ok(Arc::new(ContextObject::new(revision, status, usage)))
     }

@@ -57,7 +57,7 @@ pub(crate) fn plan<'a>(
     let mut moved = BTreeMap::new();
     let (epoch, cause) = match &request.served {
         None => (0, EpochCause::First),
-        Some(ledger) => match keep(ledger, live, policy, settings) {
+        Some(ledger) => match keep(ledger, live, policy, request, settings) {
             Ok(kept) => {
                 frozen = kept;
                 (ledger.epoch, EpochCause::Kept)
@@ -105,6 +105,7 @@ fn keep(
     ledger: &ServedLedger,
     live: &Live<'_>,
     policy: &Policy,
+    request: &Request,
     settings: Digest,
 ) -> Result<BTreeMap<u32, u32>, EpochCause> {
     if ledger.settings.is_some_and(|served| served != settings) {
@@ -139,7 +140,10 @@ fn keep(
             section,
             Section::Identity | Section::Tools | Section::Policy
         );
-        fixed && policy.freezes(section) && !set.row(*row).optional && !frozen.contains_key(row)
+        // A tool that a gate may turn away need not join: the gate chose when the epoch began.
+        let gated = request.gate.is_some() && section == Section::Tools && set.row(*row).removable;
+        let may_wait = gated || set.row(*row).optional;
+        fixed && policy.freezes(section) && !may_wait && !frozen.contains_key(row)
     };
     if live.rows.iter().any(must_join) {
         Err(EpochCause::FloorGrew)

@@ -1,10 +1,11 @@
 //! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
 //! floors and irrelevance omit what is neither mandatory nor needed by what is; evidence stands once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
+use crate::gate::{self, Gated, Standing};
 use crate::lexical::{Seen, each_term};
 use crate::links::Links;
 use crate::num::Score;
@@ -63,9 +64,18 @@ pub(crate) fn rank<'a>(
 ) -> Ranked<'a> {
     let set = planned.resolved.live.set;
     let count = set.rows.len();
-    let obligations = obligations(&planned);
+    let mut obligations = obligations(&planned);
     let query = request.query_text();
-    let relevance = relevance(&mut planned, policy, facts, &query);
+    let raw = lexical(&planned.resolved.live, &query);
+    let gated = gated(&planned, policy, request, facts, &obligations, &raw);
+    let gated_out: BTreeMap<u32, Standing> = gated
+        .into_iter()
+        .filter(|(_, standing)| !standing.passes)
+        .collect();
+    for row in gated_out.keys() {
+        obligations[*row as usize] = None;
+    }
+    let relevance = relevance(&mut planned, policy, facts, &query, &raw);
     let document = policy.document();
     let now = request.as_of.valid;
     let mut scores = vec![ScoreCard::NONE; count];
@@ -92,14 +102,23 @@ pub(crate) fn rank<'a>(
         .collect();
     let mut sections = sections.into_iter();
     let live = &mut planned.resolved.live;
-    let mandatory = |row: &u32| obligations[*row as usize].is_some();
     let mut links = Links::over(live.set, &live.rows);
     links.break_off(live.set);
+    let mandatory = |row: &u32| obligations[*row as usize].is_some();
     let needed = links.needed(live.rows.iter().copied().filter(mandatory));
     live.judge(Stage::Rank, |at| {
         let section = sections.next().unwrap_or(Section::Memory);
         if mandatory(&at) || needed.contains(&at) {
             return None;
+        }
+        if let Some(Standing {
+            relevance, rank, ..
+        }) = gated_out.get(&at)
+        {
+            return Some(Reason::GatedOut {
+                relevance: *relevance,
+                rank: *rank,
+            });
         }
         if set.row(at).rare
             && let Some(reason) = inactive(set, at, request, &terms)
@@ -133,6 +152,56 @@ pub(crate) fn rank<'a>(
         scores,
         obligations,
     }
+}
+
+/// How every row that the request's gate judges stands before it.
+fn gated(
+    planned: &Planned<'_>,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+    obligations: &[Option<Obligation>],
+    raw: &[f64],
+) -> BTreeMap<u32, Standing> {
+    let Some(gate) = &request.gate else {
+        return BTreeMap::new();
+    };
+    let set = planned.resolved.live.set;
+    let mut links = Links::over(set, &planned.resolved.live.rows);
+    links.break_off(set);
+    let supplied = policy.document().scorer == Scorer::Supplied;
+    let query = Digest::of(request.query_text().as_bytes());
+    let relevance = |rows: &[u32]| {
+        let best = rows.iter().map(|row| raw[*row as usize]);
+        let best = best.fold(0.0, f64::max);
+        let of = |row: &u32| match facts.get(&need(set, *row, query)) {
+            Some(Fact::Relevance { score }) if supplied => *score,
+            _ => planned.lifted(*row, raw[*row as usize], best),
+        };
+        rows.iter().map(of).collect()
+    };
+    gate::decide(gate, planned, obligations, &links, relevance)
+}
+
+/// How the candidates stand before the request's gate, best first.
+pub(crate) fn standings(
+    planned: &Planned<'_>,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+) -> Vec<Gated> {
+    let live = &planned.resolved.live;
+    let raw = lexical(live, &request.query_text());
+    let obligations = obligations(planned);
+    let standings = gated(planned, policy, request, facts, &obligations, &raw);
+    let named = |(row, standing): (u32, Standing)| Gated {
+        candidate: row as usize,
+        name: live.set.name(row),
+        standing,
+    };
+    let mut standings: Vec<Gated> = standings.into_iter().map(named).collect();
+    standings.sort_by_key(|gated| gated.standing.rank);
+    standings
 }
 
 /// Keeps one of each evidence: the highest standing, then the first. Judged last, so that what is
@@ -206,22 +275,46 @@ fn open_exchange(live: &Live<'_>) -> Vec<u32> {
     history[start..].to_vec()
 }
 
-/// Relevance from 0 to 1 for each row: the best of a section counts 1.
-fn relevance(planned: &mut Planned<'_>, policy: &Policy, facts: &Facts, query: &str) -> Vec<Score> {
-    let live = &planned.resolved.live;
+/// The lexical score of each row, as it comes.
+fn lexical(live: &Live<'_>, query: &str) -> Vec<f64> {
     let set = live.set;
     let seen: Option<Vec<bool>> = (live.rows.len() < set.rows.len()).then(|| {
         let mut seen = vec![false; set.rows.len()];
         live.rows.iter().for_each(|row| seen[*row as usize] = true);
         seen
     });
-    let raw = set.index().scores(
+    set.index().scores(
         query,
         &Seen {
             rows: seen.as_deref(),
             count: live.rows.len(),
         },
-    );
+    )
+}
+
+impl Planned<'_> {
+    /// A row's lexical relevance where the best has 1. Speaking of an entity that the task speaks of
+    /// lifts it halfway to the top.
+    fn lifted(&self, row: u32, raw: f64, best: f64) -> Score {
+        let share = if best > 0.0 { raw / best } else { 0.0 };
+        Score::clamped(if self.resolved.related.contains(&row) {
+            0.5 + share / 2.0
+        } else {
+            share
+        })
+    }
+}
+
+/// Relevance from 0 to 1 for each row: the best of a section counts 1.
+fn relevance(
+    planned: &mut Planned<'_>,
+    policy: &Policy,
+    facts: &Facts,
+    query: &str,
+    raw: &[f64],
+) -> Vec<Score> {
+    let live = &planned.resolved.live;
+    let set = live.set;
     let mut best = [0.0f64; Section::COUNT];
     for &row in &live.rows {
         let best = &mut best[planned.section(row).index()];
@@ -230,18 +323,7 @@ fn relevance(planned: &mut Planned<'_>, policy: &Policy, facts: &Facts, query: &
     let mut scores = vec![Score::ZERO; set.rows.len()];
     for &row in &live.rows {
         let best = best[planned.section(row).index()];
-        let lexical = if best > 0.0 {
-            raw[row as usize] / best
-        } else {
-            0.0
-        };
-        // Speaking of an entity that the task speaks of lifts an object halfway to the top.
-        let lexical = if planned.resolved.related.contains(&row) {
-            0.5 + lexical / 2.0
-        } else {
-            lexical
-        };
-        scores[row as usize] = Score::clamped(lexical);
+        scores[row as usize] = planned.lifted(row, raw[row as usize], best);
     }
     if policy.document().scorer == Scorer::Supplied {
         let digest = Digest::of(query.as_bytes());

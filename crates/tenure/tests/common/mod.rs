@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use proptest::prelude::*;
 use proptest::sample::select;
 use tenure::facts::Fact;
+use tenure::gate::Gate;
 use tenure::num::Score;
 use tenure::object::{
     Authority, Classification, ConstraintDocument, ContradictionStatus, DecayRule, Explicitness,
@@ -585,6 +586,14 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
             Entity { id: "e2".into(), name: "flash".into(), aliases: vec!["sensor".into()] },
         ]),
     ];
+    let gate = rarely(
+        8,
+        prop_oneof![
+            (0u32..6).prop_map(Gate::top),
+            (0u32..=10)
+                .prop_map(|tenths| Gate::threshold(Score::from_millionths(tenths * 100_000))),
+        ],
+    );
     (
         task(),
         query,
@@ -593,9 +602,10 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         budget(),
         target,
         entities,
+        gate,
     )
         .prop_map(
-            |(task, query, principal, as_of, budget, target, entities)| Request {
+            |(task, query, principal, as_of, budget, target, entities, gate)| Request {
                 task,
                 query,
                 principal,
@@ -603,6 +613,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                 budget,
                 target,
                 entities,
+                gate,
                 ..Request::default()
             },
         )

@@ -1,0 +1,132 @@
+//! The relevance gate: which blocks come near the task at all (RAMPART, 2.4, stage one).
+//!
+//! It works inside the compile, on what the caller may see: a hidden object neither takes a place
+//! among the best nor changes anybody's score. What a caller's own function says of a text is a
+//! [`Fact`](crate::Fact); without one, relevance is lexical.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::links::Links;
+use crate::num::Score;
+use crate::section::Section;
+use crate::stages::plan::Planned;
+use crate::trace::Obligation;
+
+/// How near a candidate must be to the task. With both, both must hold.
+///
+/// Gated are removable blocks of the elastic sections, and tools, which otherwise are all offered.
+/// What its author made not removable passes, unless it is optional; so does what something that
+/// must go in needs, what an epoch has frozen, and the conversation.
+///
+/// ```
+/// use tenure::{Budget, Request, gate::Gate};
+/// let request = Request { gate: Some(Gate::top(3)), ..Request::new("Set up PWM.", Budget::tokens(900)) };
+/// assert!(request.validate().is_ok());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Gate {
+    /// The least relevance, from 0 to 1. Lexical relevance is relative: the nearest of all that are
+    /// gated has 1. A supplied relevance is taken as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Score>,
+    /// How many pass at most: the nearest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+}
+
+impl Gate {
+    /// A gate for what has at least this relevance.
+    pub const fn threshold(least: Score) -> Gate {
+        Gate {
+            threshold: Some(least),
+            top_k: None,
+        }
+    }
+
+    /// A gate for so many of the nearest.
+    pub const fn top(k: u32) -> Gate {
+        Gate {
+            threshold: None,
+            top_k: Some(k),
+        }
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), Error> {
+        if *self == Gate::default() {
+            return Err(Error::input("the gate lets everything pass")
+                .expected("a `threshold`, a `top_k`, or both"));
+        }
+        Ok(())
+    }
+}
+
+/// How a candidate stands before the gate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Standing {
+    /// Its relevance.
+    pub relevance: Score,
+    /// Its rank by relevance, counted from one.
+    pub rank: u32,
+    /// Whether it passes.
+    pub passes: bool,
+}
+
+/// A candidate before the gate.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Gated {
+    /// Its place among the candidates.
+    pub candidate: usize,
+    /// Its name.
+    pub name: std::sync::Arc<str>,
+    /// How it stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+}
+
+/// How each row that is gated stands.
+pub(crate) fn decide(
+    gate: &Gate,
+    planned: &Planned<'_>,
+    obligations: &[Option<Obligation>],
+    links: &Links<'_>,
+    relevance: impl Fn(&[u32]) -> Vec<Score>,
+) -> BTreeMap<u32, Standing> {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let is_gated = |row: &u32| {
+        let facts = set.row(*row);
+        let section = planned.section(*row);
+        let offered =
+            section == Section::Tools && obligations[*row as usize] == Some(Obligation::FixedTier);
+        let free = obligations[*row as usize].is_none() || offered;
+        free && (facts.removable || facts.optional) && section != Section::History
+    };
+    let (gated, rest): (Vec<u32>, Vec<u32>) = live.rows.iter().partition(|row| is_gated(row));
+    let must = rest
+        .into_iter()
+        .filter(|row| obligations[*row as usize].is_some());
+    let needed = links.needed(must);
+    let gated: Vec<u32> = gated
+        .into_iter()
+        .filter(|row| !needed.contains(row))
+        .collect();
+    let mut ranked: Vec<(Score, u32)> = relevance(&gated).into_iter().zip(gated).collect();
+    ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| set.tie_break(a.1, b.1)));
+    let standing = |(at, (relevance, row)): (usize, (Score, u32))| {
+        let rank = at as u32 + 1;
+        let near = gate.threshold.is_none_or(|least| relevance >= least);
+        let among = gate.top_k.is_none_or(|most| rank <= most);
+        let standing = Standing {
+            relevance,
+            rank,
+            passes: near && among,
+        };
+        (row, standing)
+    };
+    ranked.into_iter().enumerate().map(standing).collect()
+}

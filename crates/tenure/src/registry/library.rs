@@ -1,0 +1,109 @@
+//! The library: seeds to draw from, loaded once and never changed (RAMPART, 2.1).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, nearest};
+use crate::object::{ContextObject, MAX_NAME, clip};
+
+/// Seeds under `namespace/name`.
+///
+/// ```
+/// use tenure::ObjectDocument;
+/// use tenure::registry::Library;
+/// let seal = |name| ObjectDocument::new(name, "text").seal();
+/// let library = Library::new([("pins", seal("map")?), ("timers", seal("map")?), ("timers", seal("init")?)])?;
+/// assert_eq!(library.get("init")?.0, "timers/init");
+/// let error = library.get("map").unwrap_err();
+/// assert_eq!(error.expected.as_deref(), Some("one of pins/map, timers/map"));
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Library {
+    objects: BTreeMap<Arc<str>, Arc<ContextObject>>,
+    by_name: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+}
+
+impl Library {
+    /// The library of these objects, each with its namespace.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when two objects have one key, or a namespace is
+    /// no plain word.
+    pub fn new<'a>(
+        objects: impl IntoIterator<Item = (&'a str, Arc<ContextObject>)>,
+    ) -> Result<Library, Error> {
+        let mut library = Library::default();
+        for (namespace, object) in objects {
+            let plain = |c: char| !(c.is_control() || c == '/' || c.is_whitespace());
+            if namespace.is_empty() || namespace.len() > MAX_NAME || !namespace.chars().all(plain) {
+                return Err(
+                    Error::input(format!("`{}` is not a namespace", clip(namespace)))
+                        .expected("a word without white space and `/`"),
+                );
+            }
+            let key: Arc<str> = format!("{namespace}/{}", object.name()).into();
+            if let Some(other) = library.objects.get(&key) {
+                let at = |object: &ContextObject| {
+                    let origin = object.revision().source_origin();
+                    origin.unwrap_or("an unnamed source").to_owned()
+                };
+                return Err(
+                    Error::input(format!("two seeds are called `{}`", clip(&key)))
+                        .expected("a name of its own for each seed of a namespace")
+                        .hint(format!("one is in {}, one in {}", at(other), at(&object))),
+                );
+            }
+            let keys = library.by_name.entry(object.shared_name()).or_default();
+            keys.push(Arc::clone(&key));
+            library.objects.insert(key, object);
+        }
+        Ok(library)
+    }
+
+    /// How many seeds there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// All seeds with their keys, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<ContextObject>)> {
+        self.objects.iter()
+    }
+
+    /// The seed of this key, or of this name when only one has it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none, or several: the keys of all
+    /// are listed.
+    pub fn get(&self, name: &str) -> Result<(&str, &Arc<ContextObject>), Error> {
+        if let Some((key, object)) = self.objects.get_key_value(name) {
+            return Ok((key, object));
+        }
+        let keys = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        match keys {
+            [key] => Ok((key, &self.objects[key])),
+            [] => {
+                let error = Error::input(format!("the library has no seed `{}`", clip(name)));
+                let known = self.objects.keys().chain(self.by_name.keys());
+                Err(match nearest(name, known.map(|known| &**known)) {
+                    Some(near) => error.hint(format!("did you mean `{near}`?")),
+                    None => error.expected("`namespace/name`, or a name that one seed has"),
+                })
+            }
+            several => Err(Error::input(format!(
+                "`{}` is the name of {} seeds",
+                clip(name),
+                several.len()
+            ))
+            .expected(format!("one of {}", several.join(", ")))),
+        }
+    }
+}
