@@ -47,16 +47,8 @@ impl FrameKey {
         Digest::from_bytes(self.mac(&[b"tenure frame key digest"]))
     }
 
-    fn mac(&self, parts: &[&[u8]]) -> [u8; 32] {
-        // HMAC takes a key of any length: the error is for other algorithms.
-        let Ok(mut mac) = <Hmac<Sha256> as KeyInit>::new_from_slice(&self.secret) else {
-            return [0; 32];
-        };
-        for part in parts {
-            mac.update(&(part.len() as u64).to_le_bytes());
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().into()
+    pub(crate) fn mac(&self, parts: &[&[u8]]) -> [u8; 32] {
+        mac(&self.secret, parts)
     }
 
     /// The boundary for this content in this section: 16 hexadecimal digits that `body` does not
@@ -72,6 +64,19 @@ impl FrameKey {
             attempt += 1;
         }
     }
+}
+
+/// HMAC-SHA256 of several parts, each preceded by its length.
+pub(crate) fn mac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    // HMAC takes a key of any length: the error is for other algorithms.
+    let Ok(mut mac) = <Hmac<Sha256> as KeyInit>::new_from_slice(key) else {
+        return [0; 32];
+    };
+    for part in parts {
+        mac.update(&(part.len() as u64).to_le_bytes());
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
 }
 
 impl fmt::Debug for FrameKey {

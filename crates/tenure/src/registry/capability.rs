@@ -3,12 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-
 use super::op::{Address, BlockId};
 use super::permissions::{Actor, Kind};
 use crate::error::{Error, ErrorKind};
+use crate::frame::{FrameKey, mac};
 use crate::object::clip;
 
 /// What the outside supplies: two secrets, since the core rolls no dice.
@@ -25,6 +23,11 @@ impl Secrets {
     /// These secrets.
     pub const fn new(session: [u8; 32], signing: [u8; 32]) -> Secrets {
         Secrets { session, signing }
+    }
+
+    /// A fresh secret for the session, and a workspace's lasting key for the tokens.
+    pub fn of_workspace(session: [u8; 32], key: &FrameKey) -> Secrets {
+        Secrets::new(session, key.mac(&[b"capability tokens"]))
     }
 
     /// An id for a fresh set of registries.
@@ -56,17 +59,6 @@ impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secrets")
     }
-}
-
-fn mac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
-    // The key's length suits every HMAC; the fallback is never taken.
-    let mut mac =
-        Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
-    for part in parts {
-        mac.update(&(part.len() as u64).to_be_bytes());
-        mac.update(part);
-    }
-    mac.finalize().into_bytes().into()
 }
 
 fn head(bytes: &[u8; 32]) -> u128 {

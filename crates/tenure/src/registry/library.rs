@@ -20,8 +20,10 @@ use crate::object::{ContextObject, MAX_NAME, clip};
 /// ```
 #[derive(Debug, Default)]
 pub struct Library {
-    objects: BTreeMap<Arc<str>, Arc<ContextObject>>,
-    by_name: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    /// In the order in which they were loaded.
+    seeds: Vec<(Arc<str>, Arc<ContextObject>)>,
+    by_key: BTreeMap<Arc<str>, usize>,
+    by_name: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
 impl Library {
@@ -44,7 +46,7 @@ impl Library {
                 );
             }
             let key: Arc<str> = format!("{namespace}/{}", object.name()).into();
-            if let Some(other) = library.objects.get(&key) {
+            if let Some(other) = library.by_key.get(&key) {
                 let at = |object: &ContextObject| {
                     let origin = object.revision().source_origin();
                     origin.unwrap_or("an unnamed source").to_owned()
@@ -52,29 +54,35 @@ impl Library {
                 return Err(
                     Error::input(format!("two seeds are called `{}`", clip(&key)))
                         .expected("a name of its own for each seed of a namespace")
-                        .hint(format!("one is in {}, one in {}", at(other), at(&object))),
+                        .hint(format!(
+                            "one is in {}, one in {}",
+                            at(&library.seeds[*other].1),
+                            at(&object)
+                        )),
                 );
             }
-            let keys = library.by_name.entry(object.shared_name()).or_default();
-            keys.push(Arc::clone(&key));
-            library.objects.insert(key, object);
+            let place = library.seeds.len();
+            let places = library.by_name.entry(object.shared_name()).or_default();
+            places.push(place);
+            library.by_key.insert(Arc::clone(&key), place);
+            library.seeds.push((key, object));
         }
         Ok(library)
     }
 
     /// How many seeds there are.
     pub fn len(&self) -> usize {
-        self.objects.len()
+        self.seeds.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
+        self.seeds.is_empty()
     }
 
-    /// All seeds with their keys, by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<ContextObject>)> {
-        self.objects.iter()
+    /// All seeds with their keys, in the order in which they were loaded.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<ContextObject>)> {
+        self.seeds.iter().map(|(key, object)| (&**key, object))
     }
 
     /// The seed of this key, or of this name when only one has it.
@@ -84,26 +92,33 @@ impl Library {
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none, or several: the keys of all
     /// are listed.
     pub fn get(&self, name: &str) -> Result<(&str, &Arc<ContextObject>), Error> {
-        if let Some((key, object)) = self.objects.get_key_value(name) {
-            return Ok((key, object));
+        let seed = |place: usize| {
+            let (key, object) = &self.seeds[place];
+            (&**key, object)
+        };
+        if let Some(place) = self.by_key.get(name) {
+            return Ok(seed(*place));
         }
-        let keys = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        match keys {
-            [key] => Ok((key, &self.objects[key])),
+        let places = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        match places {
+            [place] => Ok(seed(*place)),
             [] => {
                 let error = Error::input(format!("the library has no seed `{}`", clip(name)));
-                let known = self.objects.keys().chain(self.by_name.keys());
+                let known = self.by_key.keys().chain(self.by_name.keys());
                 Err(match nearest(name, known.map(|known| &**known)) {
                     Some(near) => error.hint(format!("did you mean `{near}`?")),
                     None => error.expected("`namespace/name`, or a name that one seed has"),
                 })
             }
-            several => Err(Error::input(format!(
-                "`{}` is the name of {} seeds",
-                clip(name),
-                several.len()
-            ))
-            .expected(format!("one of {}", several.join(", ")))),
+            several => {
+                let keys: Vec<&str> = several.iter().map(|place| seed(*place).0).collect();
+                Err(Error::input(format!(
+                    "`{}` is the name of {} seeds",
+                    clip(name),
+                    keys.len()
+                ))
+                .expected(format!("one of {}", keys.join(", "))))
+            }
         }
     }
 }
