@@ -94,7 +94,7 @@ pub(crate) struct CompileArgs {
     /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
-    /// The form of the payload: text or openai-chat [default: text]
+    /// The form of the payload: text, openai-chat or anthropic-messages [default: text]
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
 

@@ -164,6 +164,35 @@ fn the_same_call_gives_the_same_bytes() {
 }
 
 #[test]
+fn an_anthropic_body_names_the_room_for_the_answer() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let more = [
+        "--budget",
+        "400",
+        "--reserve",
+        "500",
+        "--format",
+        "json",
+        "--target",
+        "anthropic-messages",
+        "--model",
+        "claude-opus-5-5",
+    ];
+    let body = bench.json(&with(&COMPILE, &more));
+    let payload = &body["envelope"]["payload"];
+    assert_eq!(payload["max_tokens"], 500);
+    assert_eq!(payload["model"], "claude-opus-5-5");
+    assert_eq!(payload["messages"][0]["role"], "user");
+    assert_eq!(body["trace"]["tokenizer"]["count"], "bounded");
+    let span = &body["envelope"]["sections"][0]["items"][0]["span"];
+    assert_eq!(
+        (span["block"].as_u64(), span.get("message")),
+        (Some(0), None)
+    );
+}
+
+#[test]
 fn a_dry_run_says_the_same_numbers() {
     let bench = Bench::new();
     bench.file("rules.md", RULES);

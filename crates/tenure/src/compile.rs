@@ -43,7 +43,7 @@ pub fn needs(
 ///
 /// [`ErrorKind::Budget`](crate::ErrorKind::Budget) when what must go in does not fit, with each
 /// item and its cost; [`ErrorKind::Input`](crate::ErrorKind::Input) when the request makes no
-/// sense; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope, or when what
+/// sense, or the target takes no such tool or call; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope, or when what
 /// must go in is longer than the policy allows or misses what it needs.
 ///
 /// ```
@@ -75,7 +75,7 @@ pub fn compile(
     // 7  What cannot stand without what?
     let rescued = stages::rescue(ranked);
     // 8  The bytes as they will stand, and their price.
-    let contained = stages::contain(rescued, world, policy, request);
+    let contained = stages::contain(rescued, world, policy, request)?;
     // 9  What goes in.
     let fitted = stages::fit(contained, world, policy, request)?;
     // 10 In which order.

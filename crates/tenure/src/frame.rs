@@ -14,7 +14,7 @@ use sha2::Sha256;
 
 use crate::digest::Digest;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role, ToolCall};
-use crate::render::openai_chat;
+use crate::render::{anthropic, chat};
 use crate::request::{Target, TaskState};
 use crate::section::Section;
 use crate::text::detection_view;
@@ -178,21 +178,17 @@ pub(crate) fn frame(
     target: Target,
 ) -> Piece {
     let revision = object.revision();
-    let as_message =
-        target == Target::OpenAiChat && section == Section::History && revision.is_message();
-    if as_message {
-        return message(world, revision);
+    if target.is_chat() && section == Section::History && revision.is_message() {
+        return message(world, revision, target);
     }
     if let Some(tool) = revision.tool() {
-        return match target {
-            Target::OpenAiChat => {
-                let chat = world.model().chat;
-                let json = openai_chat::tool_json(object, tool);
-                let tokens = world.price(&json).saturating_add(chat.per_tool);
-                Piece::made(tokens, Mechanism::Instruction, Some(json.into()))
-            }
-            Target::Text => Piece::added(world, crate::render::text::tool_line(object, tool)),
-        };
+        if !target.is_chat() {
+            return Piece::added(world, crate::render::text::tool_line(object, tool));
+        }
+        let json = chat::tool_json(object, tool, target);
+        let tokens = world.price(&json);
+        let tokens = tokens.saturating_add(world.model().chat.per_tool);
+        return Piece::made(tokens, Mechanism::Instruction, Some(json.into()));
     }
     if revision.authority_level() == Authority::Data {
         return data(world, object, section);
@@ -273,17 +269,26 @@ fn turn(world: &World, revision: &Revision) -> Piece {
 }
 
 /// A turn or a tool's result as a message of its own: its content passes through untouched and is
-/// counted whole.
-fn message(world: &World, revision: &Revision) -> Piece {
+/// counted whole. Where messages have no system role, a turn of the system is labelled.
+fn message(world: &World, revision: &Revision, target: Target) -> Piece {
+    let anthropic = target == Target::AnthropicMessages;
+    if anthropic && chat::speaker(revision) == Some(Role::System) {
+        return alone(world, turn(world, revision));
+    }
     let chat = world.model().chat;
     let mut tokens = chat.per_message.saturating_add(1);
-    if let Some(spoken) = openai_chat::spoken(revision) {
+    if let Some(spoken) = chat::spoken(revision) {
         tokens = tokens.saturating_add(world.price(spoken));
     }
     for call in revision.tool_calls() {
+        let arguments = if anthropic {
+            anthropic::input(call)
+        } else {
+            arguments(call)
+        };
         let text = world
             .price(&call.name)
-            .saturating_add(world.price(&arguments(call)));
+            .saturating_add(world.price(&arguments));
         tokens = tokens.saturating_add(text).saturating_add(chat.per_call);
     }
     let mechanism = match revision.object_type() {

@@ -18,6 +18,16 @@ vocabulary! {
         Text = "text",
         /// The body of an OpenAI chat completion request.
         OpenAiChat = "openai-chat",
+        /// The body of an Anthropic messages request. Its `max_tokens` is what the budget keeps for
+        /// the answer.
+        AnthropicMessages = "anthropic-messages",
+    }
+}
+
+impl Target {
+    /// Whether the payload is the body of a chat request: messages, and tools beside them.
+    pub const fn is_chat(self) -> bool {
+        !matches!(self, Target::Text)
     }
 }
 
@@ -265,7 +275,9 @@ pub struct Budget {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
     /// Tokens kept for the answer (tier 5, inviolable). Default: the catalogue's, or none when
-    /// `tokens` or `window` is given.
+    /// `tokens` or `window` is given. A target that must name the answer's room (`max_tokens` of
+    /// `anthropic-messages`) names this, or else as much of the catalogue's as the budget leaves of
+    /// the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u32>,
 }

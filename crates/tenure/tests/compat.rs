@@ -69,7 +69,11 @@ fn policy() {
 
 #[test]
 fn envelopes() {
-    for text in [v1!("envelope.json"), v1!("envelope-chat.json")] {
+    for text in [
+        v1!("envelope.json"),
+        v1!("envelope-chat.json"),
+        v1!("envelope-anthropic.json"),
+    ] {
         let envelope: Envelope = check(text);
         admits(Form::Envelope, text);
         // The payload is kept byte for byte.

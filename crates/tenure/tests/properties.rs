@@ -9,63 +9,52 @@ mod common;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::wire::{legal, wire};
 use common::{Case, Draft, PLENTY, Run, case, compiled, oracle, payload, room, run, within};
 use proptest::prelude::*;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection};
-use tenure::policy::{Order, Overflow, TaskPosition};
-use tenure::section::{Section, Zone};
+use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection, Role};
+use tenure::policy::{Order, Overflow};
+use tenure::section::Section;
 use tenure::trace::{EpochCause, Note, Stage};
 use tenure::{
     Candidates, Compiled, CountKind, ErrorKind, Item, Reason, Request, Ruling, Target, Verdict,
     World,
 };
 
-/// The body of a chat request, read independently.
-#[derive(Deserialize)]
-struct Body<'a> {
-    messages: Vec<Message>,
-    #[serde(borrow, default)]
-    tools: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    role: String,
-    content: Option<String>,
-    #[serde(default)]
-    tool_calls: Vec<Value>,
-    tool_call_id: Option<String>,
-}
-
-fn body(compiled: &Compiled) -> Body<'_> {
-    serde_json::from_str(payload(compiled)).unwrap()
+/// How many turns only call tools: in Anthropic's form nothing shows where such a turn begins.
+fn silent(run: &Run, real: &Compiled) -> usize {
+    let silent = |object: &tenure::ContextObject| {
+        let revision = object.revision();
+        !revision.tool_calls().is_empty() && revision.content().trim().is_empty()
+    };
+    let verdicts = real.trace.verdicts.iter();
+    verdicts
+        .zip(run.candidates.objects())
+        .filter(|(verdict, object)| verdict.verdict == Ruling::Included && silent(object))
+        .filter(|_| real.envelope.target == Target::AnthropicMessages)
+        .count()
 }
 
 /// What a chat body costs: its texts by an independent count, and what the catalogue says that the
-/// provider adds around them. A message's role is one token.
-fn recount(case: &Case, compiled: &Compiled) -> usize {
+/// provider adds around them. A message's role is one token; blocks are priced as messages.
+fn recount(case: &Case, run: &Run, real: &Compiled) -> usize {
     let chat = common::world(case.model).model().chat;
     let count = |text: &str| oracle(case.model, text);
-    let body = body(compiled);
-    let mut total = chat.reply as usize;
-    for message in &body.messages {
-        total += chat.per_message as usize + 1;
-        total += message.content.as_deref().map_or(0, count);
-        for call in &message.tool_calls {
-            let text = |key: &str| call["function"][key].as_str().unwrap();
-            total += chat.per_call as usize + count(text("name")) + count(text("arguments"));
-        }
+    let wire = wire(real);
+    let messages = wire.texts.len() + silent(run, real);
+    let mut total = chat.reply as usize + messages * (chat.per_message as usize + 1);
+    total += wire.texts.values().map(|text| count(text)).sum::<usize>();
+    for (name, arguments) in &wire.calls {
+        total += chat.per_call as usize + count(name) + count(arguments);
     }
-    if !body.tools.is_empty() {
+    if !wire.tools.is_empty() {
         total += chat.tools as usize;
     }
-    for tool in &body.tools {
+    for tool in &wire.tools {
         total += chat.per_tool as usize + count(tool.get());
     }
     total
@@ -115,7 +104,7 @@ fn fits_counted_exactly(case: &Case) -> Result<(), TestCaseError> {
             prop_assert_eq!(envelope.overhead_tokens, 0);
             (oracle(case.model, payload(real)), CountKind::Exact)
         }
-        _ => (recount(case, real), CountKind::Published),
+        _ => (recount(case, &run, real), CountKind::Published),
     };
     if run.world.tokenizer().kind() == CountKind::Exact {
         prop_assert_eq!(total, counted, "{}", payload(real));
@@ -253,21 +242,13 @@ fn conservation(case: &Case) -> Result<(), TestCaseError> {
 /// The spans cover the payload without gap or overlap, and each holds its object's bytes.
 fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     let is_text = run.request.target == Target::Text;
-    let (messages, tools): (Vec<Message>, Vec<String>) = if is_text {
-        (Vec::new(), Vec::new())
-    } else {
-        let body = body(real);
-        let tools = body
-            .tools
-            .iter()
-            .map(|tool| tool.get().to_owned())
-            .collect();
-        (body.messages, tools)
-    };
-    let whole = |message: Option<u32>, tool: Option<u32>| match (message, tool) {
-        (Some(message), None) => messages[message as usize].content.as_deref().unwrap_or(""),
-        (None, Some(tool)) => &tools[tool as usize],
-        _ => payload(real),
+    let wire = (!is_text).then(|| wire(real));
+    let whole = |(message, block, tool): (Option<u32>, Option<u32>, Option<u32>)| match &wire {
+        None => payload(real),
+        Some(wire) => match tool {
+            Some(tool) => wire.tools[tool as usize].get(),
+            None => wire.texts.get(&(message, block)).map_or("", String::as_str),
+        },
     };
     let objects: BTreeMap<_, _> = run
         .candidates
@@ -278,9 +259,9 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     let mut tiles: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
     for item in items(real) {
         let span = item.span.unwrap();
-        let place = (span.message, span.tool);
+        let place = (span.message, span.block, span.tool);
         tiles.entry(place).or_default().push((span.start, span.end));
-        let text = whole(span.message, span.tool);
+        let text = whole(place);
         let text = text.get(span.start as usize..span.end as usize);
         prop_assert!(text.is_some(), "{:?}", item);
         let text = text.unwrap();
@@ -289,7 +270,7 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         };
         if revision.tool().is_some() {
             let tool: Value = serde_json::from_str(text).unwrap();
-            let fields = if is_text { &tool } else { &tool["function"] };
+            let fields = tool.get("function").unwrap_or(&tool);
             prop_assert_eq!(fields["name"].as_str(), Some(revision.name()));
             prop_assert_eq!(
                 fields["description"].as_str(),
@@ -303,7 +284,12 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
                 ObjectType::Turn | ObjectType::ToolResult
             )
         });
-        if own.is_some() {
+        let labelled = run.request.target == Target::AnthropicMessages
+            && revision.role() == Some(Role::System);
+        if own.is_some() && labelled {
+            let expected = format!("[system]\n{}\n", revision.content().trim_end());
+            prop_assert_eq!(text, expected);
+        } else if own.is_some() {
             let empty = revision.content().trim().is_empty();
             prop_assert_eq!(text, if empty { "" } else { revision.content() });
         } else if revision.authority_level() == Authority::Data {
@@ -326,13 +312,11 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
             prop_assert_eq!(from, end, "{:?}", place);
             end = until;
         }
-        prop_assert_eq!(end as usize, whole(place.0, place.1).len());
+        prop_assert_eq!(end as usize, whole(place).len());
     }
-    let places = if is_text {
-        1
-    } else {
-        messages.len() + tools.len()
-    };
+    let places = wire.as_ref().map_or(1, |wire| {
+        wire.texts.len() + wire.tools.len() + silent(run, real)
+    });
     prop_assert_eq!(tiles.len(), places);
     Ok(())
 }
@@ -730,93 +714,6 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
 }
 
 // ---------------------------------------------------------------------------------------------
-// 8. Legal.
-
-/// The rules of the OpenAI chat API, over the body as JSON.
-fn legal(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
-    let whole: Value = serde_json::from_str(payload(real)).unwrap();
-    let keys: Vec<&str> = whole
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    prop_assert!(
-        keys.iter()
-            .all(|key| ["messages", "model", "tools"].contains(key))
-    );
-    prop_assert_eq!(whole["model"].as_str(), Some(run.world.model_name()));
-    let body = body(real);
-    prop_assert!(!body.messages.is_empty());
-
-    let mut open: BTreeSet<&str> = BTreeSet::new();
-    for message in &body.messages {
-        prop_assert!(
-            ["system", "user", "assistant", "tool"].contains(&message.role.as_str()),
-            "{}",
-            message.role
-        );
-        if message.role == "tool" {
-            let id = message.tool_call_id.as_deref().unwrap();
-            prop_assert!(open.remove(id), "`{}` answers nothing", id);
-        } else {
-            prop_assert!(open.is_empty(), "unanswered: {:?}", open);
-            prop_assert!(message.tool_call_id.is_none());
-        }
-        prop_assert!(message.role == "assistant" || message.tool_calls.is_empty());
-        let empty = message
-            .content
-            .as_ref()
-            .is_none_or(|content| content.trim().is_empty());
-        prop_assert!(!empty || (!message.tool_calls.is_empty() && message.content.is_none()));
-        for call in &message.tool_calls {
-            prop_assert_eq!(call["type"].as_str(), Some("function"));
-            prop_assert!(call["function"]["arguments"].is_string());
-            prop_assert!(
-                call["function"]["name"]
-                    .as_str()
-                    .is_some_and(|name| !name.is_empty())
-            );
-        }
-        open.extend(
-            message
-                .tool_calls
-                .iter()
-                .map(|call| call["id"].as_str().unwrap()),
-        );
-        prop_assert!(open.len() >= message.tool_calls.len());
-    }
-    prop_assert!(open.is_empty(), "unanswered: {:?}", open);
-
-    for tool in &body.tools {
-        let tool: Value = serde_json::from_str(tool.get()).unwrap();
-        prop_assert_eq!(tool["type"].as_str(), Some("function"));
-        let name = tool["function"]["name"].as_str().unwrap();
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        prop_assert!(
-            (1..=64).contains(&name.len()) && name.chars().all(legal),
-            "{}",
-            name
-        );
-        prop_assert!(tool["function"]["parameters"].is_object());
-    }
-
-    // The floor opens the conversation, unless the task was asked to stand before it.
-    let document = run.policy.document();
-    let before =
-        document.order == Order::Registry && document.task_position == TaskPosition::Before;
-    let floor = real.envelope.sections.iter().any(|section| {
-        section.zone == Zone::Floor
-            && section.name != Section::Tools
-            && document.order == Order::Sections
-    });
-    if (floor || document.precedence) && !before {
-        prop_assert_eq!(&body.messages[0].role, "system");
-    }
-    Ok(())
-}
-
-// ---------------------------------------------------------------------------------------------
 // Epochs.
 
 /// The bytes up to the end of what an epoch freezes, by the source map.
@@ -829,25 +726,29 @@ fn floor(compiled: &Compiled, policy: &tenure::Policy) -> String {
         .flat_map(|section| &section.items)
         .filter_map(|item| item.span)
         .filter(|span| span.tool.is_none())
-        .map(|span| span.end as usize)
-        .max()
-        .unwrap_or(0);
-    match compiled.envelope.target {
-        Target::Text => payload(compiled)[..end].to_owned(),
-        _ if end == 0 => String::new(),
-        _ => body(compiled).messages[0].content.as_ref().unwrap()[..end].to_owned(),
+        .map(|span| (span.message, span.block, span.end as usize))
+        .max();
+    let Some((message, block, end)) = end else {
+        return String::new();
+    };
+    if compiled.envelope.target == Target::Text {
+        return payload(compiled)[..end].to_owned();
     }
+    let texts = wire(compiled).texts;
+    let before = texts
+        .range(..(message, block))
+        .map(|(_, text)| text.as_str());
+    let mut floor: Vec<&str> = before.collect();
+    floor.push(&texts[&(message, block)][..end]);
+    floor.join("|")
 }
 
 fn tools(compiled: &Compiled) -> Vec<String> {
-    match compiled.envelope.target {
-        Target::Text => Vec::new(),
-        _ => body(compiled)
-            .tools
-            .iter()
-            .map(|tool| tool.get().to_owned())
-            .collect(),
+    if compiled.envelope.target == Target::Text {
+        return Vec::new();
     }
+    let tools = wire(compiled).tools;
+    tools.iter().map(|tool| tool.get().to_owned()).collect()
 }
 
 /// A call after the first: new memory at the end, a new query, a little more room.
@@ -1024,10 +925,12 @@ proptest! {
 
     #[test]
     fn p8_legal(mut case in case()) {
-        case.request.target = Target::OpenAiChat;
-        let run = case.run();
-        if let Ok(real) = &run.result {
-            legal(&run, real)?;
+        for target in [Target::OpenAiChat, Target::AnthropicMessages] {
+            case.request.target = target;
+            let run = case.run();
+            if let Ok(real) = &run.result {
+                legal(&run, real)?;
+            }
         }
     }
 
@@ -1064,6 +967,17 @@ fn the_worlds_are_rich() {
                 {
                     missing.remove("flow_back");
                 }
+                if real.envelope.target == Target::AnthropicMessages {
+                    let history = real.envelope.section(Section::History);
+                    let names = history.iter().flat_map(|history| &history.items);
+                    for item in names.map(|item| &*item.name) {
+                        missing.remove(match item {
+                            "@heading" => "opening",
+                            "@closing" => "closing",
+                            _ => "",
+                        });
+                    }
+                }
             }
             Err(error) => {
                 let failures = [
@@ -1071,6 +985,12 @@ fn the_worlds_are_rich() {
                     ("budget", "must go in, but"),
                     ("refused", "must go in and cannot"),
                     ("fail_loud", "says fail_loud"),
+                    ("two_tools", "two tools are named"),
+                    ("no_tool", "but no tool is sure to be offered"),
+                    ("used_id", "which an earlier turn has used"),
+                    ("illegal_id", "calls with the id"),
+                    ("illegal_name", "calls a tool named"),
+                    ("illegal_arguments", "arguments that are no JSON object"),
                 ];
                 let known = failures.iter().find(|(_, part)| error.what.contains(part));
                 missing.remove(known.unwrap_or_else(|| panic!("{error}")).0);
@@ -1084,7 +1004,7 @@ fn the_worlds_are_rich() {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [&str; 42] = [
+const EXPECTED: [&str; 50] = [
     // Reasons.
     "mandatory", "fits", "kept_with", "other_tenant", "other_user", "other_project", "other_session",
     "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
@@ -1096,5 +1016,8 @@ const EXPECTED: [&str; 42] = [
     // Epochs and allocations.
     "first", "kept", "floor_grew", "flow_back",
     // Failures.
-    "required", "budget", "refused", "fail_loud",
+    "required", "budget", "refused", "fail_loud", "two_tools", "no_tool", "used_id", "illegal_id",
+    "illegal_name", "illegal_arguments",
+    // What keeps messages legal.
+    "opening", "closing",
 ];

@@ -100,6 +100,8 @@ fn a_budget_is_exact() {
     by_budget(objects.clone(), tight(100), "no_room", STANDARD);
     let chat = json!({ "budget": { "tokens": 110 }, "target": "openai-chat" });
     by_budget(objects.clone(), chat, "no_room", STANDARD);
+    let blocks = json!({ "budget": { "tokens": 110 }, "target": "anthropic-messages" });
+    by_budget(objects.clone(), blocks, "no_room", STANDARD);
     by_budget(
         objects.clone(),
         tight(100),

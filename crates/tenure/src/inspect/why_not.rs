@@ -10,7 +10,7 @@ use crate::compile::compile;
 use crate::error::{Error, nearest};
 use crate::facts::Facts;
 use crate::policy::Policy;
-use crate::request::{Budget, Request};
+use crate::request::{Budget, Request, Target};
 use crate::trace::{Reason, Ruling, Trace, Verdict};
 use crate::world::World;
 
@@ -66,8 +66,9 @@ pub fn why_not(
     let lets_in = |tokens: u32| {
         let budget = Budget {
             tokens: Some(tokens),
-            window: Some(tokens),
-            reserve: None,
+            // A target may have to name the room for the answer; how much it is decides nothing.
+            window: Some(tokens.saturating_add(1)),
+            reserve: Some(1),
         };
         let request = Request {
             budget,
@@ -90,7 +91,8 @@ pub fn why_not(
         reason if reason.ruling() == Ruling::Included => Remedy::InAlready,
         Reason::NoRoom { .. } | Reason::AfterStop { .. } => {
             let window = request.budget.window.unwrap_or(world.model().window);
-            let room = window.saturating_sub(request.budget.reserve.unwrap_or(0));
+            let least = u32::from(request.target == Target::AnthropicMessages);
+            let room = window.saturating_sub(request.budget.reserve.unwrap_or(least));
             match least_budget(trace.budget, lets_in) {
                 Some(tokens) if tokens <= room => Remedy::Budget { tokens },
                 Some(tokens) => change(format!(

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::Digest;
+use crate::error::Error;
 use crate::frame::{self, PRECEDENCE, Piece, Seam};
+use crate::object::{ObjectType, Role};
 use crate::policy::{Order, Policy};
-use crate::render::openai_chat;
+use crate::render::{chat, legal};
 use crate::request::{Request, Target};
 use crate::section::Section;
 use crate::stages::Live;
@@ -33,6 +35,8 @@ pub(crate) struct Contained<'a> {
     pub(crate) added: Vec<Added>,
     /// The headings, for policies that have them.
     pub(crate) headings: [Option<Piece>; Section::COUNT],
+    /// What ends the messages, where the layout has nothing of the user's behind the history.
+    pub(crate) closing: Option<Piece>,
 }
 
 impl<'a> Contained<'a> {
@@ -53,22 +57,29 @@ impl<'a> Contained<'a> {
     }
 }
 
+/// What the compiler says as the user where nothing else of the user's ends the messages.
+const CLOSING: &str = "Continue with the task.\n";
+
 /// Frames and prices what is left, and omits what is longer than the policy allows.
+///
+/// # Errors
+///
+/// When the target takes no object of this kind.
 pub(crate) fn contain<'a>(
     mut rescued: Rescued<'a>,
     world: &World,
     policy: &Policy,
     request: &Request,
-) -> Contained<'a> {
+) -> Result<Contained<'a>, Error> {
     let planned = &mut rescued.ranked.planned;
     let set = planned.resolved.live.set;
     let rows = planned.resolved.live.rows.clone();
     let target = request.target;
-    let salt = u128::from(target == Target::OpenAiChat);
+    let salt = target as u128;
     let sections: Vec<Section> = rows.iter().map(|row| planned.section(*row)).collect();
     let alone = |row: u32, section: Section| {
-        target == Target::OpenAiChat
-            && openai_chat::is_alone(policy, section)
+        target.is_chat()
+            && chat::is_alone(policy, section)
             && !set.object(row).revision().is_message()
     };
     let keys = rows.iter().zip(&sections).map(|(row, section)| {
@@ -81,7 +92,7 @@ pub(crate) fn contain<'a>(
                 Digest::of_parts([id.bytes().as_slice(), name.as_bytes()]).key()
             }
         };
-        let alone = u128::from(alone(*row, *section)) << 1;
+        let alone = u128::from(alone(*row, *section)) << 4;
         revision ^ ((section.index() as u128) << 8 | alone | salt | 0x100_0000)
     });
     let framed = world.pieces(keys, |at| {
@@ -120,13 +131,54 @@ pub(crate) fn contain<'a>(
     for Added { name, piece, .. } in &added {
         live.notes.extend(notes((*name).into(), piece));
     }
-    let headings = headings(world, policy, target);
-    Contained {
+    let mut contained = Contained {
         rescued,
         pieces,
         added,
-        headings,
+        headings: headings(world, policy, target),
+        closing: None,
+    };
+    if target.is_chat() {
+        as_messages(&mut contained, world, policy, target)?;
     }
+    Ok(contained)
+}
+
+/// Refuses what the provider would, and adds what its messages must begin and end with. All of it
+/// follows from what may stand, not from what fits.
+fn as_messages(
+    contained: &mut Contained<'_>,
+    world: &World,
+    policy: &Policy,
+    target: Target,
+) -> Result<(), Error> {
+    let planned = contained.planned();
+    let set = contained.set();
+    let rows = || contained.live().rows.iter().copied();
+    let history = || rows().filter(|row| planned.section(*row) == Section::History);
+    let is_turn = |row: &u32| set.object(*row).revision().is_message();
+    let tools = rows().filter(|row| set.row(*row).object_type == ObjectType::ToolSchema);
+    let obligations = &contained.ranked().obligations;
+    let objects = tools.chain(history().filter(is_turn));
+    legal::check_objects(
+        target,
+        objects.map(|row| (set.object(row), obligations[row as usize].is_some())),
+    )?;
+    // What follows a turn of the user stands only with it.
+    let unled = history().take_while(|row| !set.is_user_turn(*row));
+    let mut unled = unled.map(|row| chat::speaker(set.object(row).revision()));
+    let opens = chat::needs_opening(policy, target, unled.any(|by| by == Some(Role::Assistant)));
+    let has_turns = history().any(|row| is_turn(&row));
+    let added = contained.added.iter().map(|added| added.section);
+    let closes = chat::needs_closing(policy, target, added, has_turns);
+    let says = |text| frame::alone(world, Piece::added(world, text));
+    if opens {
+        contained.headings[Section::History.index()] = Some(says(Section::History.heading()));
+    }
+    if closes {
+        contained.closing = Some(says(CLOSING));
+    }
+    Ok(())
 }
 
 /// What needs an omitted object is omitted with it.
@@ -224,8 +276,7 @@ fn headings(world: &World, policy: &Policy, target: Target) -> [Option<Piece>; S
         Piece::added(world, Section::ALL[at].heading())
     });
     for (section, piece) in Section::ALL.iter().zip(pieces) {
-        let own_channel =
-            target == Target::OpenAiChat && matches!(section, Section::Tools | Section::History);
+        let own_channel = target.is_chat() && matches!(section, Section::Tools | Section::History);
         table[section.index()] = (!own_channel).then_some(piece);
     }
     table

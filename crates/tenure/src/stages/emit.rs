@@ -11,9 +11,10 @@ use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
 use crate::object::Authority;
 use crate::policy::Policy;
-use crate::render::openai_chat::{self, Message};
+use crate::render::chat::{self, Joint};
 use crate::request::{Request, ServedLedger, Target};
 use crate::section::Section;
+use crate::stages::fit::Fitted;
 use crate::stages::order::{Entry, Ordered};
 use crate::tokenizer::CountKind;
 use crate::trace::{
@@ -31,9 +32,10 @@ pub(crate) fn emit(
     facts: &Facts,
 ) -> Result<Compiled, Error> {
     let mut written = write(&ordered, world, policy, request)?;
-    let count = match request.target {
-        Target::Text => world.tokenizer().kind(),
-        _ => world.chat_count_kind(),
+    let count = if request.target.is_chat() {
+        world.chat_count_kind()
+    } else {
+        world.tokenizer().kind()
     };
     let total = total_tokens(&written, world);
     if request.dry_run {
@@ -122,6 +124,17 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
                 name: added.name,
             })
         }
+        Entry::Closing => {
+            let piece = contained.closing.as_ref();
+            let piece = piece.ok_or_else(|| Error::assertion("the closing has its piece"))?;
+            Ok(Part {
+                section: Section::History,
+                piece,
+                row: None,
+                content: "",
+                name: "@closing",
+            })
+        }
         Entry::Row(row) => {
             let piece = contained.pieces[row as usize].as_ref();
             let piece =
@@ -169,7 +182,7 @@ fn write(
     for entry in &ordered.entries {
         let part = part(ordered, *entry)?;
         let span = out
-            .push(ordered, policy, &part)
+            .push(ordered, policy, request.target, &part)
             .filter(|_| !request.dry_run);
         let (name, revision) = match part.row {
             Some(row) => (set.name(row), Some(set.object(row).revision().id())),
@@ -199,7 +212,7 @@ fn write(
             items: std::mem::take(&mut items[section.index()]),
         })
         .collect();
-    let payload = out.finish(world, ordered.fitted.overhead)?;
+    let payload = out.finish(world, &ordered.fitted)?;
     Ok(Written {
         payload,
         sections,
@@ -213,27 +226,27 @@ enum Writer<'o> {
     /// Prices only.
     Dry,
     Text(String),
-    Chat {
-        messages: Vec<Message<'o>>,
-        tools: Vec<&'o str>,
-    },
+    Chat(chat::Body<'o>),
 }
 
 impl<'o> Writer<'o> {
     fn new(world: &World, request: &Request, bytes: usize) -> Writer<'o> {
         // Where counts do not add up, even a dry run needs the whole text to count it.
-        let sum_is_enough = world.tokenizer().is_additive() || request.target != Target::Text;
-        match (request.dry_run && sum_is_enough, request.target) {
+        let sum_is_enough = world.tokenizer().is_additive() || request.target.is_chat();
+        match (request.dry_run && sum_is_enough, request.target.is_chat()) {
             (true, _) => Writer::Dry,
-            (false, Target::Text) => Writer::Text(String::with_capacity(bytes)),
-            (false, _) => Writer::Chat {
-                messages: Vec::new(),
-                tools: Vec::new(),
-            },
+            (false, false) => Writer::Text(String::with_capacity(bytes)),
+            (false, true) => Writer::Chat(chat::Body::new(request.target)),
         }
     }
 
-    fn push(&mut self, ordered: &'o Ordered<'_>, policy: &Policy, part: &Part<'o>) -> Option<Span> {
+    fn push(
+        &mut self,
+        ordered: &'o Ordered<'_>,
+        policy: &Policy,
+        target: Target,
+        part: &Part<'o>,
+    ) -> Option<Span> {
         match self {
             Writer::Dry => None,
             Writer::Text(text) => {
@@ -241,81 +254,53 @@ impl<'o> Writer<'o> {
                 part.piece.write(part.content, text);
                 Some(Span {
                     message: None,
+                    block: None,
                     tool: None,
                     start,
                     end: text.len() as u32,
                 })
             }
-            Writer::Chat { messages, tools } => {
-                let planned = ordered.fitted.contained.planned();
-                let set = planned.resolved.live.set;
+            Writer::Chat(body) => {
+                let set = ordered.fitted.contained.set();
                 let revision = part.row.map(|row| set.object(row).revision());
                 if revision.is_some_and(|revision| revision.tool().is_some())
                     && let Some(json) = part.piece.text.as_deref()
                 {
-                    tools.push(json);
-                    let tool = Some(tools.len() as u32 - 1);
-                    return Some(Span {
-                        message: None,
-                        tool,
-                        start: 0,
-                        end: json.len() as u32,
-                    });
+                    return Some(body.tool(json));
                 }
-                if part.section == Section::History
-                    && let Some(revision) = revision
+                let in_history = part.section == Section::History;
+                if let Some(revision) = revision
+                    && in_history
                     && revision.is_message()
                 {
-                    messages.push(Message::Turn(revision));
-                    let message = Some(messages.len() as u32 - 1);
-                    return Some(Span {
-                        message,
-                        tool: None,
-                        start: 0,
-                        end: openai_chat::spoken(revision).map_or(0, str::len) as u32,
-                    });
+                    return Some(body.turn(revision, part.piece));
                 }
-                let role = openai_chat::role(policy, part.section, part.row.is_some());
-                if openai_chat::is_alone(policy, part.section) {
-                    messages.push(Message::Alone(role, String::new()));
-                } else if !matches!(messages.last(), Some(Message::Text(last, _)) if *last == role)
-                {
-                    messages.push(Message::Text(role, String::new()));
-                }
-                let message = Some(messages.len() as u32 - 1);
-                let Some(Message::Text(_, text) | Message::Alone(_, text)) = messages.last_mut()
-                else {
-                    return None;
+                // What the compiler adds to the history is said as the user.
+                let (joint, alone) = if in_history && revision.is_none() {
+                    (Joint::USER, true)
+                } else {
+                    let joint = Joint::of(policy, target, part.section, part.row.is_some());
+                    (joint, chat::is_alone(policy, part.section))
                 };
-                let start = text.len() as u32;
-                part.piece.write(part.content, text);
-                Some(Span {
-                    message,
-                    tool: None,
-                    start,
-                    end: text.len() as u32,
-                })
+                Some(body.text(joint, alone, part.piece, part.content))
             }
         }
     }
 
-    fn finish(self, world: &World, overhead: u32) -> Result<Option<Payload>, Error> {
+    fn finish(self, world: &World, fitted: &Fitted<'_>) -> Result<Option<Payload>, Error> {
         match self {
             Writer::Dry => Ok(None),
             Writer::Text(text) => Ok(Some(Payload::Text(text))),
-            Writer::Chat { messages, tools } => {
+            Writer::Chat(body) => {
                 // What was priced before the messages existed must be what they turned out to be.
-                let texts = messages
-                    .iter()
-                    .filter(|one| matches!(one, Message::Text(..)));
+                let (texts, offers) = body.around();
                 let chat = world.model().chat;
-                let around = texts.count() as u32 * (chat.per_message + 1)
-                    + chat.reply
-                    + if tools.is_empty() { 0 } else { chat.tools };
-                if around != overhead {
+                let tools = if offers { chat.tools } else { 0 };
+                let around = texts * (chat.per_message + 1) + chat.reply + tools;
+                if around != fitted.overhead {
                     return Err(Error::assertion("the provider's overhead is as priced"));
                 }
-                let body = openai_chat::body(world.model_name(), &messages, &tools)?;
+                let body = body.finish(world.model_name(), fitted.answer)?;
                 let body = RawValue::from_string(body)
                     .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
                 Ok(Some(Payload::Body(body)))
@@ -344,7 +329,7 @@ fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Scor
     let mut open = 0u64;
     for entry in &ordered.entries {
         let (piece, is_data) = match entry {
-            Entry::Heading(_) => continue,
+            Entry::Heading(_) | Entry::Closing => continue,
             Entry::Added(at) => (Some(&contained.added[*at].piece), false),
             Entry::Row(row) => (
                 contained.pieces[*row as usize].as_ref(),
@@ -456,8 +441,10 @@ fn trace(
 /// Refuses a payload without what the policy requires. What the caller may see decides, so this is
 /// no bug.
 fn required(envelope: &Envelope, policy: &Policy) -> Result<(), Error> {
+    // What only keeps the messages legal is nothing that a policy can want.
+    let stands = |report: &SectionReport| report.items.iter().any(|item| &*item.name != "@closing");
     for section in &policy.document().required {
-        if envelope.section(*section).is_none() {
+        if !envelope.section(*section).is_some_and(stands) {
             let what = format!("nothing stands in `{section}`, which the policy requires");
             return Err(Error::new(ErrorKind::Policy, what)
                 .expected(format!("an object for `{section}` that the caller may see"))

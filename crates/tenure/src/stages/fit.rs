@@ -11,7 +11,7 @@ use crate::allocate::{Claim, allocate};
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::object::Protection;
 use crate::policy::{Order, Overflow, Policy};
-use crate::request::{Budget, Request};
+use crate::request::{Budget, Request, Target};
 use crate::section::Section;
 use crate::stages::contain::Contained;
 use crate::trace::{AllocationReport, Reason, Stage, StageReport};
@@ -25,10 +25,13 @@ pub(crate) struct Fitted<'a> {
     pub(crate) allocations: Vec<AllocationReport>,
     /// What the provider adds around the text.
     pub(crate) overhead: u32,
+    /// The room for the answer.
+    pub(crate) answer: u32,
 }
 
-/// The most tokens that the payload may have.
-fn budget_of(budget: &Budget, model: &Model) -> Result<u32, Error> {
+/// The most tokens that the payload may have, and the room for the answer: the reserve of the
+/// request, or as much of the model's as the payload leaves of the window.
+fn budget_of(budget: &Budget, model: &Model, target: Target) -> Result<(u32, u32), Error> {
     let window = budget.window.unwrap_or(model.window);
     let reserve = match (budget.reserve, budget.window) {
         (Some(reserve), _) => reserve,
@@ -51,7 +54,16 @@ fn budget_of(budget: &Budget, model: &Model) -> Result<u32, Error> {
             .expected(format!("at most {room}"))
             .hint("name the window with --window (or `budget.window`) if the model has a larger one"));
     }
-    Ok(budget.tokens.unwrap_or(room))
+    let tokens = budget.tokens.unwrap_or(room);
+    let answer = budget.reserve.unwrap_or(model.reserve.min(window - tokens));
+    if answer == 0 && target == Target::AnthropicMessages {
+        return Err(Error::input(format!(
+            "the budget of {tokens} tokens leaves none of the window of {window} for the answer"
+        ))
+        .expected("at least 1: the target names the room for the answer, `max_tokens`")
+        .hint("name the tokens to keep with --reserve (or `budget.reserve`)"));
+    }
+    Ok((tokens, answer))
 }
 
 /// Chooses.
@@ -61,7 +73,7 @@ pub(crate) fn fit<'a>(
     policy: &Policy,
     request: &Request,
 ) -> Result<Fitted<'a>, Error> {
-    let budget = budget_of(&request.budget, world.model())?;
+    let (budget, answer) = budget_of(&request.budget, world.model(), request.target)?;
     refused(&contained)?;
     let around = Around::new(&contained, world, policy, request.target);
     let live = contained.live();
@@ -101,6 +113,7 @@ pub(crate) fn fit<'a>(
         budget,
         allocations,
         overhead,
+        answer,
     })
 }
 
@@ -173,6 +186,13 @@ fn mandatory<'c, 'a>(
             name: added.name.into(),
             section: added.section,
             tokens: added.piece.tokens,
+        });
+    }
+    if let Some(closing) = &contained.closing {
+        items.push(MandatoryItem {
+            name: "@closing".into(),
+            section: Section::History,
+            tokens: closing.tokens,
         });
     }
     for &row in live

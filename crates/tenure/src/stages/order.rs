@@ -14,6 +14,8 @@ pub(crate) enum Entry {
     Added(usize),
     /// A candidate.
     Row(u32),
+    /// What ends the messages.
+    Closing,
 }
 
 /// Fitted pieces in their order.
@@ -24,10 +26,13 @@ pub(crate) struct Ordered<'a> {
 
 /// Puts the chosen pieces in order.
 pub(crate) fn order<'a>(fitted: Fitted<'a>, policy: &Policy) -> Ordered<'a> {
-    let entries = match policy.document().order {
+    let mut entries = match policy.document().order {
         Order::Sections => by_section(&fitted, policy),
         _ => by_registry(&fitted, policy),
     };
+    if fitted.contained.closing.is_some() {
+        entries.push(Entry::Closing);
+    }
     Ordered { fitted, entries }
 }
 
@@ -113,7 +118,14 @@ fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
     if policy.document().task_position == TaskPosition::Before {
         entries.extend(&task);
     }
-    entries.extend(blocks.into_iter().chain(turns).map(Entry::Row));
+    let in_history = |row: &u32| planned.section(*row) == Section::History;
+    let opens = fitted.contained.headings[Section::History.index()].is_some()
+        && blocks.iter().chain(&turns).any(in_history);
+    entries.extend(blocks.into_iter().map(Entry::Row));
+    if opens {
+        entries.push(Entry::Heading(Section::History));
+    }
+    entries.extend(turns.into_iter().map(Entry::Row));
     if policy.document().task_position != TaskPosition::Before {
         entries.extend(task);
     }

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)] // helpers, of which no test uses all
 
+pub(crate) mod wire;
+
 use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
@@ -330,6 +332,8 @@ enum Flaw {
     Interrupted,
     NoUser,
     Open,
+    /// A name, an id or arguments that no provider takes, or not all of them.
+    Illegal,
 }
 
 /// A turn of the user, a reply that may call tools in parallel, the results, a last reply.
@@ -342,6 +346,7 @@ fn exchange() -> BoxedStrategy<Vec<ObjectDocument>> {
         1 => Just(Flaw::Interrupted),
         1 => Just(Flaw::NoUser),
         2 => Just(Flaw::Open),
+        1 => Just(Flaw::Illegal),
     ];
     let texts = prop::collection::vec((content(), scoped(), prop::bool::weighted(0.1)), 8);
     (texts, 0usize..3, flaw, any::<bool>())
@@ -384,14 +389,30 @@ fn exchange() -> BoxedStrategy<Vec<ObjectDocument>> {
                             .clone(),
                     })
                     .collect();
+                if flaw == Flaw::Illegal {
+                    let call = &mut caller.tool_calls[0];
+                    match (calls, empty) {
+                        (1, false) => call.name = "no name".to_owned(),
+                        (1, true) => call.arguments = serde_json::json!([1]),
+                        (_, false) => call.arguments = "{\"cut\": ".into(),
+                        (_, true) => call.id = "c.0".to_owned(),
+                    }
+                }
+                let ids: Vec<String> = caller
+                    .tool_calls
+                    .iter()
+                    .map(|call| call.id.clone())
+                    .collect();
                 rows.push(caller);
                 if flaw == Flaw::Interrupted {
                     rows.push(next(ObjectType::Turn, Some(Role::System)));
                 }
                 let answered = calls - usize::from(flaw == Flaw::Unanswered);
                 for n in (0..answered).rev() {
-                    let mut result = next(ObjectType::ToolResult, None);
-                    result.tool_call_id = Some(format!("c{n}"));
+                    // A role means nothing on a result.
+                    let stray = empty.then_some(Role::Assistant);
+                    let mut result = next(ObjectType::ToolResult, stray);
+                    result.tool_call_id = Some(ids[n].clone());
                     rows.push(result.clone());
                     if flaw == Flaw::AnsweredTwice {
                         rows.push(result);
@@ -420,7 +441,14 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
         1 => single().prop_map(|document| vec![document.clone(), document]),
     ];
     let marks = (0usize..24, rarely(9, 0usize..24), prop::bool::weighted(0.8));
-    let numbered = (group, marks).prop_map(|(group, (id, superseded_by, seen_before))| {
+    let numbered = (group, marks).prop_map(|(mut group, (id, superseded_by, seen_before))| {
+        // Calls of one conversation have ids of their own, nearly always.
+        for document in &mut group {
+            let calls = document.tool_calls.iter_mut().map(|call| &mut call.id);
+            for call in calls.chain(&mut document.tool_call_id) {
+                call.push_str(&format!("-{id}"));
+            }
+        }
         let one = group.len() == 1;
         let twice = group.len() == 2 && group[0] == group[1];
         let draft = |(n, document)| Draft {
@@ -564,8 +592,8 @@ pub(crate) fn within(tokens: u32, request: &Request) -> Request {
     Request {
         budget: Budget {
             tokens: Some(tokens),
-            window: Some(tokens),
-            reserve: None,
+            window: Some(tokens + 64),
+            reserve: Some(64),
         },
         ..request.clone()
     }
@@ -578,7 +606,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
     let as_of = (rarely(1, instant()), rarely(1, instant()))
         .prop_map(|(valid, known)| AsOf { valid, known });
     let query = rarely(1, prop_oneof![3 => words(1..4), 1 => content()]);
-    let target = select(&[Target::Text, Target::OpenAiChat][..]);
+    let target = select(Target::ALL);
     let entities = prop_oneof![
         2 => Just(Vec::new()),
         1 => Just(vec![
@@ -724,16 +752,39 @@ pub(crate) struct Case {
 pub(crate) fn case() -> BoxedStrategy<Case> {
     let model = prop_oneof![5 => Just(0usize), 2 => Just(1), 1 => Just(2)];
     let follows = prop::bool::weighted(0.35);
-    (drafts(), request(), policy(), model, follows)
-        .prop_map(|(drafts, request, policy, model, follows)| Case {
-            drafts,
-            request,
-            policy,
-            model,
-            follows,
-            salt: "id",
+    let offers = prop::bool::weighted(0.9);
+    (drafts(), request(), policy(), model, follows, offers)
+        .prop_map(|(mut drafts, request, policy, model, follows, offers)| {
+            let calls = |draft: &Draft| !draft.document.tool_calls.is_empty();
+            if offers && drafts.iter().any(calls) {
+                drafts.push(tool());
+            }
+            Case {
+                drafts,
+                request,
+                policy,
+                model,
+                follows,
+                salt: "id",
+            }
         })
         .boxed()
+}
+
+/// A tool that everybody is offered: one provider takes no calls without tools.
+fn tool() -> Draft {
+    Draft {
+        document: ObjectDocument {
+            security_classification: Some(Classification::Public),
+            ..typed(
+                ObjectType::ToolSchema,
+                ObjectDocument::new("offered", "Reads a sensor."),
+            )
+        },
+        id: 99,
+        superseded_by: None,
+        seen_before: true,
+    }
 }
 
 /// A compile with what went into it.

@@ -1,7 +1,7 @@
 //! The running account of a fit: what stands, what is left, and what letting in more would cost.
 
 use crate::policy::{Order, Policy};
-use crate::render::openai_chat;
+use crate::render::chat::shared_messages;
 use crate::request::Target;
 use crate::section::Section;
 use crate::stages::contain::Contained;
@@ -11,6 +11,7 @@ use crate::world::{ChatOverhead, World};
 /// What a provider adds around the text, as it follows from what stands in the body.
 pub(super) struct Around<'p> {
     pub(super) policy: &'p Policy,
+    target: Target,
     /// None for a target that adds nothing.
     pub(super) chat: Option<ChatOverhead>,
     pub(super) added: [bool; Section::COUNT],
@@ -34,9 +35,10 @@ impl<'p> Around<'p> {
         for piece in &contained.added {
             added[piece.section.index()] = true;
         }
-        let chat = (target == Target::OpenAiChat).then_some(world.model().chat);
+        let chat = target.is_chat().then_some(world.model().chat);
         Around {
             policy,
+            target,
             chat,
             added,
         }
@@ -44,7 +46,7 @@ impl<'p> Around<'p> {
 
     pub(super) fn tokens(&self, present: &Present) -> u32 {
         let Some(chat) = self.chat else { return 0 };
-        let messages = openai_chat::shared_messages(self.policy, &present.texts, &self.added);
+        let messages = shared_messages(self.policy, self.target, &present.texts, &self.added);
         let tools = if present.tools { chat.tools } else { 0 };
         messages * (chat.per_message + 1) + chat.reply + tools
     }

@@ -1,0 +1,276 @@
+//! What the bodies of chat requests share: whose words a piece is, which pieces share a message, and
+//! the gathering of a body.
+
+use crate::envelope::Span;
+use crate::error::Error;
+use crate::frame::Piece;
+use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
+use crate::policy::{Order, Policy, TaskPosition};
+use crate::render::{anthropic, openai_chat};
+use crate::request::Target;
+use crate::section::{Section, Zone};
+
+/// A tool as canonical JSON: keys sorted, no white space.
+pub(crate) fn tool_json(object: &ContextObject, tool: &Tool, target: Target) -> String {
+    let description = object.revision().content().trim();
+    let json = match target {
+        Target::AnthropicMessages => anthropic::tool(object.name(), description, tool),
+        _ => openai_chat::tool(object.name(), description, tool),
+    };
+    json.to_string()
+}
+
+/// Where a text stands among the messages. Texts of one joint that follow each other share their
+/// message, or their content block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Joint {
+    pub(crate) role: Role,
+    /// The section, where each section's text is a block of its own.
+    section: Option<Section>,
+}
+
+impl Joint {
+    /// What the compiler says as the user, so that the messages are legal.
+    pub(crate) const USER: Joint = Joint {
+        role: Role::User,
+        section: None,
+    };
+
+    /// Of a piece of this section: the tail and the task are the user's words, the rest the
+    /// system's. In registry order only the task that the compiler adds leaves the one flow.
+    ///
+    /// Anthropic's messages have no system role. What stands before the history is its `system`,
+    /// what stands after it becomes the user's: it keeps its place and loses rank, never gains it.
+    pub(crate) fn of(
+        policy: &Policy,
+        target: Target,
+        section: Section,
+        is_candidate: bool,
+    ) -> Joint {
+        let is_task = matches!(section, Section::Task | Section::Query) && !is_candidate;
+        let by_section = policy.document().order == Order::Sections;
+        let has_system = target != Target::AnthropicMessages;
+        let is_users = if by_section {
+            let before_history = policy.place(section) < policy.place(Section::History);
+            policy.zone(section) == Zone::Tail || !(has_system || before_history)
+        } else {
+            is_task
+        };
+        Joint {
+            role: if is_users { Role::User } else { Role::System },
+            section: (by_section && !has_system).then_some(section),
+        }
+    }
+}
+
+/// Whether text of this section is a message of its own: it stands between turns, so how many
+/// messages there are would otherwise depend on which of its neighbours fit.
+pub(crate) fn is_alone(policy: &Policy, section: Section) -> bool {
+    policy.document().order == Order::Sections && section == Section::History
+}
+
+/// How many messages, or content blocks, the texts of these sections share: pieces of one joint that
+/// stand together make one. More sections never make fewer, so the count for all candidates is a
+/// bound for any choice.
+pub(crate) fn shared_messages(
+    policy: &Policy,
+    target: Target,
+    candidates: &[bool; Section::COUNT],
+    added: &[bool; Section::COUNT],
+) -> u32 {
+    // The joints of the texts in their order; `None` where messages of the history part them.
+    let mut flow = Vec::new();
+    let text = |present: bool, section: Section, is_candidate: bool| {
+        present.then(|| Some(Joint::of(policy, target, section, is_candidate)))
+    };
+    if policy.document().order == Order::Registry {
+        let task = added[Section::Task.index()] || added[Section::Query.index()];
+        let before = policy.document().task_position == TaskPosition::Before;
+        let all = candidates.contains(&true);
+        flow.extend(text(
+            added[Section::Identity.index()],
+            Section::Identity,
+            false,
+        ));
+        flow.extend(text(task && before, Section::Task, false));
+        flow.extend(text(all, Section::Identity, true));
+        flow.extend(text(task && !before, Section::Task, false));
+    } else {
+        let mut sections = Section::ALL.to_vec();
+        sections.sort_by_key(|section| policy.place(*section));
+        for section in sections {
+            let at = section.index();
+            if section != Section::History {
+                flow.extend(text(candidates[at] || added[at], section, false));
+            } else {
+                flow.extend(candidates[at].then_some(None));
+            }
+        }
+    }
+    flow.dedup();
+    flow.iter().flatten().count() as u32
+}
+
+/// Whether the history must open with words of the user: Anthropic's first message is the user's,
+/// and the first that stands of the history may be the assistant's when the assistant is `unled`,
+/// that is speaks before the user's first turn.
+pub(crate) fn needs_opening(policy: &Policy, target: Target, unled: bool) -> bool {
+    let document = policy.document();
+    let after_task =
+        document.order == Order::Registry && document.task_position == TaskPosition::Before;
+    target == Target::AnthropicMessages && unled && !after_task
+}
+
+/// Whether words of the user must end the messages: Anthropic's last message is the user's, and a
+/// layout may end with the history. `added` are the sections that the compiler adds pieces to.
+pub(crate) fn needs_closing(
+    policy: &Policy,
+    target: Target,
+    mut added: impl Iterator<Item = Section>,
+    has_turns: bool,
+) -> bool {
+    let document = policy.document();
+    let after_task = document.task_position == TaskPosition::Before;
+    let history = policy.place(Section::History);
+    target == Target::AnthropicMessages
+        && match document.order {
+            Order::Registry => has_turns && after_task,
+            Order::Sections => !added.any(|section| policy.place(section) > history),
+        }
+}
+
+/// Whose turn it is; nobody's for anything but a turn.
+pub(crate) fn speaker(revision: &Revision) -> Option<Role> {
+    let is_turn = revision.object_type() == ObjectType::Turn;
+    is_turn.then(|| revision.role().unwrap_or(Role::User))
+}
+
+/// What a turn says: nothing when it only calls tools.
+pub(crate) fn spoken(revision: &Revision) -> Option<&str> {
+    let silent = !revision.tool_calls().is_empty() && revision.content().trim().is_empty();
+    (!silent).then(|| revision.content())
+}
+
+/// Where a piece stands in a body.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) message: Option<u32>,
+    pub(crate) block: Option<u32>,
+}
+
+impl Place {
+    fn span(self, start: usize, end: usize) -> Span {
+        Span {
+            message: self.message,
+            block: self.block,
+            tool: None,
+            start: start as u32,
+            end: end as u32,
+        }
+    }
+}
+
+/// A body in the making.
+pub(crate) struct Body<'a> {
+    form: Form<'a>,
+    /// The texts, which the messages name by their place here.
+    texts: Vec<String>,
+    tools: Vec<&'a str>,
+    /// The last text, where more may follow it.
+    last: Option<(Joint, Place)>,
+    shared: u32,
+}
+
+enum Form<'a> {
+    OpenAi(openai_chat::Messages<'a>),
+    Anthropic(anthropic::Messages<'a>),
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn new(target: Target) -> Body<'a> {
+        Body {
+            form: match target {
+                Target::AnthropicMessages => Form::Anthropic(anthropic::Messages::default()),
+                _ => Form::OpenAi(openai_chat::Messages::default()),
+            },
+            texts: Vec::new(),
+            tools: Vec::new(),
+            last: None,
+            shared: 0,
+        }
+    }
+
+    /// Offers a tool.
+    pub(crate) fn tool(&mut self, json: &'a str) -> Span {
+        self.tools.push(json);
+        Span {
+            message: None,
+            block: None,
+            tool: Some(self.tools.len() as u32 - 1),
+            start: 0,
+            end: json.len() as u32,
+        }
+    }
+
+    /// Writes a piece of text: `alone`, or after the last text where it has the same joint.
+    pub(crate) fn text(&mut self, joint: Joint, alone: bool, piece: &Piece, content: &str) -> Span {
+        let open = self.last.filter(|(last, _)| *last == joint && !alone);
+        let place = match open {
+            Some((_, place)) => place,
+            None => {
+                self.shared += u32::from(!alone);
+                self.texts.push(String::new());
+                let text = self.texts.len() - 1;
+                match &mut self.form {
+                    Form::OpenAi(messages) => messages.text(joint.role, text),
+                    Form::Anthropic(messages) => messages.text(joint.role, text),
+                }
+            }
+        };
+        self.last = (!alone).then_some((joint, place));
+        let at = self.texts.len() - 1;
+        let text = &mut self.texts[at];
+        let start = text.len();
+        piece.write(content, text);
+        place.span(start, text.len())
+    }
+
+    /// Adds a turn or a tool's result.
+    pub(crate) fn turn(&mut self, revision: &'a Revision, piece: &'a Piece) -> Span {
+        self.last = None;
+        // A piece with a text of its own is a turn that could not stay as it is.
+        let said = piece.text.as_deref().or(spoken(revision));
+        let place = match &mut self.form {
+            Form::OpenAi(messages) => messages.turn(revision),
+            Form::Anthropic(messages) => messages.turn(revision, said),
+        };
+        place.span(0, said.map_or(0, str::len))
+    }
+
+    /// How many messages, or blocks, texts share, and whether tools are offered: what the overhead
+    /// follows from.
+    pub(crate) fn around(&self) -> (u32, bool) {
+        (self.shared, !self.tools.is_empty())
+    }
+
+    /// The bytes, once the provider's rules are asserted. `answer` is the room for the answer.
+    pub(crate) fn finish(self, model: &str, answer: u32) -> Result<String, Error> {
+        match self.form {
+            Form::OpenAi(messages) => messages.body(model, &self.texts, &self.tools),
+            Form::Anthropic(messages) => messages.body(model, answer, &self.texts, &self.tools),
+        }
+    }
+}
+
+/// A JSON array of what is JSON already.
+pub(crate) fn array(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut out = String::from("[");
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(item.as_ref());
+    }
+    out.push(']');
+    out
+}
