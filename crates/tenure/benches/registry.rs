@@ -4,14 +4,16 @@
 //! `cargo bench -p tenure --bench registry`; figures in `docs/benchmarks.md`. The view that a compile
 //! holds is kept while the registry changes, so that every change pays for copying what it touches.
 
-#![allow(clippy::expect_used)] // a benchmark that cannot start should say so
+#![allow(clippy::expect_used, clippy::disallowed_methods)] // a benchmark may panic, and has threads
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use divan::{AllocProfiler, Bencher};
 use tenure::object::Sealer;
-use tenure::registry::{Address, Capability, Kind, Op, Place, Registries, RegistryView, Secrets};
+use tenure::registry::{
+    Address, Capability, Kind, Op, Place, Registries, RegistryView, Secrets, Snapshot,
+};
 use tenure::{ContextObject, ObjectDocument};
 
 /// Counts what is allocated, for the memory of a block.
@@ -239,6 +241,24 @@ fn write_a_snapshot(bencher: Bencher<'_, '_>, size: usize) {
 fn restore_a_snapshot(bencher: Bencher<'_, '_>, size: usize) {
     let text = fixture(size).registries.snapshot().expect("a snapshot");
     bencher.bench_local(|| Registries::restore(&text, Secrets::new([3; 32], [2; 32])));
+}
+
+/// The same in two threads, as the workspace does.
+#[divan::bench(args = SIZES, sample_count = 10, sample_size = 1)]
+fn restore_a_snapshot_in_two_parts(bencher: Bencher<'_, '_>, size: usize) {
+    let text = fixture(size).registries.snapshot().expect("a snapshot");
+    bencher.bench_local(|| {
+        let snapshot = Snapshot::open(&text).expect("a snapshot");
+        let blocks = std::thread::scope(|scope| {
+            let parts = snapshot.parts(2).into_iter();
+            let readers: Vec<_> = parts.map(|part| scope.spawn(|| part.read())).collect();
+            let joined = readers
+                .into_iter()
+                .map(|reader| reader.join().expect("a reader"));
+            joined.collect::<Result<_, _>>().expect("blocks")
+        });
+        snapshot.restore(blocks, Secrets::new([3; 32], [2; 32]))
+    });
 }
 
 #[divan::bench(args = SIZES, sample_count = 10, sample_size = 1)]

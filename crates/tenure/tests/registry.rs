@@ -12,7 +12,7 @@ use tenure::num::Score;
 use tenure::object::{AuthorKind, Authority, ObjectType, Overrides, Protection};
 use tenure::registry::{
     Address, Capability, Critical, Entry, Kind, Library, Op, Place, Registries, RegistryView,
-    Secrets, State, Until, retention,
+    Secrets, Snapshot, State, Until, retention,
 };
 use tenure::{
     Budget, Candidates, Compiled, Error, ErrorKind, Facts, FrameKey, ObjectDocument, Policy,
@@ -714,7 +714,7 @@ fn tags_and_names_find_blocks() {
     let view = registries.view("main").unwrap();
     let found: Vec<&str> = view.tagged("pins").map(|block| block.name()).collect();
     assert_eq!(found, ["three", "one"]);
-    let error = view.named("thre").unwrap_err();
+    let error = view.named("threes").unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean `three`?"));
 }
 
@@ -859,6 +859,25 @@ fn a_snapshot_holds_everything_but_addresses() {
 }
 
 #[test]
+fn a_snapshot_can_be_read_in_parts() {
+    let (registries, _, _) = workshop();
+    let text = registries.snapshot().unwrap();
+    for most in [0, 1, 2, 3, 5, 100] {
+        let snapshot = Snapshot::open(&text).unwrap();
+        let parts = snapshot.parts(most);
+        assert!(parts.len() <= most.max(1));
+        let blocks = parts.into_iter().map(|part| part.read().unwrap()).collect();
+        let restored = snapshot.restore(blocks, secrets(2)).unwrap();
+        assert_eq!(restored.snapshot().unwrap(), text);
+    }
+    let snapshot = Snapshot::open(&text).unwrap();
+    let mut parts = snapshot.parts(2);
+    let first = parts.remove(0).read().unwrap();
+    let error = snapshot.restore(vec![first], secrets(2)).unwrap_err();
+    assert!(error.to_string().contains("missing"), "{error}");
+}
+
+#[test]
 fn a_snapshot_cut_short_anywhere_is_known_for_one() {
     let (registries, _, _) = workshop();
     let text = registries.snapshot().unwrap();
@@ -921,7 +940,7 @@ fn what_is_no_snapshot_of_this_version_is_refused() {
         &resealed("\"references\":[\"main\"]", "\"references\":[\"x\"]"),
         "unknown registry",
     );
-    refused(&resealed("\"name\":\"a\"", "\"nam\":\"a\""), "nam");
+    refused(&resealed("\"name\":\"a\"", "\"title\":\"a\""), "title");
 }
 
 // --- the log --------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ pub use evict::{Eviction, Until, retention};
 pub use library::Library;
 pub use op::{Address, BlockId, Critical, Entry, LOG_VERSION, Op, Place};
 pub use permissions::{Actor, Kind};
-pub use snapshot::SNAPSHOT_VERSION;
+pub use snapshot::{Blocks, Part, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Applied, Kept, State};
 pub use view::{Block, Lineage, RegistryView, Summary};
 

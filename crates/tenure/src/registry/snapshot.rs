@@ -6,7 +6,7 @@
 //! blocks leave no gap. What was done before is not in it: the log is the store's.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -148,24 +148,86 @@ impl Registries {
     }
 
     /// The registries of a snapshot, with fresh addresses. The host issues their capabilities, or
-    /// redeems tokens that were signed with the same secret.
+    /// redeems tokens that were signed with the same secret. [`Snapshot`] does the same in parts.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when the text is no snapshot, is cut short or
     /// changed, or of a newer version, with the line.
     pub fn restore(text: &str, secrets: Secrets) -> Result<Registries, Error> {
-        let (body, footer) = sealed(text)?;
-        let mut lines = body.lines().enumerate();
-        let (_, first) = lines.next().unwrap_or((0, ""));
+        let snapshot = Snapshot::open(text)?;
+        let blocks = snapshot.parts(1).into_iter().map(Part::read);
+        let blocks = blocks.collect::<Result<_, Error>>()?;
+        snapshot.restore(blocks, secrets)
+    }
+}
+
+/// A snapshot whose checksum holds and whose blocks are not read yet. They can be read in parts, by
+/// as many threads as the caller has.
+///
+/// ```
+/// use tenure::registry::{Kind, Registries, Secrets, Snapshot};
+/// # let secrets = || Secrets::new([1; 32], [2; 32]);
+/// let mut registries = Registries::new(secrets());
+/// registries.create("main", Kind::Agent)?;
+/// let text = registries.snapshot()?;
+///
+/// let snapshot = Snapshot::open(&text)?;
+/// let blocks = std::thread::scope(|scope| {
+///     let readers: Vec<_> = snapshot.parts(2).into_iter().map(|part| scope.spawn(|| part.read())).collect();
+///     readers.into_iter().map(|reader| reader.join().unwrap()).collect::<Result<_, _>>()
+/// })?;
+/// assert_eq!(snapshot.restore(blocks, secrets())?.labels().collect::<Vec<_>>(), ["main"]);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub struct Snapshot<'t> {
+    header: Header,
+    set: u128,
+    labels: Arc<BTreeSet<Arc<str>>>,
+    /// The lines of the blocks.
+    body: &'t str,
+}
+
+/// Some of the blocks of a snapshot.
+pub struct Part<'t> {
+    /// The number of the first of the lines, counted from nought.
+    first: usize,
+    lines: &'t str,
+    labels: Arc<BTreeSet<Arc<str>>>,
+}
+
+/// Blocks that were read, without what the header says of them.
+pub struct Blocks(Vec<Draft>);
+
+struct Draft {
+    object: Arc<ContextObject>,
+    /// None for the registry itself.
+    writer: Option<Arc<str>>,
+    uses: u32,
+    last_use: u32,
+}
+
+fn known(labels: &BTreeSet<Arc<str>>, label: &str, line: usize) -> Result<Arc<str>, Error> {
+    labels.get(label).cloned().ok_or_else(|| {
+        let known = labels.iter().map(|label| &**label);
+        at(line, unknown_name("registry", label, known))
+    })
+}
+
+impl<'t> Snapshot<'t> {
+    /// Looks at the version, the checksum and the header.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registries::restore`].
+    pub fn open(text: &'t str) -> Result<Snapshot<'t>, Error> {
+        let (whole, footer) = sealed(text)?;
+        let (first, body) = whole.split_once('\n').unwrap_or((whole, ""));
         let header: Header = serde_json::from_str(first).map_err(|error| bad_json(&error, 0))?;
         let set = u128::from_str_radix(&header.set, 16).ok();
         let set = set.filter(|_| header.set.len() == 32).ok_or_else(|| {
-            at(
-                0,
-                Error::input("the id of the snapshot is malformed")
-                    .expected("32 hexadecimal digits"),
-            )
+            let error = Error::input("the id of the snapshot is malformed");
+            at(0, error.expected("32 hexadecimal digits"))
         })?;
         let blocks = header.registries.iter().map(|registry| registry.blocks);
         let blocks = blocks.fold(0usize, usize::saturating_add);
@@ -176,80 +238,124 @@ impl Registries {
                     .expected(format!("{}, which is how many there are", footer.lines - 1)),
             ));
         }
-        let labels: BTreeSet<Arc<str>> = header
+        let mut labels = BTreeSet::new();
+        for RegistryHeader { label, .. } in &header.registries {
+            check_name(label).map_err(|error| at(0, error))?;
+            if !labels.insert(Arc::clone(label)) {
+                let what = format!("two registries are labelled `{}`", clip(label));
+                return Err(at(
+                    0,
+                    Error::input(what).expected("a label of its own for each"),
+                ));
+            }
+        }
+        for label in header
             .registries
             .iter()
-            .map(|registry| Arc::clone(&registry.label))
-            .collect();
-        let known = |label: &str, line: usize| {
-            labels.get(label).cloned().ok_or_else(|| {
-                at(
-                    line,
-                    unknown_name("registry", label, labels.iter().map(|label| &**label)),
-                )
-            })
-        };
-        let mut sealer = Sealer::default();
-        let mut registries = Registries {
-            secrets,
+            .flat_map(|registry| &registry.references)
+        {
+            known(&labels, label, 0)?;
+        }
+        Ok(Snapshot {
+            header,
             set,
-            registries: Default::default(),
-            logs: false,
-        };
-        let mut number_of_first = 1;
-        for registry in header.registries {
-            check_name(&registry.label).map_err(|error| at(0, error))?;
-            for label in &registry.references {
-                known(label, 0)?;
+            labels: Arc::new(labels),
+            body,
+        })
+    }
+
+    /// The blocks in at most so many parts of about the same size, in order.
+    pub fn parts(&self, most: usize) -> Vec<Part<'t>> {
+        let mut parts = Vec::new();
+        let mut rest = self.body;
+        let mut first = 1;
+        let size = self.body.len() / most.max(1) + 1;
+        while !rest.is_empty() {
+            // The next end of a line. In UTF-8 no other character holds its byte.
+            let tail = &rest.as_bytes()[size.min(rest.len())..];
+            let end = tail.iter().position(|byte| *byte == b'\n');
+            let end = end.map_or(rest.len(), |end| rest.len() - tail.len() + end + 1);
+            let (lines, next) = rest.split_at(end);
+            parts.push(Part {
+                first,
+                lines,
+                labels: Arc::clone(&self.labels),
+            });
+            first += lines.lines().count();
+            rest = next;
+        }
+        parts
+    }
+
+    /// The registries, of all blocks in the order of their parts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registries::restore`].
+    pub fn restore(self, blocks: Vec<Blocks>, secrets: Secrets) -> Result<Registries, Error> {
+        let mut drafts = blocks.into_iter().flat_map(|Blocks(drafts)| drafts);
+        let mut registries = BTreeMap::new();
+        let mut first = 1;
+        for registry in self.header.registries {
+            let slot = |draft: Draft| Slot {
+                object: draft.object,
+                writer: draft.writer.unwrap_or_else(|| Arc::clone(&registry.label)),
+                uses: draft.uses,
+                last_use: draft.last_use,
+            };
+            let slots: Vec<Slot> = drafts.by_ref().take(registry.blocks).map(slot).collect();
+            if slots.len() != registry.blocks {
+                return Err(at(first, Error::input("parts of the snapshot are missing")));
             }
-            let mut slots = Vec::with_capacity(registry.blocks);
-            for (number, line) in lines.by_ref().take(registry.blocks) {
-                let block: BlockIn<'_> =
-                    serde_json::from_str(line).map_err(|error| bad_json(&error, number))?;
-                let writer = match &block.writer {
-                    None => Arc::clone(&registry.label),
-                    Some(label) => known(label, number)?,
-                };
-                if let Some(name) = &block.overrides.name {
-                    check_name(name).map_err(|error| at(number, error))?;
-                }
-                let mut object = sealer
-                    .seal(block.object)
-                    .map_err(|error| at(number, error))?;
-                if block.overrides != Overrides::default() {
-                    object = Arc::new(object.with_overrides(block.overrides));
-                }
-                slots.push(Slot {
-                    object,
-                    writer,
-                    uses: block.uses,
-                    last_use: block.last_use,
-                });
-            }
-            let first = number_of_first;
-            number_of_first += slots.len();
             let state = State::of(Arc::clone(&registry.label), slots);
             let mut state = state.map_err(|(block, error)| at(first + block, error))?;
+            first += registry.blocks;
             (state.prefix, state.suffix) = (registry.prefix, registry.suffix);
             state.limit = registry.limit;
             (state.ticks, state.number) = (registry.uses, registry.operations);
             let mut restored = Registry::new(registry.kind, state);
             restored.references = registry.references;
-            if registries
-                .registries
-                .insert(Arc::clone(&registry.label), restored)
-                .is_some()
-            {
-                return Err(at(
-                    0,
-                    Error::input(format!(
-                        "two registries are labelled `{}`",
-                        clip(&registry.label)
-                    )),
-                ));
-            }
+            registries.insert(registry.label, restored);
         }
-        Ok(registries)
+        Ok(Registries {
+            secrets,
+            set: self.set,
+            registries,
+            logs: false,
+        })
+    }
+}
+
+impl Part<'_> {
+    /// Reads and seals the blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) with the line.
+    pub fn read(self) -> Result<Blocks, Error> {
+        let mut sealer = Sealer::default();
+        let mut drafts = Vec::with_capacity(self.lines.len() / 512);
+        for (line, number) in self.lines.lines().zip(self.first..) {
+            let block: BlockIn<'_> =
+                serde_json::from_str(line).map_err(|error| bad_json(&error, number))?;
+            let writer = block.writer.as_deref();
+            let writer = writer.map(|label| known(&self.labels, label, number));
+            if let Some(name) = &block.overrides.name {
+                check_name(name).map_err(|error| at(number, error))?;
+            }
+            let sealed = sealer.seal(block.object);
+            let mut object = sealed.map_err(|error| at(number, error))?;
+            if block.overrides != Overrides::default() {
+                object = Arc::new(object.with_overrides(block.overrides));
+            }
+            drafts.push(Draft {
+                object,
+                writer: writer.transpose()?,
+                uses: block.uses,
+                last_use: block.last_use,
+            });
+        }
+        Ok(Blocks(drafts))
     }
 }
 
