@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Tokens(TokensArgs),
     /// Compare two traces by section and object
     Diff(DiffArgs),
+    /// Check skills (Agent Skills)
+    Skills(SkillsArgs),
     /// Print the JSON Schema of a published form
     Schema(SchemaArgs),
     /// Print a shell's completions
@@ -57,10 +59,12 @@ pub(crate) enum View {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArgs {
-    /// Files (.md seed files or plain Markdown, .json objects) and folders, which are walked for
-    /// Markdown
+    /// Files (.md seed files or plain Markdown, .json objects, CLAUDE.md, AGENTS.md, SKILL.md) and
+    /// folders, which are walked for Markdown, instruction files and skills
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
 
     /// The task's objective
     #[arg(long, value_name = "TEXT", conflicts_with = "task_file")]
@@ -136,6 +140,56 @@ pub(crate) struct CompileArgs {
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,
+}
+
+/// How sources are read.
+#[derive(Debug, Args)]
+pub(crate) struct ReadingArgs {
+    /// The file or folder that is worked on: only the CLAUDE.md, AGENTS.md and rules that apply to
+    /// it are loaded, the nearest with the highest priority [default: all of them]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) near: Option<PathBuf>,
+    /// How much of each skill is loaded
+    #[arg(long, value_enum, default_value = "body")]
+    pub(crate) skills: Skills,
+    /// Split plain Markdown with more bytes than this at its headings, or `never`
+    #[arg(long, value_name = "BYTES", default_value = "4096")]
+    pub(crate) split: String,
+    /// The encoder whose limit objects are warned about, or `none`
+    #[arg(long, value_name = "NAME", default_value = "all-MiniLM-L6-v2")]
+    pub(crate) encoder: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Skills {
+    /// Name and description
+    Catalogue,
+    /// The instructions as well
+    Body,
+    /// The other text files of the folder as well
+    Resources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkillsArgs {
+    #[command(subcommand)]
+    pub(crate) command: SkillsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillsCommand {
+    /// Report everything in which skills break the Agent Skills specification
+    Check(SkillsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkillsCheckArgs {
+    /// A skill's folder, or a folder of skills
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+    /// How to print the report
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

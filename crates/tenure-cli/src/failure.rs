@@ -9,6 +9,7 @@ use tenure::text::is_invisible;
 use tenure::{Error, ErrorKind};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// What ended the command.
@@ -66,6 +67,11 @@ impl Failure {
             _ => 70,
         })
     }
+}
+
+/// Prints something that is not wrong enough to stop.
+pub(crate) fn warning(text: &str) {
+    eprintln!("{YELLOW}warning:{YELLOW:#} {}", printable(text));
 }
 
 /// Reports what the argument parser refused. Help and version are no failures.

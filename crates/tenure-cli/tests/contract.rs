@@ -675,3 +675,132 @@ fn the_example_compiles_as_the_readme_says() {
     );
     assert!(payload.contains("kestrel_seal_init_epoch();"));
 }
+
+#[test]
+fn a_project_is_compiled_with_what_applies_to_a_file() {
+    let bench = Bench::new();
+    bench
+        .file("p/AGENTS.md", "Root rule.\n")
+        .file("p/api/AGENTS.md", "Api rule.\n")
+        .file("p/web/AGENTS.md", "Web rule.\n")
+        .file("p/CLAUDE.md", "@AGENTS.md\n@~/.claude/me.md\n")
+        .file(
+            "p/.claude/skills/pdf/SKILL.md",
+            "---\nname: pdf\ndescription: Reads PDFs.\n---\nThe body.\n",
+        )
+        .file("p/.claude/skills/bad/SKILL.md", "---\nname: bad\n---\nx\n");
+    let output = bench.run(&[
+        "compile",
+        "p",
+        "--near",
+        "p/api/main.rs",
+        "--skills",
+        "catalogue",
+        "--task",
+        "x",
+        "--as-of",
+        "2026-06-06",
+        "--format",
+        "json",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let out: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<&str> = out["trace"]["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["AGENTS", "CLAUDE", "skills/pdf", "api/AGENTS"]);
+    let messages = text(&output.stderr);
+    assert_eq!(
+        messages,
+        "warning: bad: not loaded: the skill has no description (p/.claude/skills/bad/SKILL.md:2)\n\
+         warning: @~/.claude/me.md: not imported: in the home folder, which is not read (p/CLAUDE.md:2)\n"
+    );
+    let message = bench.refused(2, &["compile", "p/web", "--near", "p/api", "--task", "x"]);
+    assert!(
+        message.contains("lies in none of the folders that were named"),
+        "{message}"
+    );
+    let message = bench.refused(1, &["compile", "p", "--split", "lots", "--task", "x"]);
+    assert!(
+        message.contains("`lots` is no number of bytes"),
+        "{message}"
+    );
+}
+
+#[test]
+fn long_objects_are_warned_about_in_one_line() {
+    let bench = Bench::new();
+    let long: String = (0..9)
+        .map(|at| format!("---\nname: rule-{at}\n---\n{}\n", "word ".repeat(300)))
+        .collect();
+    bench.file("long.md", &long);
+    let compile = [
+        "compile",
+        "long.md",
+        "--task",
+        "x",
+        "--budget",
+        "500",
+        "--dry-run",
+    ];
+    let output = bench.run(&compile);
+    let messages = text(&output.stderr);
+    assert_eq!(
+        messages,
+        "warning: 9 objects are long, all-MiniLM-L6-v2 sees the first 256 tokens: `rule-0`, `rule-1`, \
+         `rule-2`, `rule-3`, `rule-4` and 4 more\n"
+    );
+    for encoder in ["none", "text-embedding-3-small"] {
+        let output = bench.run(&with(&compile, &["--encoder", encoder]));
+        assert_eq!(text(&output.stderr), "", "{encoder}");
+    }
+    let message = bench.refused(1, &with(&compile, &["--encoder", "all-minilm"]));
+    assert!(message.contains("unknown encoder"), "{message}");
+}
+
+#[test]
+fn skills_are_checked_against_the_specification() {
+    let bench = Bench::new();
+    bench.file(
+        "skills/pdf/SKILL.md",
+        "---\nname: PDF\ndescription: Reads PDFs.\nmetadata:\n  version: 1.0\n---\nRead.\n",
+    );
+    bench.file(
+        "skills/ok/SKILL.md",
+        "---\nname: ok\ndescription: Does well.\nmetadata:\n  version: 1.0\n---\nDo.\n",
+    );
+    let output = bench.run(&["skills", "check", "skills"]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = text(&output.stdout);
+    assert!(
+        report.contains(
+            "error: the name `PDF` is not in lower case\n  --> skills/pdf/SKILL.md:2\nexpected: "
+        ),
+        "{report}"
+    );
+    assert!(
+        report.ends_with("2 skills: 2 errors, 2 warnings\n"),
+        "{report}"
+    );
+    assert!(
+        text(&output.stderr)
+            .contains("error: skills break the Agent Skills specification in 2 places")
+    );
+    let output = bench.run(&["skills", "check", "skills/pdf", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["errors"], 2);
+    assert_eq!(report["violations"][0]["rule"], "name");
+    assert_eq!(report["violations"][0]["at"]["line"], 2);
+    // Warnings are no failure.
+    let report = bench.json(&["skills", "check", "skills/ok/SKILL.md", "--format", "json"]);
+    assert_eq!(report["warnings"], 1);
+    let message = bench.refused(2, &["skills", "check", "gone"]);
+    assert!(message.contains("does not exist"), "{message}");
+    bench.file("none/x.md", "x");
+    let message = bench.refused(2, &["skills", "check", "none"]);
+    assert!(message.contains("holds no skill"), "{message}");
+}

@@ -2,27 +2,63 @@
 //! lost unseen.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 
+use tenure::error::Location;
 use tenure::object::{ObjectType, Sealer, clip};
-use tenure::{Candidates, Error, ObjectDocument, Unfetched};
+use tenure::{Candidates, Error, ObjectDocument};
 
+use crate::encoder::Encoder;
 use crate::read::read_text;
-use crate::sources::{Sourced, parser_for};
-
-/// The most entries that a walk looks at.
-const MAX_ENTRIES: usize = 100_000;
-/// How deep a walk goes.
-const MAX_DEPTH: usize = 16;
+use crate::sources::markdown::Split;
+use crate::sources::skill::Disclosure;
+use crate::sources::{Formats, Sourced};
+use crate::walk::{Found, Source, find};
 
 /// How to collect.
-#[derive(Default)]
+///
+/// ```
+/// use tenure_workspace::{Collect, sources::{markdown::Split, skill::Disclosure}};
+/// let collect = Collect {
+///     skills: Disclosure::Catalogue,
+///     split: Split::Never,
+///     near: Some("packages/api/src/main.rs".into()),
+///     ..Collect::default()
+/// };
+/// # assert!(collect.encoder.is_some());
+/// ```
 pub struct Collect<'a> {
     /// The tenant of objects that name none. Default: the local tenant.
     pub tenant: Option<String>,
+    /// The parsers, by file extension. Default: Markdown and JSON.
+    pub formats: Formats,
+    /// When plain Markdown becomes one object for each section. Default: above 4 KiB.
+    pub split: Split,
+    /// How much of each skill is loaded. Default: its entry and its body.
+    pub skills: Disclosure,
+    /// The file or folder that is worked on. With it, only the instruction files in the folders above
+    /// it are loaded, those nearest with the highest priority, and only the rules whose `paths` mean
+    /// it. Default: none; all of them are loaded.
+    pub near: Option<PathBuf>,
+    /// The encoder whose limit objects are warned about. Default: `all-MiniLM-L6-v2`.
+    pub encoder: Option<Encoder>,
     /// Called as work goes on.
     pub progress: Option<&'a dyn Fn(Progress)>,
+}
+
+impl Default for Collect<'_> {
+    fn default() -> Self {
+        Collect {
+            tenant: None,
+            formats: Formats::standard(),
+            split: Split::default(),
+            skills: Disclosure::default(),
+            near: None,
+            encoder: Some(Encoder::default()),
+            progress: None,
+        }
+    }
 }
 
 /// How far collecting has come.
@@ -34,39 +70,71 @@ pub struct Progress {
     pub of: usize,
 }
 
-/// A file to read.
-struct Source {
-    path: PathBuf,
-    /// What objects call it: the path within the folder that was named, or the file's name.
-    origin: String,
+/// What was collected.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The objects, and what was not fetched.
+    pub candidates: Candidates,
+    /// What the owner of the sources should know, in the order in which it was found.
+    pub warnings: Vec<Warning>,
 }
 
-/// Reads the objects of these files and folders, in order. Folders are walked for Markdown, by name.
-pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Candidates, Error> {
-    let mut sources = Vec::new();
-    let mut unfetched = Vec::new();
-    for path in paths {
-        find(path, &mut sources, &mut unfetched)?;
+/// What a warning is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// A skill that breaks the specification, or was left out.
+    Skill,
+    /// An instruction file: an import that was not followed, a frontmatter that cannot be read.
+    Instructions,
+    /// An object is longer than the encoder sees.
+    Encoder,
+}
+
+/// Something that is not wrong enough to stop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// What it is about.
+    pub kind: WarningKind,
+    /// The skill, the import or the object.
+    pub name: String,
+    /// What is to be said of it.
+    pub what: String,
+    /// Where.
+    pub at: Option<Location>,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.what)?;
+        self.at.as_ref().map_or(Ok(()), |at| write!(f, " ({at})"))
     }
+}
+
+/// Reads the objects of these files and folders, in order. Folders are walked by name.
+pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collected, Error> {
+    let Found {
+        sources,
+        unfetched,
+        mut warnings,
+    } = find(paths, options)?;
     let mut sealer = Sealer::default();
     let mut objects = Vec::new();
     let mut seen: BTreeMap<(Option<String>, String), String> = BTreeMap::new();
     let of = sources.len();
-    for (files, source) in sources.iter().enumerate() {
+    for (files, source) in sources.into_iter().enumerate() {
         if let Some(progress) = options.progress {
             progress(Progress { files, of });
         }
         let shown = source.path.display().to_string();
-        for Sourced { document, line } in parse(source)? {
+        let origin = source.origin.clone();
+        for Sourced { mut document, line } in documents(source, options)? {
             let place = format!("{shown}:{line}");
-            let mut document = document;
             document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
-            document.source_origin = document
-                .source_origin
-                .or_else(|| Some(source.origin.clone()));
+            document.source_origin = document.source_origin.or_else(|| Some(origin.clone()));
             check_schemas(&document).map_err(|error| error.or_at(&shown, Some(line)))?;
             let key = (document.tenant_id.clone(), document.name.clone());
-            if let Some(first) = seen.insert(key, place.clone()) {
+            if let Some(first) = seen.insert(key, place) {
                 return Err(Error::input(format!(
                     "two objects are named `{}`",
                     clip(&document.name)
@@ -75,6 +143,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Candid
                 .expected("a name of its own for each object")
                 .hint(format!("the first is at {first}")));
             }
+            warnings.extend(overrun(&document, options, &shown, line));
             objects.push(
                 sealer
                     .seal(document)
@@ -85,129 +154,59 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Candid
     if let Some(progress) = options.progress {
         progress(Progress { files: of, of });
     }
-    Ok(Candidates::new(objects).with_unfetched(unfetched))
-}
-
-fn parse(source: &Source) -> Result<Vec<Sourced>, Error> {
-    let shown = source.path.display().to_string();
-    let Some(parser) = parser_for(&source.path) else {
-        return Err(Error::input(format!("`{shown}` has no known format"))
-            .expected("a file that ends in .md or .json, or a folder"));
-    };
-    let text = read_text(&source.path)?;
-    let stem = source
-        .path
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or("unnamed");
-    parser(&text, stem).map_err(|error| {
-        let line = error.at.as_ref().and_then(|at| at.line);
-        error.at(&shown, line)
+    Ok(Collected {
+        candidates: Candidates::new(objects).with_unfetched(unfetched),
+        warnings,
     })
 }
 
-fn find(
-    path: &Path,
-    sources: &mut Vec<Source>,
-    unfetched: &mut Vec<Unfetched>,
-) -> Result<(), Error> {
-    let shown = path.display();
-    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            Error::input(format!("`{shown}` does not exist")).expected("a file or a folder")
-        }
-        _ => Error::input(format!("cannot read `{shown}`: {error}")),
-    })?;
-    if !metadata.is_dir() {
-        let origin = path.file_name().map_or_else(
-            || shown.to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
-        sources.push(Source {
-            path: path.to_owned(),
-            origin,
-        });
-        return Ok(());
+/// The documents of a source: those that finding it made, or what its format's parser makes of it.
+fn documents(source: Source, options: &Collect<'_>) -> Result<Vec<Sourced>, Error> {
+    if let Some(documents) = source.documents {
+        return Ok(documents);
     }
-    let mut walk = Walk {
-        root: path,
-        sources,
-        unfetched,
-        entries: 0,
-    };
-    walk.folder(path, 0)
+    if !options.formats.knows(&source.path) {
+        return Err(options.formats.unknown(&source.path));
+    }
+    let text = read_text(&source.path)?;
+    let parsed = options.formats.parse(&source.path, &text, options.split);
+    parsed.map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(source.path.display().to_string(), line)
+    })
 }
 
-struct Walk<'w> {
-    root: &'w Path,
-    sources: &'w mut Vec<Source>,
-    unfetched: &'w mut Vec<Unfetched>,
-    entries: usize,
-}
-
-impl Walk<'_> {
-    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
-        let failed = |error: std::io::Error| {
-            Error::input(format!(
-                "cannot read the folder `{}`: {error}",
-                folder.display()
-            ))
-        };
-        let mut entries = Vec::new();
-        for entry in fs::read_dir(folder).map_err(failed)? {
-            self.entries += 1;
-            if self.entries > MAX_ENTRIES {
-                return Err(Error::input(format!(
-                    "`{}` holds more than {MAX_ENTRIES} entries",
-                    self.root.display()
-                ))
-                .hint("name the files or a smaller folder"));
-            }
-            entries.push(entry.map_err(failed)?);
-        }
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let path = entry.path();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let kind = entry.file_type().map_err(failed)?;
-            if name.starts_with('.') {
-                self.skip(&path, "hidden");
-            } else if kind.is_symlink() {
-                self.skip(&path, "a link; name its target to include it");
-            } else if kind.is_dir() && depth == MAX_DEPTH {
-                self.skip(&path, "too deep");
-            } else if kind.is_dir() {
-                self.folder(&path, depth + 1)?;
-            } else if !kind.is_file() {
-                self.skip(&path, "not a file");
-            } else if name.eq_ignore_ascii_case("readme.md") {
-                self.skip(&path, "a README speaks to people; name it to include it");
-            } else if !name.to_ascii_lowercase().ends_with(".md") {
-                self.skip(&path, "not Markdown; name it to include it");
-            } else {
-                let origin = self.relative(&path);
-                self.sources.push(Source { path, origin });
-            }
-        }
-        Ok(())
-    }
-
-    fn relative(&self, path: &Path) -> String {
-        let relative = path.strip_prefix(self.root).unwrap_or(path);
-        relative
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect::<Vec<_>>()
-            .join("/")
-    }
-
-    fn skip(&mut self, path: &Path, why: &str) {
-        let what = self.relative(path);
-        self.unfetched.push(Unfetched {
-            what,
-            why: why.to_owned(),
-        });
-    }
+/// The warning that an object is longer than the encoder sees. What was retrieved or said is not its
+/// author's to cut.
+fn overrun(
+    document: &ObjectDocument,
+    options: &Collect<'_>,
+    shown: &str,
+    line: usize,
+) -> Option<Warning> {
+    let found = matches!(
+        document.object_type,
+        Some(
+            ObjectType::RetrievedPassage
+                | ObjectType::ToolResult
+                | ObjectType::Turn
+                | ObjectType::Checkpoint
+        )
+    );
+    let encoder = options.encoder.as_ref().filter(|_| !found)?;
+    let tokens = encoder.overrun(&document.content)?;
+    Some(Warning {
+        kind: WarningKind::Encoder,
+        name: document.name.clone(),
+        what: format!(
+            "about {tokens} tokens; {} sees the first {}",
+            encoder.name, encoder.max_tokens
+        ),
+        at: Some(Location {
+            source: shown.to_owned(),
+            line: Some(line),
+        }),
+    })
 }
 
 /// A tool's schemas must be JSON Schema in the draft that they name, 2020-12 when they name none.

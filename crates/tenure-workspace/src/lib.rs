@@ -13,20 +13,24 @@
 //!
 //! let workspace = Workspace::open_default()?;
 //! let world = workspace.world("gpt-4o")?;
-//! let candidates = workspace.collect(&["examples/firmware".into()], &Collect::default())?;
+//! let collected = workspace.collect(&["examples/firmware".into()], &Collect::default())?;
 //! let request = Request::new("Set up 500 Hz PWM on PB7.", Budget::tokens(4_000));
-//! let outcome = workspace.compile(&world, &Policy::preset("standard")?, &request, &candidates)?;
+//! let outcome = workspace.compile(&world, &Policy::preset("standard")?, &request, &collected.candidates)?;
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
 mod collect;
+mod encoder;
 mod frame_key;
 mod read;
+pub mod skills;
 pub mod sources;
 mod tokenizer_json;
+mod walk;
 mod workspace;
 
-pub use collect::{Collect, Progress};
+pub use collect::{Collect, Collected, Progress, Warning, WarningKind};
+pub use encoder::Encoder;
 pub use frame_key::{default_frame_key_path, load_frame_key};
 pub use read::read_text;
 pub use tokenizer_json::TokenizerJson;

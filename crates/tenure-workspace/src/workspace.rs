@@ -10,7 +10,7 @@ use tenure::{
     Policy, Request, World,
 };
 
-use crate::collect::{Collect, collect};
+use crate::collect::{Collect, Collected, collect};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::read::read_text;
 use crate::tokenizer_json::TokenizerJson;
@@ -144,12 +144,12 @@ impl Workspace {
         })
     }
 
-    /// **collect**: the objects of these files and folders, and what was not fetched.
+    /// **collect**: the objects of these files and folders, what was not fetched, and warnings.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
-    pub fn collect(&self, paths: &[PathBuf], options: &Collect<'_>) -> Result<Candidates, Error> {
+    pub fn collect(&self, paths: &[PathBuf], options: &Collect<'_>) -> Result<Collected, Error> {
         collect(paths, options)
     }
 

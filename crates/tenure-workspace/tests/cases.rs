@@ -111,10 +111,10 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
     let world = workspace.world(request.model.as_deref().unwrap_or("gpt-4o"))?;
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
-        progress: None,
+        ..Collect::default()
     };
-    let candidates = workspace.collect(&paths, &collect)?;
-    workspace.compile(&world, &policy, &request, &candidates)
+    let collected = workspace.collect(&paths, &collect)?;
+    workspace.compile(&world, &policy, &request, &collected.candidates)
 }
 
 fn merge(base: &mut serde_json::Value, changes: serde_json::Value) {

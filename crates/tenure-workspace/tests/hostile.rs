@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use tenure::{
     Budget, Candidates, ErrorKind, Facts, FrameKey, Policy, Request, Trace, World, compile,
 };
+use tenure_workspace::sources::markdown::{self, Split, split};
+use tenure_workspace::sources::skill::Skill;
 use tenure_workspace::sources::{Sourced, json, seed};
 
 /// Texts made of the pieces that matter to the readers, in any order.
@@ -27,6 +29,15 @@ fn text() -> impl Strategy<Value = String> {
         Just("keep_with: [a, b]\n".to_owned()),
         Just("input_schema: {type: object}\n".to_owned()),
         Just("```\n".to_owned()),
+        Just("# A\n".to_owned()),
+        Just("\n## B\n\n".to_owned()),
+        Just("\nUnder\n---\n".to_owned()),
+        Just("> - # C\n".to_owned()),
+        Just("<!-- name: x, priority: 0.8, tags: [a] -->\n".to_owned()),
+        Just("<!-- piority: 1 -->".to_owned()),
+        Just("<!--".to_owned()),
+        Just("-->".to_owned()),
+        Just("description: a: b\n".to_owned()),
         Just("{\"name\": \"a\", \"content\": \"".to_owned()),
         Just("\"}".to_owned()),
         Just("[".to_owned()),
@@ -75,6 +86,46 @@ proptest! {
         match seed::parse(&text, "stem") {
             Ok(sourced) => compiles(sourced)?,
             Err(error) => prop_assert!(error.at.and_then(|at| at.line).is_some(), "{}", error.what),
+        }
+    }
+
+    #[test]
+    fn parts_are_the_text_and_their_objects_lose_nothing(text in text()) {
+        let parts = split(&text);
+        prop_assert_eq!(parts.iter().map(|part| part.text).collect::<String>(), text.as_str());
+        for (at, part) in parts.iter().enumerate() {
+            let before: usize = parts[..at].iter().map(|part| part.text.matches('\n').count()).sum();
+            prop_assert_eq!(part.line, before + 1);
+            prop_assert_eq!(part.heading.is_none(), part.above.is_empty() && part.heading.is_none());
+        }
+        match markdown::documents(&text, "stem", Split::Above(0)) {
+            Ok(sections) => {
+                // Every word of the text stands in an object, in order; hints aside.
+                let whole: String = sections.iter().map(|one| one.document.content.as_str()).collect();
+                for line in text.lines().filter(|line| !line.contains("-->") && !line.contains("<!--")) {
+                    if !text.contains("<!--") {
+                        prop_assert!(whole.contains(line.trim()), "{:?} is lost", line);
+                    }
+                }
+                let mut names: Vec<_> = sections.iter().map(|one| &one.document.name).collect();
+                let count = names.len();
+                names.sort();
+                names.dedup();
+                // Only hints can give one name twice, and collecting refuses that.
+                prop_assert!(names.len() == count || text.contains("name: x"));
+                compiles(sections)?;
+            }
+            Err(error) => prop_assert!(error.at.and_then(|at| at.line).is_some(), "{}", error.what),
+        }
+    }
+
+    #[test]
+    fn any_skill_is_read_or_refused(text in text()) {
+        for text in [text.clone(), format!("---\n{text}\n---\n{text}")] {
+            if let Ok(skill) = Skill::parse(&text, "folder") {
+                prop_assert!(!skill.name.is_empty());
+                prop_assert!(text.contains(skill.body.trim()));
+            }
         }
     }
 

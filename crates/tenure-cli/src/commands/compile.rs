@@ -12,9 +12,11 @@ use tenure::{
     Candidates, Error, ErrorKind, Outcome, Policy, Principal, Request, Target, TaskState, Trace,
     World,
 };
-use tenure_workspace::{Collect, Progress, Workspace, default_frame_key_path, read_text};
+use tenure_workspace::{
+    Collect, Collected, Progress, Workspace, default_frame_key_path, read_text,
+};
 
-use super::print_json;
+use super::{print_json, reading};
 use crate::args::{CompileArgs, Format, View};
 use crate::failure::Failure;
 use crate::report;
@@ -86,12 +88,17 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
         progress: Some(&progress),
+        ..reading::options(&args.reading)?
     };
     // The vocabulary takes longer to load than the files: load both at once.
-    let candidates = std::thread::scope(|scope| {
+    let Collected {
+        candidates,
+        warnings,
+    } = std::thread::scope(|scope| {
         scope.spawn(|| workspace.preload(model));
         workspace.collect(&args.sources, &collect)
     })?;
+    reading::warn(&warnings);
     let world = workspace.world(model)?;
     if candidates.is_empty() {
         anstream::eprintln!("note: there are no objects; the payload will hold the task alone");

@@ -4,7 +4,9 @@ pub(crate) mod compile;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod reading;
 pub(crate) mod schema;
+pub(crate) mod skills;
 pub(crate) mod tokens;
 
 use std::io::{self, Write};

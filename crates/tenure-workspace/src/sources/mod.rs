@@ -1,11 +1,27 @@
-//! The formats that objects are read from, by file extension.
+//! The formats that objects are read from, by file extension, and the instruction files that agents
+//! already have.
 
+pub mod agents;
+pub mod claude;
+pub(crate) mod frontmatter;
 pub mod json;
+pub mod markdown;
 pub mod seed;
+pub mod skill;
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
+use tenure::object::{Authority, clip};
 use tenure::{Error, ObjectDocument};
+
+use markdown::Split;
+
+/// What instruction files and skills may do: command as their project's developer does, never as the
+/// platform, whatever they say of themselves.
+pub const GUIDANCE: Authority = Authority::Developer;
 
 /// A document with the line of its source that it begins on.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,14 +32,200 @@ pub struct Sourced {
     pub line: usize,
 }
 
-/// Reads the documents of a text; `stem` names an object that has no name of its own.
-pub type Parser = fn(text: &str, stem: &str) -> Result<Vec<Sourced>, Error>;
+/// Reads the documents of a text: its arguments are the text and the file's stem, which names an
+/// object that has no name of its own.
+pub type Parser = Arc<dyn Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync>;
 
-/// The parser for this file, by its extension.
-pub fn parser_for(path: &Path) -> Option<Parser> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "md" | "markdown" => Some(seed::parse),
-        "json" => Some(json::parse),
-        _ => None,
+/// The parsers, by file extension. The standard ones are Markdown (`md`, `markdown`) and JSON
+/// (`json`); a user registers others before loading.
+///
+/// ```
+/// use tenure::ObjectDocument;
+/// use tenure_workspace::sources::{Formats, Sourced};
+///
+/// let mut formats = Formats::standard();
+/// formats.register("txt", |text: &str, stem: &str| {
+///     Ok(vec![Sourced { document: ObjectDocument::new(stem, text.trim()), line: 1 }])
+/// })?;
+/// assert!(formats.extensions().any(|known| known == "txt"));
+/// assert!(formats.register("md", |_: &str, _: &str| Ok(Vec::new())).is_err());
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Formats {
+    known: BTreeMap<String, Format>,
+}
+
+/// How one extension is read.
+#[derive(Clone)]
+enum Format {
+    /// Seed files and plain Markdown, which is split.
+    Markdown,
+    /// Objects in their published form; a walk leaves such files alone, for most JSON is none.
+    Json,
+    /// A user's own.
+    Registered(Parser),
+}
+
+impl Formats {
+    /// Markdown and JSON.
+    pub fn standard() -> Formats {
+        let known = [
+            ("json", Format::Json),
+            ("markdown", Format::Markdown),
+            ("md", Format::Markdown),
+        ];
+        Formats {
+            known: known.map(|(name, format)| (name.to_owned(), format)).into(),
+        }
+    }
+
+    /// Adds a parser for an extension that has none. Folders are walked for it from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the extension is none or has a parser.
+    pub fn register(
+        &mut self,
+        extension: &str,
+        parser: impl Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let extension = normal(extension)?;
+        if self.known.contains_key(&extension) {
+            return Err(
+                Error::input(format!("the extension `{extension}` already has a parser"))
+                    .expected("an extension that has none")
+                    .hint("`replace` puts another in its place"),
+            );
+        }
+        self.replace(&extension, parser)
+    }
+
+    /// Puts a parser in the place of the one that the extension has, or adds it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the extension is none.
+    pub fn replace(
+        &mut self,
+        extension: &str,
+        parser: impl Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let format = Format::Registered(Arc::new(parser));
+        self.known.insert(normal(extension)?, format);
+        Ok(())
+    }
+
+    /// The extensions that have a parser, in order.
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
+        self.known.keys().map(String::as_str)
+    }
+
+    /// Whether there is a parser for this file.
+    pub fn knows(&self, path: &Path) -> bool {
+        self.of(path).is_some()
+    }
+
+    /// Whether a walk takes this file: Markdown by `.md`, and what the user registered.
+    pub(crate) fn walks(&self, path: &Path) -> bool {
+        match self.of(path) {
+            Some(Format::Registered(_)) => true,
+            Some(Format::Markdown) => extension(path).as_deref() == Some("md"),
+            Some(Format::Json) | None => false,
+        }
+    }
+
+    /// The documents of a file's text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line, and without one when the file
+    /// has no known format.
+    pub fn parse(&self, path: &Path, text: &str, split: Split) -> Result<Vec<Sourced>, Error> {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let stem = stem.unwrap_or("unnamed");
+        match self.of(path) {
+            Some(Format::Markdown) => seed::parse_split(text, stem, split),
+            Some(Format::Json) => json::parse(text, stem),
+            Some(Format::Registered(parser)) => parser(text, stem),
+            None => Err(self.unknown(path)),
+        }
+    }
+
+    /// What to say of a file that nobody can read.
+    pub(crate) fn unknown(&self, path: &Path) -> Error {
+        let known: Vec<String> = self.extensions().map(|name| format!(".{name}")).collect();
+        Error::input(format!("`{}` has no known format", path.display())).expected(format!(
+            "a file that ends in {}, or a folder",
+            known.join(", ")
+        ))
+    }
+
+    fn of(&self, path: &Path) -> Option<&Format> {
+        self.known.get(&extension(path)?)
+    }
+}
+
+impl Default for Formats {
+    fn default() -> Formats {
+        Formats::standard()
+    }
+}
+
+impl fmt::Debug for Formats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.extensions()).finish()
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+/// An extension as it is looked up: without a dot, in lower case.
+fn normal(given: &str) -> Result<String, Error> {
+    let extension = given.strip_prefix('.').unwrap_or(given);
+    let legal = |c: char| c.is_alphanumeric() || "-_+".contains(c);
+    if extension.is_empty() || !extension.chars().all(legal) {
+        return Err(
+            Error::input(format!("`{}` is no file extension", clip(given)))
+                .expected("the letters after a file name's last dot"),
+        );
+    }
+    Ok(extension.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
+        let named = |(at, line): (usize, &str)| Sourced {
+            document: ObjectDocument::new(format!("{stem}-{at}"), line),
+            line: at + 1,
+        };
+        Ok(text.lines().enumerate().map(named).collect())
+    }
+
+    #[test]
+    fn an_extension_is_registered_once_and_replaced_on_purpose() {
+        let mut formats = Formats::standard();
+        formats.register(".TXT", lines).unwrap();
+        assert!(formats.walks(Path::new("a.txt")));
+        assert!(!formats.walks(Path::new("a.json")));
+        assert!(!formats.walks(Path::new("a.markdown")));
+        let error = formats.register("txt", lines).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the extension `txt` already has a parser\nexpected: an extension that has none\n\
+             hint: `replace` puts another in its place"
+        );
+        assert!(formats.register("tar.gz", lines).is_err());
+        assert!(formats.register("", lines).is_err());
+        formats.replace("md", lines).unwrap();
+        let read = formats.parse(Path::new("a/b.md"), "x\ny", Split::default());
+        assert_eq!(read.unwrap()[1].document.name, "b-1");
+        let error = formats.parse(Path::new("a.csv"), "", Split::Never);
+        assert!(error.unwrap_err().to_string().contains(".txt"));
     }
 }

@@ -9,25 +9,35 @@
 //! TIM4 channel 2 is on PB7.
 //! ```
 //!
-//! A file without frontmatter is one object named after the file. A line `---` opens a section when
-//! a line `key:` follows; any other `---` is a thematic break of the body, and so is one in a code
+//! A file without frontmatter is plain Markdown (`super::markdown`), one object named after the file
+//! unless it is long. A line `---` opens a section when a line `key:` follows; any other `---` is a thematic break of the body, and so is one in a code
 //! fence.
 
 use tenure::{Error, ObjectDocument};
 
 use super::Sourced;
+use super::markdown::{self, Split};
 
 /// The largest frontmatter of one section, in bytes.
 pub const MAX_FRONTMATTER: usize = 64 << 10;
 /// The most sections of one file.
 pub const MAX_SECTIONS: usize = 100_000;
 
-/// Reads the sections of a seed file, or a plain text as one object.
+/// Reads the sections of a seed file, or plain Markdown, split by default.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
 pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
+    parse_split(text, stem, Split::default())
+}
+
+/// The same, with plain Markdown split as the caller says.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
+pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>, Error> {
     let lines: Vec<&str> = text.split('\n').collect();
     let first = lines
         .iter()
@@ -43,11 +53,7 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
                     .expected("`name: …` after the opening `---`"),
             ));
         }
-        let document = ObjectDocument::new(stem, text.trim());
-        return Ok(vec![Sourced {
-            document,
-            line: first + 1,
-        }]);
+        return markdown::documents(text, stem, split);
     }
     let mut sections = Vec::new();
     let mut open = first;
@@ -90,7 +96,7 @@ fn at(line: usize, error: Error) -> Error {
     error.at("", Some(line + 1))
 }
 
-fn is_rule(line: &str) -> bool {
+pub(super) fn is_rule(line: &str) -> bool {
     line.trim_end() == "---"
 }
 
@@ -106,7 +112,7 @@ fn is_key(line: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-fn opens_section(lines: &[&str], at: usize) -> bool {
+pub(crate) fn opens_section(lines: &[&str], at: usize) -> bool {
     lines.get(at).is_some_and(|line| is_rule(line))
         && lines[at + 1..]
             .iter()

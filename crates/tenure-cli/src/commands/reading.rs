@@ -1,0 +1,87 @@
+//! How sources are read, by the arguments, and what their owner should know of them.
+
+use tenure::{Error, ErrorKind};
+use tenure_workspace::sources::markdown::Split;
+use tenure_workspace::sources::skill::Disclosure;
+use tenure_workspace::{Collect, Encoder, Warning, WarningKind};
+
+use crate::args::{ReadingArgs, Skills};
+use crate::failure;
+
+/// The most warnings of a kind that are printed one by one.
+const MAX_LINES: usize = 5;
+/// The most names in a line.
+const MAX_NAMES: usize = 5;
+
+/// What the arguments say.
+pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
+    let split = match args.split.as_str() {
+        "never" => Split::Never,
+        text => Split::Above(text.parse().map_err(|_| {
+            Error::new(
+                ErrorKind::Usage,
+                format!("--split: `{text}` is no number of bytes"),
+            )
+            .expected("a whole number, or `never`")
+        })?),
+    };
+    let encoder = match args.encoder.as_str() {
+        "none" => None,
+        name => Some(Encoder::named(name).map_err(|error| Error {
+            kind: ErrorKind::Usage,
+            ..error
+        })?),
+    };
+    Ok(Collect {
+        split,
+        skills: match args.skills {
+            Skills::Catalogue => Disclosure::Catalogue,
+            Skills::Body => Disclosure::Body,
+            Skills::Resources => Disclosure::Resources,
+        },
+        near: args.near.clone(),
+        encoder,
+        ..Collect::default()
+    })
+}
+
+/// Prints warnings, a few lines however many there are.
+pub(crate) fn warn(warnings: &[Warning]) {
+    let of = |kind: WarningKind| warnings.iter().filter(move |one| one.kind == kind);
+    for (kind, whose) in [
+        (WarningKind::Skill, "skills"),
+        (WarningKind::Instructions, "instruction files"),
+    ] {
+        for warning in of(kind).take(MAX_LINES) {
+            failure::warning(&warning.to_string());
+        }
+        let more = of(kind).count().saturating_sub(MAX_LINES);
+        if more > 0 {
+            failure::warning(&format!(
+                "{more} more about {whose}; the trace's `unfetched` names what was left out"
+            ));
+        }
+    }
+    let long: Vec<&Warning> = of(WarningKind::Encoder).collect();
+    match long.as_slice() {
+        [] => {}
+        [one] => failure::warning(&format!("`{}` is long: {}", one.name, one.what)),
+        [first, ..] => {
+            let names: Vec<String> = long
+                .iter()
+                .take(MAX_NAMES)
+                .map(|one| format!("`{}`", one.name))
+                .collect();
+            let more = match long.len() - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let limit = first.what.split_once("; ").map_or("", |(_, limit)| limit);
+            failure::warning(&format!(
+                "{} objects are long, {limit} tokens: {}{more}",
+                long.len(),
+                names.join(", ")
+            ));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Sentence encoders: how much of a text each of them sees.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tenure::Error;
+use tenure::error::unknown_name;
+
+/// An encoder that a relevance index is made with, as far as loading must know it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Encoder {
+    /// Its name.
+    pub name: String,
+    /// How many tokens of a text it sees.
+    pub max_tokens: u32,
+}
+
+impl Default for Encoder {
+    /// `all-MiniLM-L6-v2`, which sees 256 tokens.
+    fn default() -> Encoder {
+        Encoder {
+            name: "all-MiniLM-L6-v2".to_owned(),
+            max_tokens: 256,
+        }
+    }
+}
+
+impl Encoder {
+    /// An encoder of the table, which is dated data (`encoders.toml`).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none of this name; the nearest is
+    /// offered.
+    ///
+    /// ```
+    /// use tenure_workspace::Encoder;
+    /// assert_eq!(Encoder::named("e5-base-v2")?.max_tokens, 512);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn named(name: &str) -> Result<Encoder, Error> {
+        let table = Table::builtin()?;
+        match table.encoders.get(name) {
+            Some(row) => Ok(Encoder {
+                name: name.to_owned(),
+                max_tokens: row.max_tokens,
+            }),
+            None => Err(unknown_name(
+                "encoder",
+                name,
+                table.encoders.keys().map(String::as_str),
+            )),
+        }
+    }
+
+    /// Whether a text is longer than the encoder sees, and about how many tokens it has.
+    pub(crate) fn overrun(&self, text: &str) -> Option<usize> {
+        let tokens = estimate(text);
+        (tokens > self.max_tokens as usize).then_some(tokens)
+    }
+}
+
+/// About how many tokens an encoder makes of a text. None of them is asked: each word, mark and
+/// ideograph is one at least, and 200 words of prose are about 256 (RAMPART, 2.2).
+fn estimate(text: &str) -> usize {
+    let (mut words, mut single, mut inside) = (0, 0, false);
+    for c in text.chars() {
+        let ideograph = matches!(c, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}');
+        if c.is_alphanumeric() && !ideograph {
+            words += usize::from(!inside);
+            inside = true;
+        } else {
+            single += usize::from(!c.is_whitespace() && !c.is_control());
+            inside = false;
+        }
+    }
+    // The encoder's two marks, at the start and the end, are tokens as well.
+    2 + (words + single).max(words * 256 / 200)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    /// When the figures were gathered.
+    #[serde(rename = "dated")]
+    _dated: String,
+    encoders: BTreeMap<String, Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    max_tokens: u32,
+    #[serde(rename = "dimensions")]
+    _dimensions: u32,
+    #[serde(rename = "size_mb")]
+    _size_mb: Option<u32>,
+}
+
+impl Table {
+    fn builtin() -> Result<Table, Error> {
+        toml::from_str(include_str!("encoders.toml"))
+            .map_err(|error| Error::input(format!("the table of encoders: {}", error.message())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_the_tables() {
+        let default = Encoder::default();
+        assert_eq!(Encoder::named(&default.name).unwrap(), default);
+        let error = Encoder::named("all-MiniLM-L6").unwrap_err();
+        assert_eq!(
+            error.hint.as_deref(),
+            Some("did you mean `all-MiniLM-L6-v2`?")
+        );
+    }
+
+    #[test]
+    fn two_hundred_words_are_what_it_sees() {
+        let encoder = Encoder::default();
+        assert_eq!(encoder.overrun(&"word ".repeat(190)), None);
+        assert_eq!(encoder.overrun(&"word ".repeat(250)), Some(322));
+        assert_eq!(encoder.overrun(&"字".repeat(300)), Some(302));
+        assert_eq!(encoder.overrun(""), None);
+    }
+}
