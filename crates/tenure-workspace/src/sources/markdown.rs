@@ -18,7 +18,6 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde::Deserialize;
-use tenure::error::nearest;
 use tenure::num::Score;
 use tenure::{Error, ObjectDocument};
 
@@ -287,12 +286,30 @@ fn comment_at(text: &str, from: usize) -> Option<Comment> {
     })
 }
 
-/// Whether a comment means to be a hint: it begins with one of the keys, or nearly so.
+/// Whether a comment means to be a hint: it begins with one of the keys, or with one edit of one, so
+/// that a slip is an error and `<!-- status: draft -->` is a comment.
 fn is_hint(comment: &str) -> bool {
     let Some((key, _)) = comment.trim_start().split_once(':') else {
         return false;
     };
-    key.chars().all(|c| c.is_ascii_lowercase()) && nearest(key, HINTS).is_some()
+    let is_word = key.bytes().all(|c| c.is_ascii_lowercase());
+    let slips = |known: &&str| is_slip(known.as_bytes(), key.as_bytes());
+    is_word && HINTS.iter().any(|known| slips(&known))
+}
+
+/// Whether two words are the same up to one letter that is missing, added, another, or swapped with
+/// the next.
+fn is_slip(a: &[u8], b: &[u8]) -> bool {
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[same..], &b[same..]);
+    match (a, b) {
+        ([], []) => true,
+        ([_, a @ ..], b) if a == b => true,
+        (a, [_, b @ ..]) if a == b => true,
+        ([a, c, x @ ..], [d, b, y @ ..]) if (a, c) == (b, d) && x == y => true,
+        ([_, a @ ..], [_, b @ ..]) => a == b,
+        _ => false,
+    }
 }
 
 /// The hint of a part, if it has one.
@@ -494,6 +511,8 @@ mod tests {
             6,
         );
         refused("<!-- piority: 1 -->\nx", "did you mean `priority`?", 1);
+        refused("<!-- tgas: [a] -->\nx", "did you mean `tags`?", 1);
+        refused("<!-- names: a -->\nx", "did you mean `name`?", 1);
         refused(
             "# A\n<!-- priority: 7 -->\nx",
             "not a number from 0 to 1",
@@ -510,6 +529,9 @@ mod tests {
             "<!-- name -->",
             "<!-- Name: x -->",
             "<!-- prettier-ignore -->",
+            "<!-- status: draft -->",
+            "<!-- task: x, project: y -->",
+            "<!-- a tool: generated 2026-06-06 | source: 1.4.0 -->",
             "<!-- name: open",
         ] {
             let text = format!("# A\n{ordinary}\nx");
