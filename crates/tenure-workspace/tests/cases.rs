@@ -3,7 +3,7 @@
 //! A case is a chapter (`## title`) of prose and fenced blocks. The word after the fence says what a
 //! block is:
 //!
-//! - `seed NAME.md`, `json NAME.json`: a source, in order;
+//! - `seed NAME.md`, `json NAME.json`: a source, in order; `file PATH` is beside them, and not named;
 //! - `policy`: TOML, over the standard policy;
 //! - `request`: JSON, over the request of the local owner with 2,000 tokens;
 //! - `payload`: the exact payload expected (boundaries are written `BOUNDARY`);
@@ -93,10 +93,13 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
     request.budget = Budget::tokens(2_000);
     for block in &case.blocks {
         match block.kind.as_str() {
-            "seed" | "json" => {
+            "seed" | "json" | "file" => {
                 let path = folder.join(&block.name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(&path, &block.text).unwrap();
-                paths.push(path);
+                if block.kind != "file" {
+                    paths.push(path);
+                }
             }
             "policy" => policy = Policy::from_toml(&block.text)?,
             "request" => {
