@@ -398,7 +398,11 @@ impl Finder<'_> {
         let text = match read_text(&shown) {
             Ok(text) => text,
             Err(error) if imported => {
-                self.unfetched(root.relative(real), error.what);
+                let name = root.relative(real);
+                let line = error.at.as_ref().and_then(|at| at.line);
+                let what = format!("not imported: {}", error.what);
+                self.warn(WarningKind::Instructions, &name, what, &shown, line);
+                self.unfetched(name, error.what);
                 return Ok(());
             }
             Err(error) => return Err(error),
@@ -406,7 +410,7 @@ impl Finder<'_> {
         let head = self.head(&text, &shown);
         if let (Kind::Rule, Some(near), false) = (kind, self.near, imported)
             && !head.globs.is_empty()
-            && near.is_meant(&head.globs, &root.real) == Some(false)
+            && near.is_meant(&head.globs, &claude::project_of(real)) == Some(false)
         {
             let why = format!("its `paths` do not mean {}", near.shown);
             self.unfetched(root.relative(real), why);
@@ -454,7 +458,7 @@ impl Finder<'_> {
             tags: Vec::new(),
         };
         let lines: Vec<&str> = text.trim_start().lines().take(64).collect();
-        if !opens_section(&lines, 0) {
+        if !claude::is_markdown(shown) || !opens_section(&lines, 0) {
             return whole;
         }
         let read = cut(text).and_then(|cut| match cut {
@@ -496,7 +500,7 @@ impl Finder<'_> {
     ) -> Result<(), Error> {
         let shown = root.show(real);
         let origin = root.relative(real);
-        let is_markdown = origin.ends_with(".md");
+        let is_markdown = claude::is_markdown(real);
         let name = origin.strip_suffix(".md").unwrap_or(&origin);
         if head.body.trim().is_empty() {
             self.unfetched(origin, "empty".to_owned());
@@ -521,10 +525,11 @@ impl Finder<'_> {
             None => trail.first().map_or(real, PathBuf::as_path),
         };
         let folder = claude::project_of(speaker);
-        let globs = match (head.globs.as_slice(), root.relative(&folder)) {
-            ([], below) if below.is_empty() => Vec::new(),
-            ([], below) => vec![format!("{below}/**")],
-            (globs, _) => globs.to_vec(),
+        let is_below = folder != root.real && folder.starts_with(&root.real);
+        let globs = if head.globs.is_empty() && is_below {
+            vec![format!("{}/**", root.relative(&folder))]
+        } else {
+            head.globs.clone()
         };
         let distance = self.near.and_then(|near| near.distance(&folder));
         let ranks = distance.and_then(priority);
@@ -555,11 +560,7 @@ impl Finder<'_> {
         head: &Head<'_>,
         trail: &mut Vec<PathBuf>,
     ) -> Result<(), Error> {
-        let is_text = Kind::of(real).is_some()
-            || [".md", ".markdown", ".mdc", ".txt"]
-                .iter()
-                .any(|end| real.to_string_lossy().ends_with(end));
-        if !is_text {
+        if !claude::is_markdown(real) {
             return Ok(());
         }
         let shown = root.show(real);

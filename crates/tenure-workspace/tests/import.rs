@@ -256,7 +256,7 @@ fn a_claude_md_imports_what_lies_in_its_root() {
     let bench = Bench::new(&[
         (
             "CLAUDE.md",
-            "# Project\n\nSee @README and @docs/style.md, not `@docs/no.md`.\n- @~/.claude/me.md\n- @../outside.md\n- @/etc/passwd\n- @gone.md\n- @alice uses @tanstack/query\n@package.json\n",
+            "# Project\n\nSee @README and @docs/style.md, not `@docs/no.md`.\n- @~/.claude/me.md\n- @../outside.md\n- @/etc/passwd\n- @gone.md\n- @alice uses @tanstack/query\n@package.json @ci.yml @.env\n",
         ),
         ("README", "What it is.\n"),
         (
@@ -266,6 +266,8 @@ fn a_claude_md_imports_what_lies_in_its_root() {
         ("docs/deep/more.md", "More. See @../style.md\n"),
         ("docs/no.md", "Not imported.\n"),
         ("package.json", "{\"name\": \"x\"}\n"),
+        ("ci.yml", "---\nname: ci\n---\non: push\n"),
+        (".env", "SECRET=1"),
         ("CLAUDE.local.md", "Mine.\n"),
         (".claude/CLAUDE.md", "Inner. @../docs/inner.md\n"),
         ("docs/inner.md", "Imported by the inner one.\n"),
@@ -289,6 +291,7 @@ fn a_claude_md_imports_what_lies_in_its_root() {
             "docs/style",
             "docs/deep/more",
             "package.json",
+            "ci.yml",
             ".claude/CLAUDE",
             "docs/inner",
             ".claude/rules/README",
@@ -305,6 +308,8 @@ fn a_claude_md_imports_what_lies_in_its_root() {
         object(&loaded, "package.json").revision().object_type(),
         ObjectType::Artifact
     );
+    assert!(content(&loaded, "ci.yml").starts_with("---\nname: ci"));
+    assert!(why(&loaded, "@.env").starts_with("hidden, and no Markdown"));
     let http = object(&loaded, ".claude/rules/api/http").revision();
     assert_eq!(http.content(), "# HTTP\nUse 404.");
     assert_eq!(
@@ -323,7 +328,7 @@ fn a_claude_md_imports_what_lies_in_its_root() {
     assert_eq!(why(&loaded, ".claude/settings.json"), "hidden");
     assert_eq!(why(&loaded, ".claude/agents"), "hidden");
     let warnings = warned(&loaded, WarningKind::Instructions);
-    assert_eq!(warnings.len(), 4, "{warnings:#?}");
+    assert_eq!(warnings.len(), 5, "{warnings:#?}");
     assert!(warnings[0].contains("CLAUDE.md:4"), "{}", warnings[0]);
     // Named alone, it loads the same imports; the inner one speaks for the same project.
     assert_eq!(

@@ -52,10 +52,16 @@ impl Kind {
     }
 }
 
-/// The folder that an instruction file speaks for: its own, or the one that holds its `.claude`.
+/// The folder that an instruction file speaks for: its own, or the one that holds the `.claude` that
+/// it, or its `rules`, stands in.
 pub(crate) fn project_of(path: &Path) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let dotted = folder.ancestors().find(|part| part.ends_with(".claude"));
+    let mut rules = folder.ancestors();
+    let rules = rules.find(|part| part.ends_with(".claude/rules"));
+    let dotted = match rules {
+        Some(rules) => rules.parent(),
+        None => Some(folder).filter(|folder| folder.ends_with(".claude")),
+    };
     dotted.and_then(Path::parent).unwrap_or(folder).to_owned()
 }
 
@@ -219,6 +225,11 @@ fn look(root: &Path, from: &Path, target: &str) -> Result<PathBuf, &'static str>
     if !real.starts_with(root) {
         return Err("a link leads outside the folder that was named");
     }
+    let mut parts = real.strip_prefix(root).unwrap_or(&real).components();
+    let is_hidden = parts.any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
+    if is_hidden && !is_markdown(&real) {
+        return Err("hidden, and no Markdown");
+    }
     let metadata = fs::metadata(&real).map_err(|_| "it cannot be read")?;
     if metadata.is_dir() {
         return Err("a folder; name its files");
@@ -230,6 +241,14 @@ fn look(root: &Path, from: &Path, target: &str) -> Result<PathBuf, &'static str>
         return Err("larger than 1 MiB");
     }
     Ok(real)
+}
+
+/// Whether a file's text is guidance; what is not is data.
+pub(crate) fn is_markdown(path: &Path) -> bool {
+    let end = path
+        .extension()
+        .map(|end| end.to_string_lossy().to_ascii_lowercase());
+    end.is_some_and(|end| ["md", "markdown", "mdc"].contains(&end.as_str()))
 }
 
 /// Whether a mention says that it means a file: it begins like a path, or ends in an extension.
@@ -282,6 +301,10 @@ mod tests {
         fs::write(outer.join("secret.md"), "x").unwrap();
         fs::write(root.join("a.md"), "x").unwrap();
         fs::write(root.join("Makefile"), "x").unwrap();
+        fs::write(root.join(".env"), "SECRET=x").unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        fs::write(root.join(".git/config"), "x").unwrap();
+        fs::write(root.join(".git/notes.md"), "x").unwrap();
         fs::write(root.join("big.md"), "x".repeat((1 << 20) + 1)).unwrap();
         let from = root.join("docs");
         let leads = |target: &str| resolve(&root, &from, target);
@@ -297,6 +320,12 @@ mod tests {
             leads("~/.claude/me.md"),
             Target::Refused("in the home folder, which is not read")
         );
+        assert_eq!(leads("../.env"), Target::Refused("hidden, and no Markdown"));
+        assert_eq!(
+            leads("../.git/config"),
+            Target::Refused("hidden, and no Markdown")
+        );
+        assert_eq!(leads("../.git/notes.md"), file(".git/notes.md"));
         assert_eq!(leads("gone.md"), Target::Refused(MISSING));
         assert_eq!(leads("deep"), Target::Refused("a folder; name its files"));
         assert_eq!(leads("../big.md"), Target::Refused("larger than 1 MiB"));
@@ -323,6 +352,15 @@ mod tests {
             assert!(matches!(leads("../loop.md"), Target::Refused(why) if why.contains("loop")));
             assert_eq!(leads("../in.md"), file("a.md"));
         }
+    }
+
+    #[test]
+    fn an_instruction_file_speaks_for_its_project_and_no_more() {
+        let speaks = |path: &str| project_of(Path::new(path)).display().to_string();
+        assert_eq!(speaks("/p/CLAUDE.md"), "/p");
+        assert_eq!(speaks("/p/.claude/CLAUDE.md"), "/p");
+        assert_eq!(speaks("/p/.claude/rules/api/a.md"), "/p");
+        assert_eq!(speaks("/home/.claude/work/CLAUDE.md"), "/home/.claude/work");
     }
 
     #[test]

@@ -294,7 +294,7 @@ fn is_hint(comment: &str) -> bool {
     };
     let is_word = key.bytes().all(|c| c.is_ascii_lowercase());
     let slips = |known: &&str| is_slip(known.as_bytes(), key.as_bytes());
-    is_word && HINTS.iter().any(|known| slips(known))
+    is_word && HINTS.iter().any(slips)
 }
 
 /// Whether two words are the same up to one letter that is missing, added, another, or swapped with

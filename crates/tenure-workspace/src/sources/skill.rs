@@ -5,12 +5,15 @@
 //! instructions), its *resources* (the other text files of its folder). Nothing in it is executed or
 //! substituted: `$ARGUMENTS` and `` !`command` `` stay the text that they are.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 use tenure::num::Score;
 use tenure::object::{MemoryKind, ObjectType, Protection};
 use tenure::{Error, ObjectDocument};
 
 use super::GUIDANCE;
+use super::claude::is_markdown;
 use super::frontmatter::{cut, mapping, tags};
 
 /// The file that makes a folder a skill.
@@ -215,10 +218,7 @@ impl Skill {
 
 /// A whole file of a project: Markdown is guidance, anything else is data.
 pub(crate) fn file(name: String, path: &str, text: &str) -> ObjectDocument {
-    let lower = path.to_ascii_lowercase();
-    let guides = [".md", ".markdown", ".mdc"]
-        .iter()
-        .any(|end| lower.ends_with(end));
+    let guides = is_markdown(Path::new(path));
     ObjectDocument {
         object_type: (!guides).then_some(ObjectType::Artifact),
         authority_level: guides.then_some(GUIDANCE),
