@@ -1,6 +1,8 @@
 //! What is generated from the table of arguments: completions and the man page.
 
-use clap::CommandFactory;
+use std::io;
+
+use clap::{Command, CommandFactory};
 
 use super::print;
 use crate::args::{Cli, CompletionsArgs};
@@ -18,12 +20,16 @@ pub(crate) fn man() -> Result<(), Failure> {
     let mut out = Vec::new();
     let mut command = Cli::command();
     command.build();
-    clap_mangen::Man::new(command.clone()).render(&mut out)?;
-    for part in command
-        .get_subcommands()
-        .filter(|part| part.get_name() != "help")
-    {
-        clap_mangen::Man::new(part.clone()).render(&mut out)?;
-    }
+    pages(&command, &mut out)?;
     print(&String::from_utf8_lossy(&out))
+}
+
+/// The page of a command, then those of its parts.
+fn pages(command: &Command, out: &mut Vec<u8>) -> io::Result<()> {
+    clap_mangen::Man::new(command.clone()).render(out)?;
+    let parts = command.get_subcommands();
+    for part in parts.filter(|part| part.get_name() != "help") {
+        pages(part, out)?;
+    }
+    Ok(())
 }
