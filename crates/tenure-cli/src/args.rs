@@ -1,8 +1,12 @@
 //! The arguments: one table that makes the parser, the help, the man page and the completions.
 
+mod registry;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub(crate) use registry::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
 /// exact bytes that a model sees, within the budget, with a reason for everything.
@@ -31,6 +35,10 @@ pub(crate) enum Command {
     Tokens(TokensArgs),
     /// Compare two traces by section and object
     Diff(DiffArgs),
+    /// Put the blocks of files and folders into a registry of a snapshot
+    Import(ImportArgs),
+    /// Change or show the registries of a snapshot
+    Registry(RegistryArgs),
     /// Check skills (Agent Skills)
     Skills(SkillsArgs),
     /// Print the JSON Schema of a published form
@@ -59,8 +67,8 @@ pub(crate) enum View {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArgs {
-    /// Files (.md seed files or plain Markdown, .json objects, CLAUDE.md, AGENTS.md, SKILL.md) and
-    /// folders, which are walked for Markdown, instruction files and skills
+    /// Files (.md seed files or plain Markdown, .json objects, CLAUDE.md, AGENTS.md, SKILL.md),
+    /// snapshots, and folders, which are walked for Markdown, instruction files and skills
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
@@ -101,6 +109,12 @@ pub(crate) struct CompileArgs {
     /// The form of the payload: text, openai-chat or anthropic-messages [default: text]
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
+
+    /// The registry of a snapshot whose blocks are taken [default: the only one]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) registry: Option<String>,
+    #[command(flatten)]
+    pub(crate) gate: GateLimits,
 
     /// Look from this instant, on both time axes [default: now]
     #[arg(long, value_name = "T")]

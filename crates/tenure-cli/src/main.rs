@@ -24,6 +24,8 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
+        Command::Import(args) => commands::import::run(&args),
+        Command::Registry(args) => commands::registry::run(&args),
         Command::Skills(args) => commands::skills::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),

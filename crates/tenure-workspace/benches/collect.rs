@@ -10,7 +10,8 @@ use std::path::Path;
 
 use divan::Bencher;
 use tenure::FrameKey;
-use tenure_workspace::{Collect, Workspace};
+use tenure::registry::Kind;
+use tenure_workspace::{Collect, SeedSource, Workspace};
 
 /// The paper's library, and two powers of ten.
 const SIZES: [usize; 3] = [31, 1_000, 10_000];
@@ -40,15 +41,35 @@ fn collect(bencher: Bencher<'_, '_>, write: impl Fn(&Path)) {
 /// Seed files of a hundred blocks each.
 #[divan::bench(args = SIZES)]
 fn seed_blocks(bencher: Bencher<'_, '_>, blocks: usize) {
-    collect(bencher, |folder| {
-        for first in (0..blocks).step_by(IN_A_FILE) {
-            let sections = (first..blocks.min(first + IN_A_FILE)).map(|at| {
-                let head = format!("name: block-{at}\npriority: 0.6\ntags: [timer, pins]");
-                format!("---\n{head}\n---\n{}\n", text(at))
-            });
-            let path = folder.join(format!("seed-{first}.md"));
-            fs::write(path, sections.collect::<String>()).expect("a seed file");
-        }
+    collect(bencher, |folder| write_seeds(folder, blocks));
+}
+
+fn write_seeds(folder: &Path, blocks: usize) {
+    for first in (0..blocks).step_by(IN_A_FILE) {
+        let sections = (first..blocks.min(first + IN_A_FILE)).map(|at| {
+            let head = format!("name: block-{at}\npriority: 0.6\ntags: [timer, pins]");
+            format!("---\n{head}\n---\n{}\n", text(at))
+        });
+        let path = folder.join(format!("seed-{first}.md"));
+        fs::write(path, sections.collect::<String>()).expect("a seed file");
+    }
+}
+
+/// From seed files to a registry of which a compile can take a view.
+#[divan::bench(args = SIZES)]
+fn seed_blocks_to_a_view(bencher: Bencher<'_, '_>, blocks: usize) {
+    let folder = tempfile::tempdir().expect("a folder for the files");
+    write_seeds(folder.path(), blocks);
+    let workspace = Workspace::new(FrameKey::new("bench", [7; 32])).expect("a workspace");
+    let sources = [SeedSource::all(folder.path())];
+    bencher.bench_local(|| {
+        let loaded = workspace.library(black_box(&sources), &Collect::default());
+        let library = loaded.expect("the files can be read").library;
+        let mut registries = workspace.registries().expect("random numbers");
+        let main = registries.create("main", Kind::Agent).expect("a label");
+        let drawn = workspace.draw_all(&mut registries, &main, "main", &library);
+        drawn.expect("names of their own");
+        registries.view("main").expect("a registry")
     });
 }
 

@@ -3,14 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tenure::error::Location;
-use tenure::object::{ObjectType, Sealer, clip};
-use tenure::{Candidates, Error, ObjectDocument};
+use tenure::object::{LOCAL_TENANT, ObjectType, Sealer, clip};
+use tenure::registry::Secrets;
+use tenure::{Candidates, ContextObject, Error, ObjectDocument};
 
 use crate::encoder::Encoder;
 use crate::read::read_text;
+use crate::registries::only_label;
+use crate::snapshot::{is_snapshot, read_snapshot};
 use crate::sources::markdown::Split;
 use crate::sources::skill::Disclosure;
 use crate::sources::{Formats, Sourced};
@@ -41,6 +45,8 @@ pub struct Collect<'a> {
     /// it are loaded, those nearest with the highest priority, and only the rules whose `paths` mean
     /// it. Default: none; all of them are loaded.
     pub near: Option<PathBuf>,
+    /// The registry of a snapshot whose blocks are taken. Default: the only one.
+    pub registry: Option<String>,
     /// The encoder whose limit objects are warned about. Default: `all-MiniLM-L6-v2`.
     pub encoder: Option<Encoder>,
     /// Called as work goes on.
@@ -55,6 +61,7 @@ impl Default for Collect<'_> {
             split: Split::default(),
             skills: Disclosure::default(),
             near: None,
+            registry: None,
             encoder: Some(Encoder::default()),
             progress: None,
         }
@@ -120,29 +127,28 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
     } = find(paths, options)?;
     let mut sealer = Sealer::default();
     let mut objects = Vec::new();
-    let mut seen: BTreeMap<(Option<String>, String), String> = BTreeMap::new();
+    let mut names = Names::default();
     let of = sources.len();
     for (files, source) in sources.into_iter().enumerate() {
         if let Some(progress) = options.progress {
             progress(Progress { files, of });
         }
         let shown = source.path.display().to_string();
+        if source.documents.is_none() && may_be_snapshot(&source.path, options) {
+            for object in blocks_of(&source.path, options)? {
+                let tenant = &*object.revision().scope().tenant;
+                names.take(tenant, object.name(), &shown, None)?;
+                objects.push(object);
+            }
+            continue;
+        }
         let origin = source.origin.clone();
         for Sourced { mut document, line } in documents(source, options)? {
-            let place = format!("{shown}:{line}");
             document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
             document.source_origin = document.source_origin.or_else(|| Some(origin.clone()));
             check_schemas(&document).map_err(|error| error.or_at(&shown, Some(line)))?;
-            let key = (document.tenant_id.clone(), document.name.clone());
-            if let Some(first) = seen.insert(key, place) {
-                return Err(Error::input(format!(
-                    "two objects are named `{}`",
-                    clip(&document.name)
-                ))
-                .at(&shown, Some(line))
-                .expected("a name of its own for each object")
-                .hint(format!("the first is at {first}")));
-            }
+            let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
+            names.take(tenant, &document.name, &shown, Some(line))?;
             warnings.extend(overrun(&document, options, &shown, line));
             objects.push(
                 sealer
@@ -158,6 +164,52 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         candidates: Candidates::new(objects).with_unfetched(unfetched),
         warnings,
     })
+}
+
+/// Which names are taken, and where.
+#[derive(Default)]
+struct Names(BTreeMap<(String, String), Location>);
+
+impl Names {
+    fn take(
+        &mut self,
+        tenant: &str,
+        name: &str,
+        source: &str,
+        line: Option<usize>,
+    ) -> Result<(), Error> {
+        let place = Location {
+            source: source.to_owned(),
+            line,
+        };
+        match self.0.insert((tenant.to_owned(), name.to_owned()), place) {
+            None => Ok(()),
+            Some(first) => Err(
+                Error::input(format!("two objects are named `{}`", clip(name)))
+                    .at(source, line)
+                    .expected("a name of its own for each object")
+                    .hint(format!("the first is at {first}")),
+            ),
+        }
+    }
+}
+
+/// Whether to look if a file is a snapshot: it has no format's extension, or that of JSON.
+fn may_be_snapshot(path: &Path, options: &Collect<'_>) -> bool {
+    let json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    (json || !options.formats.knows(path)) && is_snapshot(path)
+}
+
+/// The objects of one registry of a snapshot, in order.
+fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject>>, Error> {
+    // Nobody asks for an address here, so no secret is needed.
+    let mut registries = read_snapshot(path, Secrets::new([0; 32], [0; 32]))?;
+    let label = only_label(&registries, options.registry.as_deref())
+        .map_err(|error| error.or_at(path.display().to_string(), None))?;
+    let view = registries.view(&label)?;
+    Ok(view.objects().cloned().collect())
 }
 
 /// The documents of a source: those that finding it made, or what its format's parser makes of it.

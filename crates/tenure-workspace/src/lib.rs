@@ -19,11 +19,18 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+/// The examples of the documentation compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/registry.md")]
+struct RegistryGuide;
+
 mod collect;
 mod encoder;
 mod frame_key;
 mod read;
+mod registries;
 pub mod skills;
+mod snapshot;
 pub mod sources;
 mod tokenizer_json;
 mod walk;
@@ -33,5 +40,7 @@ pub use collect::{Collect, Collected, Progress, Warning, WarningKind};
 pub use encoder::Encoder;
 pub use frame_key::{default_frame_key_path, load_frame_key};
 pub use read::read_text;
+pub use registries::{Loaded, SeedSource, only_label};
+pub use snapshot::SnapshotFile;
 pub use tokenizer_json::TokenizerJson;
 pub use workspace::{RelevanceScorer, Workspace};

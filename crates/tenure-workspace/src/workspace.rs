@@ -83,6 +83,14 @@ impl Workspace {
         }
     }
 
+    /// The workspace's key, made where it is kept in a file that is not there yet.
+    pub(crate) fn frame_key(&self) -> Result<FrameKey, Error> {
+        match &self.frame_key {
+            KeySource::Key(key) => Ok(key.clone()),
+            KeySource::File(path) => load_frame_key(path),
+        }
+    }
+
     /// The models that are known.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
@@ -95,10 +103,7 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such model; the nearest is
     /// offered.
     pub fn world(&self, model: &str) -> Result<World, Error> {
-        let frame_key = match &self.frame_key {
-            KeySource::Key(key) => key.clone(),
-            KeySource::File(path) => load_frame_key(path)?,
-        };
+        let frame_key = self.frame_key()?;
         if !model.ends_with(".json") {
             return World::for_model(model, frame_key);
         }

@@ -88,6 +88,7 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
         progress: Some(&progress),
+        registry: args.registry.clone(),
         ..reading::options(&args.reading)?
     };
     // The vocabulary takes longer to load than the files: load both at once.
@@ -158,6 +159,7 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     request.budget.window = args.window.or(request.budget.window);
     request.budget.reserve = args.reserve.or(request.budget.reserve);
     request.dry_run |= args.dry_run;
+    request.gate = super::registry::gate_of(&args.gate)?.or(request.gate);
     let principal = &mut request.principal;
     if let Some(tenant) = &args.tenant {
         principal.tenant.clone_from(tenant);

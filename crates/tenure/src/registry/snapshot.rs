@@ -173,10 +173,7 @@ impl Registries {
 /// let text = registries.snapshot()?;
 ///
 /// let snapshot = Snapshot::open(&text)?;
-/// let blocks = std::thread::scope(|scope| {
-///     let readers: Vec<_> = snapshot.parts(2).into_iter().map(|part| scope.spawn(|| part.read())).collect();
-///     readers.into_iter().map(|reader| reader.join().unwrap()).collect::<Result<_, _>>()
-/// })?;
+/// let blocks = snapshot.parts(2).into_iter().map(|part| part.read()).collect::<Result<_, _>>()?;
 /// assert_eq!(snapshot.restore(blocks, secrets())?.labels().collect::<Vec<_>>(), ["main"]);
 /// # Ok::<(), tenure::Error>(())
 /// ```

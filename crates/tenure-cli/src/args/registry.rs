@@ -1,0 +1,301 @@
+//! The arguments of `tenure import` and `tenure registry`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use super::{Format, ReadingArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Files and folders, as `compile` takes them
+    #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The snapshot to put the blocks into; it is made when there is none
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) snapshot: PathBuf,
+    /// The registry; it is made when there is none
+    #[arg(long, value_name = "LABEL", default_value = "main")]
+    pub(crate) registry: String,
+    /// Take only the block of this name (may be repeated)
+    #[arg(long = "block", value_name = "NAME")]
+    pub(crate) blocks: Vec<String>,
+    /// The tenant of objects that name none [default: local]
+    #[arg(long, value_name = "T")]
+    pub(crate) tenant: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// The file that holds the workspace's key [default: $XDG_STATE_HOME/tenure/frame-key]
+    #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) frame_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RegistryArgs {
+    #[command(subcommand)]
+    pub(crate) command: RegistryCommand,
+}
+
+/// Which registry of which snapshot, and on whose authority.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// The snapshot
+    #[arg(value_name = "SNAPSHOT", value_hint = ValueHint::FilePath)]
+    pub(crate) snapshot: PathBuf,
+    /// The registry [default: the only one]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) registry: Option<String>,
+    /// The registry to act as [default: the registry itself]
+    #[arg(long = "as", value_name = "LABEL")]
+    pub(crate) actor: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RegistryCommand {
+    /// Add an empty registry to a snapshot
+    Create(CreateArgs),
+    /// List the blocks in order, or print one
+    Show(ShowArgs),
+    /// Move blocks, as one group in the order given
+    Promote(PromoteArgs),
+    /// Put blocks on the places that they hold together, in the order given
+    Reorder(BlocksArgs),
+    /// Write a block
+    Write(WriteArgs),
+    /// Give a block that an agent wrote another text
+    Revise(ReviseArgs),
+    /// Give a block another name, priority or protection than its object has
+    Set(SetArgs),
+    /// Take out blocks by name, or the least deserving until a limit is kept
+    Evict(EvictArgs),
+    /// Take out every block that was written in a run
+    Rollback(RollbackArgs),
+    /// Report where every block comes from
+    Report(TargetOnly),
+    /// Show how the blocks stand before a relevance gate; nothing is changed
+    Gate(GateArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TargetOnly {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RegistryKind {
+    /// An agent's: it writes guidance and data
+    Agent,
+    /// A supervisor's: it may also write rules and tools
+    Orchestrator,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    /// The snapshot; it is made when there is none
+    #[arg(value_name = "SNAPSHOT", value_hint = ValueHint::FilePath)]
+    pub(crate) snapshot: PathBuf,
+    /// The label
+    #[arg(value_name = "LABEL")]
+    pub(crate) label: String,
+    /// What it is
+    #[arg(long, value_enum, default_value = "agent")]
+    pub(crate) kind: RegistryKind,
+    /// A registry that it may write to (may be repeated)
+    #[arg(long = "writes-to", value_name = "LABEL")]
+    pub(crate) writes_to: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The block to print
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// List only the blocks with this tag
+    #[arg(long, value_name = "TAG", conflicts_with = "name")]
+    pub(crate) tag: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BlocksArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The blocks, in order
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromoteArgs {
+    #[command(flatten)]
+    pub(crate) blocks: BlocksArgs,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// So many places towards the front, or, when negative, towards the back
+    #[arg(long, value_name = "N", allow_hyphen_values = true, group = "place")]
+    pub(crate) steps: Option<i32>,
+}
+
+/// Where blocks go.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// Before all others
+    #[arg(long, group = "place")]
+    pub(crate) front: bool,
+    /// After all others
+    #[arg(long, group = "place")]
+    pub(crate) back: bool,
+    /// To this position, counted from 0
+    #[arg(long, value_name = "N", group = "place")]
+    pub(crate) to: Option<u32>,
+    /// Right before this block
+    #[arg(long, value_name = "NAME", group = "place")]
+    pub(crate) before: Option<String>,
+    /// Right after this block
+    #[arg(long, value_name = "NAME", group = "place")]
+    pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TextArgs {
+    /// The text
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    pub(crate) text: Option<String>,
+    /// The file that holds the text, or `-` for standard input
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The block's name
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    /// What it is [default: rule]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) object_type: Option<String>,
+    /// The run in which it is written
+    #[arg(long, value_name = "RUN")]
+    pub(crate) trajectory: Option<String>,
+    /// A word to find it by (may be repeated)
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// How much it matters, from 0 to 1 [default: 0.5]
+    #[arg(long, value_name = "X")]
+    pub(crate) priority: Option<String>,
+    /// Only its author may remove, move or reword it, and it must go in
+    #[arg(long)]
+    pub(crate) not_removable: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviseArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The block
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The block
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Another name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rename: Option<String>,
+    /// Another priority, from 0 to 1
+    #[arg(long, value_name = "X")]
+    pub(crate) priority: Option<String>,
+    /// none, pinned or verbatim
+    #[arg(long, value_name = "PROTECTION")]
+    pub(crate) protection: Option<String>,
+    /// Whether others may remove it
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) removable: Option<bool>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvictArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The blocks
+    #[arg(
+        value_name = "NAME",
+        required_unless_present = "until",
+        conflicts_with = "until"
+    )]
+    pub(crate) names: Vec<String>,
+    /// Evict blocks that are not removable, as their author
+    #[arg(long, conflicts_with = "until")]
+    pub(crate) force: bool,
+    /// Evict the least deserving until so many blocks are left
+    #[arg(long, value_name = "N", group = "until")]
+    pub(crate) until_blocks: Option<usize>,
+    /// Evict the least deserving until so many bytes are left
+    #[arg(long, value_name = "N", group = "until")]
+    pub(crate) until_bytes: Option<u64>,
+    /// Evict the least deserving until so many tokens are left
+    #[arg(long, value_name = "N", group = "until")]
+    pub(crate) until_tokens: Option<u64>,
+    /// The model whose tokens are counted
+    #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
+    pub(crate) model: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RollbackArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The run
+    #[arg(value_name = "RUN")]
+    pub(crate) trajectory: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The task that blocks should be near to
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) limits: GateLimits,
+}
+
+/// How near to the task blocks must be.
+#[derive(Debug, Args)]
+pub(crate) struct GateLimits {
+    /// Let only the nearest so many blocks pass
+    #[arg(long, value_name = "N")]
+    pub(crate) top_k: Option<u32>,
+    /// Let only blocks pass whose relevance is at least this, where the nearest has 1
+    #[arg(long, value_name = "X")]
+    pub(crate) threshold: Option<String>,
+}

@@ -1,0 +1,580 @@
+//! `tenure registry`: the primitives, by name, on a snapshot.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+use tenure::gate::Gate;
+use tenure::num::Score;
+use tenure::object::Overrides;
+use tenure::registry::{
+    Address, Applied, Capability, Kind, Lineage, Op, Place, Registries, RegistryView, Until,
+    retention,
+};
+use tenure::{Budget, Error, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Request, World};
+use tenure_workspace::{SnapshotFile, Workspace, default_frame_key_path, only_label, read_text};
+
+use super::{print, print_json};
+use crate::args::{
+    BlocksArgs, CreateArgs, EvictArgs, Format, GateArgs, GateLimits, OutputArgs, PlaceArgs,
+    PromoteArgs, RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs, SetArgs,
+    ShowArgs, TargetArgs, TextArgs, WriteArgs,
+};
+use crate::failure::{Failure, printable};
+
+/// The workspace of these arguments.
+pub(super) fn workspace(args: &OutputArgs) -> Result<Workspace, Error> {
+    match &args.frame_key {
+        Some(path) => Workspace::open(path),
+        None => Workspace::open(&default_frame_key_path()?),
+    }
+}
+
+pub(super) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Runs the part that is asked for.
+pub(crate) fn run(args: &RegistryArgs) -> Result<(), Failure> {
+    match &args.command {
+        RegistryCommand::Create(args) => create(args),
+        RegistryCommand::Show(args) => show(args),
+        RegistryCommand::Promote(args) => promote(args),
+        RegistryCommand::Reorder(args) => reorder(args),
+        RegistryCommand::Write(args) => write(args),
+        RegistryCommand::Revise(args) => revise(args),
+        RegistryCommand::Set(args) => set(args),
+        RegistryCommand::Evict(args) => evict(args),
+        RegistryCommand::Rollback(args) => rollback(args),
+        RegistryCommand::Report(args) => report(&args.target),
+        RegistryCommand::Gate(args) => gate(args),
+    }
+}
+
+// --- what a command works on ----------------------------------------------------------------------
+
+/// A snapshot open for a change of one of its registries.
+struct Session {
+    file: SnapshotFile,
+    label: String,
+    by: Capability,
+}
+
+impl Session {
+    fn open(args: &TargetArgs) -> Result<Session, Error> {
+        let file = workspace(&args.output)?.snapshot(&args.snapshot)?;
+        let label = only_label(&file.registries, args.registry.as_deref())?;
+        let by = file
+            .registries
+            .issue(args.actor.as_deref().unwrap_or(&label))?;
+        Ok(Session { file, label, by })
+    }
+
+    fn address(&mut self, name: &str) -> Result<Address, Error> {
+        let view = self.file.registries.view(&self.label)?;
+        Ok(view.address(&self.file.registries, view.named(name)?))
+    }
+
+    fn addresses(&mut self, names: &[String]) -> Result<Vec<Address>, Error> {
+        names.iter().map(|name| self.address(name)).collect()
+    }
+
+    fn place(&mut self, args: &PlaceArgs) -> Result<Option<Place>, Error> {
+        Ok(if args.front {
+            Some(Place::Front)
+        } else if args.back {
+            Some(Place::Back)
+        } else if let Some(position) = args.to {
+            Some(Place::At(position))
+        } else if let Some(name) = &args.before {
+            Some(Place::Before(self.address(name)?))
+        } else if let Some(name) = &args.after {
+            Some(Place::After(self.address(name)?))
+        } else {
+            None
+        })
+    }
+
+    fn apply(&mut self, op: Op) -> Result<Applied, Error> {
+        self.file.registries.apply(&self.by, &self.label, op)
+    }
+
+    /// Saves, and prints what was done.
+    fn finish(mut self, format: Format, done: &Done<'_>) -> Result<(), Failure> {
+        let view = self.file.registries.view(&self.label)?;
+        let positions = done.names.iter().filter_map(|name| {
+            let block = view.named(name).ok()?;
+            Some((name.as_str(), view.position(block)))
+        });
+        let positions: Vec<(&str, usize)> = positions.collect();
+        let (blocks, over) = (view.len(), view.over_limit());
+        self.file.save()?;
+        if let Some(over) = over {
+            crate::failure::warning(&format!(
+                "`{}` is {over} bytes above its soft limit",
+                self.label
+            ));
+        }
+        if format == Format::Json {
+            return print_json(&json!({
+                "registry": self.label,
+                "operation": done.verb,
+                "number": done.applied.number,
+                "positions": positions.iter().map(|(name, at)| json!({ "name": name, "position": at })).collect::<Vec<_>>(),
+                "removed": done.applied.removed,
+                "kept": done.applied.kept.iter().map(|kept| json!({ "name": kept.name, "writer": kept.writer })).collect::<Vec<_>>(),
+                "short": done.short,
+                "blocks": blocks,
+            }));
+        }
+        let mut text = format!("{}: {}", printable(&self.label), done.verb);
+        for (at, (name, position)) in positions.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let _ = write!(text, "{comma} {} at {position}", printable(name));
+        }
+        let removed: Vec<String> = done
+            .applied
+            .removed
+            .iter()
+            .map(|name| printable(name))
+            .collect();
+        if !removed.is_empty() {
+            let _ = write!(text, " {}", removed.join(", "));
+        }
+        let _ = writeln!(text, "; {}", count(blocks, "block"));
+        for kept in &done.applied.kept {
+            let (name, writer) = (printable(&kept.name), printable(&kept.writer));
+            let _ = writeln!(text, "kept {name}, which {writer} wrote");
+        }
+        if done.short > 0 {
+            let _ = writeln!(
+                text,
+                "still {} above the limit: what is left is not removable or another's",
+                done.short
+            );
+        }
+        print(&text)
+    }
+}
+
+/// What a command did, for people and programs.
+struct Done<'d> {
+    verb: &'d str,
+    /// The blocks whose positions are of interest.
+    names: &'d [String],
+    applied: Applied,
+    short: u64,
+}
+
+impl<'d> Done<'d> {
+    fn new(verb: &'d str, names: &'d [String], applied: Applied) -> Done<'d> {
+        Done {
+            verb,
+            names,
+            applied,
+            short: 0,
+        }
+    }
+}
+
+/// The registry of a snapshot, to look at.
+fn view(args: &TargetArgs) -> Result<(Registries, std::sync::Arc<RegistryView>), Error> {
+    let mut registries = workspace(&args.output)?.read_snapshot(&args.snapshot)?;
+    let label = only_label(&registries, args.registry.as_deref())?;
+    let view = registries.view(&label)?;
+    Ok((registries, view))
+}
+
+fn usage(error: Error) -> Error {
+    Error {
+        kind: ErrorKind::Usage,
+        ..error
+    }
+}
+
+fn score(flag: &str, text: Option<&String>) -> Result<Option<Score>, Error> {
+    let parse = |text: &String| {
+        text.parse().ok().and_then(Score::new).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Usage,
+                format!("{flag}: `{text}` is not a number from 0 to 1"),
+            )
+        })
+    };
+    text.map(parse).transpose()
+}
+
+fn text(args: &TextArgs) -> Result<String, Error> {
+    match (&args.text, &args.file) {
+        (Some(text), _) => Ok(text.clone()),
+        (None, Some(path)) if path == Path::new("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| {
+                    Error::input(format!("cannot read standard input: {error}"))
+                        .expected("UTF-8 text")
+                })?;
+            Ok(text)
+        }
+        (None, Some(path)) => read_text(path),
+        (None, None) => {
+            Err(Error::new(ErrorKind::Usage, "there is no text")
+                .expected("--text TEXT or --file FILE"))
+        }
+    }
+}
+
+// --- the commands ---------------------------------------------------------------------------------
+
+fn create(args: &CreateArgs) -> Result<(), Failure> {
+    let mut file = workspace(&args.output)?.snapshot_or_begin(&args.snapshot)?;
+    let kind = match args.kind {
+        RegistryKind::Agent => Kind::Agent,
+        RegistryKind::Orchestrator => Kind::Orchestrator,
+    };
+    let fresh = file.registries.create(&args.label, kind)?;
+    for label in &args.writes_to {
+        let to = file.registries.issue(label)?;
+        file.registries.refer(&fresh, &to)?;
+    }
+    file.save()?;
+    match args.output.format {
+        Format::Json => print_json(&json!({
+            "registry": args.label, "kind": kind, "writes_to": args.writes_to,
+        })),
+        Format::Text => print(&format!("{}: created, {kind}\n", printable(&args.label))),
+    }
+}
+
+fn promote(args: &PromoteArgs) -> Result<(), Failure> {
+    let BlocksArgs { target, names } = &args.blocks;
+    let mut session = Session::open(target)?;
+    let place = match args.steps {
+        Some(steps) => Some(Place::Steps(steps)),
+        None => session.place(&args.place)?,
+    };
+    let to = place.ok_or_else(|| {
+        Error::new(ErrorKind::Usage, "there is no place to promote to")
+            .expected("--front, --back, --to N, --steps N, --before NAME or --after NAME")
+    })?;
+    let blocks = session.addresses(names)?;
+    let applied = session.apply(Op::Promote { blocks, to })?;
+    session.finish(target.output.format, &Done::new("moved", names, applied))
+}
+
+fn reorder(args: &BlocksArgs) -> Result<(), Failure> {
+    let mut session = Session::open(&args.target)?;
+    let blocks = session.addresses(&args.names)?;
+    let applied = session.apply(Op::Reorder { blocks })?;
+    session.finish(
+        args.target.output.format,
+        &Done::new("reordered", &args.names, applied),
+    )
+}
+
+fn write(args: &WriteArgs) -> Result<(), Failure> {
+    let document = ObjectDocument {
+        object_type: match &args.object_type {
+            Some(term) => Some(term.parse().map_err(usage)?),
+            None => None,
+        },
+        priority: score("--priority", args.priority.as_ref())?,
+        tags: args.tags.clone(),
+        trajectory_id: args.trajectory.clone(),
+        removable: args.not_removable.then_some(false),
+        ..ObjectDocument::new(&args.name, text(&args.text)?)
+    };
+    let mut session = Session::open(&args.target)?;
+    let at = session.place(&args.place)?.unwrap_or(Place::Back);
+    let Session { file, label, by } = &mut session;
+    let applied = file.registries.write(by, label, document, at)?;
+    let names = std::slice::from_ref(&args.name);
+    session.finish(
+        args.target.output.format,
+        &Done::new("wrote", names, applied),
+    )
+}
+
+fn revise(args: &ReviseArgs) -> Result<(), Failure> {
+    let text = text(&args.text)?;
+    let mut session = Session::open(&args.target)?;
+    let block = session.address(&args.name)?;
+    let Session { file, label, by } = &mut session;
+    let applied = file.registries.revise(by, label, block, text)?;
+    let names = std::slice::from_ref(&args.name);
+    session.finish(
+        args.target.output.format,
+        &Done::new("revised", names, applied),
+    )
+}
+
+fn set(args: &SetArgs) -> Result<(), Failure> {
+    let mut session = Session::open(&args.target)?;
+    let block = session.address(&args.name)?;
+    let view = session.file.registries.view(&session.label)?;
+    let now = view.named(&args.name)?.object().overrides().clone();
+    let protection = args
+        .protection
+        .as_ref()
+        .map(|term| term.parse().map_err(usage));
+    let overrides = Overrides {
+        name: args.rename.as_deref().map(Into::into).or(now.name),
+        priority: score("--priority", args.priority.as_ref())?.or(now.priority),
+        protection: protection.transpose()?.or(now.protection),
+        removable: args.removable.or(now.removable),
+    };
+    let applied = session.apply(Op::Override { block, overrides })?;
+    let name = args.rename.clone().unwrap_or_else(|| args.name.clone());
+    session.finish(
+        args.target.output.format,
+        &Done::new("set", &[name], applied),
+    )
+}
+
+fn evict(args: &EvictArgs) -> Result<(), Failure> {
+    let format = args.target.output.format;
+    let mut session = Session::open(&args.target)?;
+    let world;
+    let until = match (args.until_blocks, args.until_bytes, args.until_tokens) {
+        (Some(blocks), _, _) => Until::blocks(blocks),
+        (_, Some(bytes), _) => Until::bytes(bytes),
+        (_, _, Some(tokens)) => {
+            world = World::for_model(&args.model, FrameKey::new("none", [0; 32])).map_err(usage)?;
+            Until::measured(tokens, |object| {
+                u64::from(world.price(object.revision().content()))
+            })
+        }
+        _ => {
+            let blocks = session.addresses(&args.names)?;
+            let applied = session.apply(Op::Evict {
+                blocks,
+                force: args.force,
+            })?;
+            return session.finish(format, &Done::new("evicted", &[], applied));
+        }
+    };
+    let Session { file, label, by } = &mut session;
+    let (eviction, applied) = file.registries.evict_until(by, label, &until, retention)?;
+    let applied = applied.unwrap_or(Applied {
+        number: file.registries.view(label)?.summary().operations,
+        written: None,
+        removed: Vec::new(),
+        kept: Vec::new(),
+        over_limit: None,
+    });
+    let verb = if applied.removed.is_empty() {
+        "evicted nothing"
+    } else {
+        "evicted"
+    };
+    let done = Done {
+        short: eviction.short,
+        ..Done::new(verb, &[], applied)
+    };
+    session.finish(format, &done)
+}
+
+fn rollback(args: &RollbackArgs) -> Result<(), Failure> {
+    let mut session = Session::open(&args.target)?;
+    let trajectory = args.trajectory.as_str().into();
+    let applied = session.apply(Op::Rollback { trajectory })?;
+    session.finish(
+        args.target.output.format,
+        &Done::new("rolled back", &[], applied),
+    )
+}
+
+fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let (_, view) = view(&args.target)?;
+    let format = args.target.output.format;
+    if let Some(name) = &args.name {
+        let block = view.named(name)?;
+        return match format {
+            Format::Json => print_json(&**block.object()),
+            Format::Text => {
+                let content = printable(block.object().revision().content());
+                print(&format!("{}\n", content.trim_end_matches('\n')))
+            }
+        };
+    }
+    let has = |line: &Lineage| args.tag.as_ref().is_none_or(|tag| line.tags.contains(tag));
+    let lines: Vec<Lineage> = view.provenance().filter(has).collect();
+    match format {
+        Format::Json => print_json(&lines),
+        Format::Text => {
+            let width = lines
+                .iter()
+                .map(|line| printable(&line.name).chars().count())
+                .max();
+            let width = width.unwrap_or(0).clamp(4, 48);
+            let mut out = format!(
+                "{:>5}  {:<width$}  {:<12}  {:>8}  {:>7}  NOTES\n",
+                "AT", "NAME", "AUTHOR", "PRIORITY", "BYTES"
+            );
+            for line in &lines {
+                let _ = writeln!(
+                    out,
+                    "{:>5}  {:<width$}  {:<12}  {:>8}  {:>7}  {}",
+                    line.position,
+                    printable(&line.name),
+                    line.author,
+                    line.priority.to_string(),
+                    line.bytes,
+                    notes(line).join(", ")
+                );
+            }
+            print(&trimmed(&out))
+        }
+    }
+}
+
+/// What is unusual about a block.
+fn notes(line: &Lineage) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !line.removable {
+        notes.push("not removable".to_owned());
+    }
+    if line.protection != tenure::object::Protection::None {
+        notes.push(line.protection.to_string());
+    }
+    if let Some(run) = &line.trajectory {
+        notes.push(format!("run {}", printable(run)));
+    }
+    notes.extend(line.tags.iter().map(|tag| format!("#{}", printable(tag))));
+    notes
+}
+
+/// The same lines without white space at their ends.
+fn trimmed(text: &str) -> String {
+    text.lines()
+        .flat_map(|line| [line.trim_end(), "\n"])
+        .collect()
+}
+
+#[derive(Serialize)]
+struct Report {
+    summary: tenure::registry::Summary,
+    references: Vec<String>,
+    blocks: Vec<Lineage>,
+}
+
+fn report(args: &TargetArgs) -> Result<(), Failure> {
+    let (registries, view) = view(args)?;
+    let references = registries
+        .references(view.label())?
+        .map(str::to_owned)
+        .collect();
+    let report = Report {
+        summary: view.summary(),
+        references,
+        blocks: view.provenance().collect(),
+    };
+    if args.output.format == Format::Json {
+        return print_json(&report);
+    }
+    let summary = &report.summary;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}: {}, {}, {} bytes, {} removable, {}",
+        printable(&summary.label),
+        summary.kind,
+        count(summary.blocks, "block"),
+        summary.bytes,
+        summary.removable,
+        count(summary.operations as usize, "operation")
+    );
+    if let Some(limit) = summary.limit {
+        let over = summary
+            .over_limit
+            .map_or(String::new(), |over| format!(", {over} above it"));
+        let _ = writeln!(out, "soft limit {limit} bytes{over}");
+    }
+    if !report.references.is_empty() {
+        let _ = writeln!(
+            out,
+            "writes to {}",
+            printable(&report.references.join(", "))
+        );
+    }
+    let mut by_source: std::collections::BTreeMap<String, Vec<&Lineage>> = Default::default();
+    for line in &report.blocks {
+        let source = match (&line.trajectory, &line.source) {
+            (Some(run), _) => format!("run {run}, written by {} ({})", line.writer, line.author),
+            (None, Some(source)) => format!("{source} ({})", line.author),
+            (None, None) => format!("written by {} ({})", line.writer, line.author),
+        };
+        by_source.entry(source).or_default().push(line);
+    }
+    for (source, lines) in by_source {
+        let _ = writeln!(out, "\n{}", printable(&source));
+        for line in lines {
+            let was = line
+                .written_as
+                .as_ref()
+                .map_or(String::new(), |was| format!(" (was {was})"));
+            let revision = line.revision.to_string();
+            let _ = writeln!(
+                out,
+                "  {:>4}  {}{}  {}  used {}",
+                line.position,
+                printable(&line.name),
+                printable(&was),
+                &revision["sha256:".len()..][..12],
+                line.uses
+            );
+        }
+    }
+    print(&out)
+}
+
+/// The gate that the arguments ask for, if any.
+pub(super) fn gate_of(limits: &GateLimits) -> Result<Option<Gate>, Error> {
+    let gate = Gate {
+        threshold: score("--threshold", limits.threshold.as_ref())?,
+        top_k: limits.top_k,
+    };
+    Ok((gate != Gate::default()).then_some(gate))
+}
+
+fn gate(args: &GateArgs) -> Result<(), Failure> {
+    let (_, view) = view(&args.target)?;
+    let gate = gate_of(&args.limits)?.ok_or_else(|| {
+        Error::new(ErrorKind::Usage, "the gate lets everything pass")
+            .expected("--top-k N, --threshold X, or both")
+    })?;
+    let request = Request {
+        gate: Some(gate),
+        ..Request::new(args.query.as_str(), Budget::default())
+    };
+    // Nothing is counted and nothing framed: any model and key will do.
+    let world = World::for_model("gpt-4o", FrameKey::new("none", [0; 32]))?;
+    let policy = Policy::preset("ordered")?;
+    let standings = tenure::gate(&world, &policy, &request, view.candidates(), &Facts::none())?;
+    if args.target.output.format == Format::Json {
+        return print_json(&standings);
+    }
+    let mut out = format!("{:>5}  {:<6}  {:>9}  NAME\n", "RANK", "PASSES", "RELEVANCE");
+    for gated in &standings {
+        let passes = if gated.standing.passes { "yes" } else { "no" };
+        let _ = writeln!(
+            out,
+            "{:>5}  {passes:<6}  {:>9}  {}",
+            gated.standing.rank,
+            gated.standing.relevance.to_string(),
+            printable(&gated.name)
+        );
+    }
+    let spared = view.len() - standings.len().min(view.len());
+    if spared > 0 {
+        let _ = writeln!(
+            out,
+            "{} not gated: not removable, or needed by one that is not",
+            count(spared, "block")
+        );
+    }
+    print(&out)
+}

@@ -1,0 +1,210 @@
+//! The verbs over registries: a library from sources, and snapshots in files.
+
+use std::path::{Path, PathBuf};
+
+use tenure::error::nearest;
+use tenure::object::clip;
+use tenure::registry::{Applied, Capability, Library, Place, Registries, Secrets};
+use tenure::{Error, Unfetched};
+
+use crate::collect::{Collect, Warning};
+use crate::snapshot::{SnapshotFile, read_snapshot};
+use crate::workspace::Workspace;
+
+/// Where seeds come from (RAMPART, 2.1): a file or folder, and which of its blocks to load.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeedSource {
+    /// The namespace of its seeds.
+    pub namespace: String,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The names of the blocks to load; none loads all.
+    pub blocks: Vec<String>,
+}
+
+impl SeedSource {
+    /// All blocks of a file or folder, in a namespace named after it.
+    pub fn all(path: impl Into<PathBuf>) -> SeedSource {
+        let path = path.into();
+        let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let stem = whole.file_stem().unwrap_or_default().to_string_lossy();
+        let namespace = stem
+            .chars()
+            .map(|c| {
+                if c.is_whitespace() || c.is_control() || c == '/' {
+                    '-'
+                } else {
+                    c
+                }
+            })
+            .collect::<String>();
+        SeedSource {
+            namespace: if namespace.is_empty() {
+                "seeds".into()
+            } else {
+                namespace
+            },
+            path,
+            blocks: Vec::new(),
+        }
+    }
+}
+
+/// A library with what its owner should know of its sources.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The seeds, in the order of the sources.
+    pub library: Library,
+    /// What was not fetched.
+    pub unfetched: Vec<Unfetched>,
+    /// What is not wrong enough to stop.
+    pub warnings: Vec<Warning>,
+}
+
+/// The registry that is meant: the one named, else the only one.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such registry, or several of which
+/// none is named.
+pub fn only_label(registries: &Registries, named: Option<&str>) -> Result<String, Error> {
+    let labels: Vec<&str> = registries.labels().collect();
+    match (named, labels.as_slice()) {
+        (Some(label), _) => Ok(registries.issue(label)?.label().to_owned()),
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, []) => Err(Error::input("the snapshot holds no registry")),
+        (None, several) => Err(Error::input(format!(
+            "the snapshot holds {} registries",
+            several.len()
+        ))
+        .expected(format!("`--registry` with one of {}", several.join(", ")))),
+    }
+}
+
+impl Workspace {
+    /// **collect** into a library: the seeds of these sources, read once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line, or the block that a
+    /// source does not have.
+    pub fn library(&self, sources: &[SeedSource], options: &Collect<'_>) -> Result<Loaded, Error> {
+        let mut seeds = Vec::new();
+        let mut unfetched = Vec::new();
+        let mut warnings = Vec::new();
+        for source in sources {
+            let collected = self.collect(std::slice::from_ref(&source.path), options)?;
+            unfetched.extend_from_slice(collected.candidates.unfetched());
+            let objects = collected.candidates.objects();
+            let names = || objects.iter().map(|object| object.name());
+            for wanted in &source.blocks {
+                if !names().any(|name| name == wanted) {
+                    let error = Error::input(format!(
+                        "`{}` has no block named `{}`",
+                        source.path.display(),
+                        clip(wanted)
+                    ));
+                    return Err(match nearest(wanted, names()) {
+                        Some(near) => error.hint(format!("did you mean `{near}`?")),
+                        None => error.expected("the name of one of its blocks"),
+                    });
+                }
+            }
+            let wanted = |name: &str| {
+                source.blocks.is_empty() || source.blocks.iter().any(|wanted| wanted == name)
+            };
+            let chosen = objects.iter().filter(|object| wanted(object.name()));
+            seeds.extend(chosen.map(|object| (source.namespace.as_str(), object.clone())));
+            let warned = collected.warnings.into_iter();
+            warnings
+                .extend(warned.filter(|warning| wanted(&warning.name) || source.blocks.is_empty()));
+        }
+        Ok(Loaded {
+            library: Library::new(seeds)?,
+            unfetched,
+            warnings,
+        })
+    }
+
+    /// Draws every seed of a library into a registry, behind its blocks, in the library's order; all
+    /// of them or, where one cannot be drawn, none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registries::draw`].
+    pub fn draw_all(
+        &self,
+        registries: &mut Registries,
+        by: &Capability,
+        label: &str,
+        library: &Library,
+    ) -> Result<Vec<Applied>, Error> {
+        let view = registries.view(label)?;
+        for (key, object) in library.iter() {
+            // Two seeds of one name cannot stand in one registry: the error lists them.
+            library.get(object.name())?;
+            if let Ok(block) = view.named(object.name()) {
+                return Err(Error::input(format!(
+                    "`{}` already has a block named `{}`",
+                    clip(label),
+                    clip(object.name())
+                ))
+                .expected("a name of its own for each block")
+                .hint(format!(
+                    "the one that is there stands at position {}; the new one is the seed `{}`",
+                    view.position(block),
+                    clip(key)
+                )));
+            }
+        }
+        library
+            .iter()
+            .map(|(key, _)| registries.draw(by, label, library, key, Place::Back))
+            .collect()
+    }
+
+    fn secrets(&self) -> Result<Secrets, Error> {
+        let mut session = [0; 32];
+        getrandom::fill(&mut session).map_err(|error| {
+            Error::input(format!("the system gives no random numbers: {error}"))
+        })?;
+        Ok(Secrets::of_workspace(session, &self.frame_key()?))
+    }
+
+    /// Registries for a new session. Tokens of their capabilities are signed with this workspace's
+    /// key.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the key cannot be read or made.
+    pub fn registries(&self) -> Result<Registries, Error> {
+        Ok(Registries::new(self.secrets()?))
+    }
+
+    /// The registries of a snapshot, to look at; [`Workspace::snapshot`] opens one for changes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, or is no snapshot.
+    pub fn read_snapshot(&self, path: &Path) -> Result<Registries, Error> {
+        read_snapshot(path, self.secrets()?)
+    }
+
+    /// Opens a snapshot for changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::read_snapshot`].
+    pub fn snapshot(&self, path: &Path) -> Result<SnapshotFile, Error> {
+        SnapshotFile::open(path, self.secrets()?)
+    }
+
+    /// Opens a snapshot for changes, or begins one where there is no file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::read_snapshot`].
+    pub fn snapshot_or_begin(&self, path: &Path) -> Result<SnapshotFile, Error> {
+        SnapshotFile::open_or_begin(path, self.secrets()?)
+    }
+}

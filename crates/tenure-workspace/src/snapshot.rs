@@ -1,0 +1,257 @@
+//! A snapshot in a file: held by one at a time, written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use tenure::registry::{Registries, Secrets, Snapshot};
+use tenure::{Error, ErrorKind};
+
+/// The largest snapshot, in bytes.
+const MAX_SNAPSHOT: u64 = 2 << 30;
+
+/// From this length on, several threads pay.
+const PARTED: usize = 1 << 20;
+
+/// How a snapshot begins, whatever its version.
+const START: &[u8] = b"{\"tenure_snapshot\":";
+
+/// Whether a file begins as a snapshot does.
+pub(crate) fn is_snapshot(path: &Path) -> bool {
+    let mut head = [0; START.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == START
+}
+
+/// The registries of a snapshot.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, or is no snapshot.
+pub(crate) fn read_snapshot(path: &Path, secrets: Secrets) -> Result<Registries, Error> {
+    let file = File::open(path).map_err(|error| cannot("read", path, &error))?;
+    restore(file, path, secrets)
+}
+
+fn restore(file: File, path: &Path, secrets: Secrets) -> Result<Registries, Error> {
+    let shown = path.display().to_string();
+    let mut text = String::new();
+    // One byte more than allowed tells a file that is too large from a full one.
+    let read = file.take(MAX_SNAPSHOT + 1).read_to_string(&mut text);
+    read.map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => {
+            Error::input(format!("`{shown}` is not a snapshot")).expected("UTF-8 text")
+        }
+        _ => cannot("read", path, &error),
+    })?;
+    if text.len() as u64 > MAX_SNAPSHOT {
+        return Err(Error::input(format!(
+            "`{shown}` is larger than {} GiB",
+            MAX_SNAPSHOT >> 30
+        )));
+    }
+    in_parts(&text, secrets).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(shown, line)
+    })
+}
+
+/// Reads the blocks of a long snapshot with all processors.
+fn in_parts(text: &str, secrets: Secrets) -> Result<Registries, Error> {
+    if text.len() < PARTED {
+        return Registries::restore(text, secrets);
+    }
+    let snapshot = Snapshot::open(text)?;
+    let most = std::thread::available_parallelism().map_or(1, |most| most.get().min(8));
+    let blocks = std::thread::scope(|scope| {
+        let parts = snapshot.parts(most).into_iter();
+        let readers: Vec<_> = parts.map(|part| scope.spawn(|| part.read())).collect();
+        let joined = readers.into_iter().map(|reader| {
+            let failed = |_| {
+                Err(Error::new(
+                    ErrorKind::Internal,
+                    "reading a snapshot panicked",
+                ))
+            };
+            reader.join().unwrap_or_else(failed)
+        });
+        joined.collect::<Result<_, Error>>()
+    })?;
+    snapshot.restore(blocks, secrets)
+}
+
+fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Error {
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    Error::input(format!("cannot {verb} `{}`: {reason}", path.display()))
+}
+
+/// Registries with the file that they are kept in. While it is open, whoever else opens it waits, so
+/// that no change is lost between reading and saving.
+///
+/// ```no_run
+/// # fn main() -> Result<(), tenure::Error> {
+/// use tenure::registry::{Op, Place};
+/// let workspace = tenure_workspace::Workspace::open_default()?;
+/// let mut file = workspace.snapshot("agent.snapshot".as_ref())?;
+/// let main = file.registries.issue("main")?;
+/// let view = file.registries.view("main")?;
+/// let seal = view.address(&file.registries, view.named("init-seal")?);
+/// file.registries.apply(&main, "main", Op::Promote { blocks: vec![seal], to: Place::Front })?;
+/// file.save()
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct SnapshotFile {
+    /// The registries.
+    pub registries: Registries,
+    path: PathBuf,
+    /// The file as it was read, locked; none when there was none.
+    held: Option<File>,
+}
+
+impl SnapshotFile {
+    /// Opens a snapshot.
+    pub(crate) fn open(path: &Path, secrets: Secrets) -> Result<SnapshotFile, Error> {
+        let held = lock(path).map_err(|error| cannot("open", path, &error))?;
+        let file = held
+            .try_clone()
+            .map_err(|error| cannot("read", path, &error))?;
+        Ok(SnapshotFile {
+            registries: restore(file, path, secrets)?,
+            path: path.to_owned(),
+            held: Some(held),
+        })
+    }
+
+    /// Opens a snapshot, or begins one where there is no file.
+    pub(crate) fn open_or_begin(path: &Path, secrets: Secrets) -> Result<SnapshotFile, Error> {
+        if path.exists() {
+            return SnapshotFile::open(path, secrets);
+        }
+        Ok(SnapshotFile {
+            registries: Registries::new(secrets),
+            path: path.to_owned(),
+            held: None,
+        })
+    }
+
+    /// Writes the registries beside the file and puts the whole in its place.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be written, or when somebody
+    /// else made the file meanwhile; the file is what it was.
+    pub fn save(self) -> Result<(), Error> {
+        let text = self.registries.snapshot()?;
+        // A link's target is replaced, not the link.
+        let target = self
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| self.path.clone());
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let draft = target.with_file_name(format!(".{name}.{}", std::process::id()));
+        let written = File::create_new(&draft)
+            .and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                if let Some(held) = &self.held {
+                    file.set_permissions(held.metadata()?.permissions())?;
+                }
+                file.sync_all()
+            })
+            .and_then(|()| match self.held {
+                Some(_) => fs::rename(&draft, &target),
+                None => fs::hard_link(&draft, &target),
+            });
+        // After a rename there is no draft; after anything else it has served.
+        let _ = fs::remove_file(&draft);
+        written.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::input(format!(
+                "somebody else wrote `{}` meanwhile",
+                self.path.display()
+            ))
+            .hint("run the command again"),
+            _ => cannot("write", &self.path, &error),
+        })
+    }
+}
+
+/// The file at this path, locked. Whoever waited for the lock may hold a file that has been replaced
+/// meanwhile; then the new one is locked.
+fn lock(path: &Path) -> std::io::Result<File> {
+    loop {
+        let file = File::open(path)?;
+        file.lock()?;
+        if is_still(&file, path)? {
+            return Ok(file);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_still(file: &File, path: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (ours, now) = (file.metadata()?, fs::metadata(path)?);
+    Ok((ours.dev(), ours.ino()) == (now.dev(), now.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_still(_: &File, _: &Path) -> std::io::Result<bool> {
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::ObjectDocument;
+    use tenure::registry::{Kind, Place};
+
+    use super::*;
+
+    fn secrets() -> Secrets {
+        Secrets::new([1; 32], [2; 32])
+    }
+
+    #[test]
+    fn changes_made_at_once_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.snapshot");
+        let mut file = SnapshotFile::open_or_begin(&path, secrets()).unwrap();
+        file.registries.create("main", Kind::Agent).unwrap();
+        file.save().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let mut file = SnapshotFile::open(path, secrets()).unwrap();
+                    let main = file.registries.issue("main").unwrap();
+                    let tip = ObjectDocument::new(format!("tip-{writer}"), "Be brief.");
+                    file.registries
+                        .write(&main, "main", tip, Place::Back)
+                        .unwrap();
+                    file.save().unwrap();
+                });
+            }
+        });
+        let mut registries = read_snapshot(&path, secrets()).unwrap();
+        assert_eq!(registries.view("main").unwrap().len(), 8);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_somebody_made_meanwhile_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.snapshot");
+        let ours = SnapshotFile::open_or_begin(&path, secrets()).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        let error = ours.save().unwrap_err();
+        assert!(error.to_string().contains("meanwhile"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(!is_snapshot(&path) && !is_snapshot(folder.path()));
+        let error = SnapshotFile::open(&path, secrets()).unwrap_err();
+        assert!(error.to_string().contains("not a snapshot"), "{error}");
+    }
+}
