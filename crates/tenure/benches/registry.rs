@@ -10,9 +10,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use divan::{AllocProfiler, Bencher};
-use tenure::object::Sealer;
+use tenure::object::{AuthorKind, Authority, Sealer};
 use tenure::registry::{
-    Address, Capability, Kind, Op, Place, Registries, RegistryView, Secrets, Snapshot,
+    Address, Capability, Kind, Library, Op, Place, Registries, RegistryView, Secrets, Snapshot,
 };
 use tenure::{ContextObject, ObjectDocument};
 
@@ -53,14 +53,12 @@ fn fixture(size: usize) -> Fixture {
         .create("main", Kind::Agent)
         .expect("a fresh label");
     let mut sealer = Sealer::default();
-    for number in 0..size {
-        let object = sealer.seal(document(number, None)).expect("a legal object");
-        let op = Op::Draw {
-            object,
-            from: "bench".into(),
-            at: Place::Back,
-        };
-        registries.apply(&main, "main", op).expect("a fresh name");
+    let mut seal = |number| sealer.seal(document(number, None)).expect("a legal object");
+    let library = Library::new((0..size).map(|number| ("bench", seal(number))));
+    let library = library.expect("names of their own");
+    for (key, _) in library.iter() {
+        let drawn = registries.draw(&main, "main", &library, key, Place::Back);
+        drawn.expect("a fresh name");
     }
     let view = registries.view("main").expect("a registry");
     let addresses = view
@@ -154,15 +152,16 @@ fn write_in_the_middle(bencher: Bencher<'_, '_>, size: usize) {
     bencher
         .with_inputs(|| {
             number += 1;
-            sealer.seal(document(number, None)).expect("a legal object")
+            let document = ObjectDocument {
+                author: Some(AuthorKind::Agent),
+                authority_level: Some(Authority::Memory),
+                ..document(number, Some("run"))
+            };
+            sealer.seal(document).expect("a legal object")
         })
         .bench_local_values(|object| {
             let at = Place::At(size as u32 / 2);
-            fixture.apply(Op::Draw {
-                object,
-                from: "bench".into(),
-                at,
-            });
+            fixture.apply(Op::Write { object, at });
             fixture.share();
         });
 }

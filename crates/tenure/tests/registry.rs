@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use serde_json::json;
 use tenure::gate::Gate;
 use tenure::num::Score;
-use tenure::object::{AuthorKind, Authority, ObjectType, Overrides, Protection};
+use tenure::object::{
+    AuthorKind, Authority, ContradictionStatus, ObjectType, Overrides, Protection, Role,
+};
 use tenure::registry::{
     Address, Capability, Critical, Entry, Kind, Library, Op, Place, Registries, RegistryView,
     Secrets, Snapshot, State, Until, retention,
@@ -206,6 +208,12 @@ fn an_agent_writes_guidance_and_revises_its_own() {
     assert_eq!(revision.trajectory(), Some("run-1"));
     assert_eq!(block.writer(), "main");
     assert_eq!(view.written_in("run-1").len(), 1);
+    let passage = ObjectDocument {
+        object_type: Some(ObjectType::RetrievedPassage),
+        ..ObjectDocument::new("passage", "PB7 is pin 43.")
+    };
+    let done = registries.write(&main, "main", passage, Place::Back);
+    assert!(done.is_ok(), "data keeps the level of data");
 }
 
 #[test]
@@ -233,6 +241,8 @@ fn what_an_agent_may_not_write() {
         ObjectType::PolicyRule,
         ObjectType::ToolSchema,
         ObjectType::ActionableConstraint,
+        ObjectType::Outcome,
+        ObjectType::TaskState,
     ];
     for kind in kinds {
         let document = ObjectDocument {
@@ -241,6 +251,20 @@ fn what_an_agent_may_not_write() {
         };
         bad("where no agent writes", with(document));
     }
+    // Nor does it put words into anybody's mouth, or speak for the store.
+    for role in [Role::System, Role::User, Role::Assistant] {
+        let document = ObjectDocument {
+            object_type: Some(ObjectType::Turn),
+            role: Some(role),
+            ..Default::default()
+        };
+        bad("where no agent writes", with(document));
+    }
+    let judged = ObjectDocument {
+        contradiction_status: Some(ContradictionStatus::Overridden),
+        ..Default::default()
+    };
+    bad("what became of it", with(judged));
     for author in [AuthorKind::Seed, AuthorKind::Orchestrator] {
         let document = ObjectDocument {
             author: Some(author),
@@ -253,6 +277,21 @@ fn what_an_agent_may_not_write() {
         ErrorKind::Input,
         "already has a block named `a`",
         |registries| registries.write(&main, "main", rule("a"), Place::Back),
+    );
+    // No agent calls its own text a seed.
+    let forged = rule("forged").seal().unwrap();
+    refused(
+        &mut registries,
+        ErrorKind::Policy,
+        "not drawn from a library",
+        |registries| {
+            let op = Op::Draw {
+                object: forged,
+                from: "seeds/forged".into(),
+                at: Place::Front,
+            };
+            registries.apply(&main, "main", op)
+        },
     );
     let a = address(&mut registries, "main", "a");
     refused(
@@ -678,6 +717,10 @@ fn use_is_counted_and_limits_are_soft() {
     assert!(
         view.blocks().all(|block| block.uses() == 0),
         "a view never changes"
+    );
+    assert!(
+        std::ptr::eq(view.candidates(), again.candidates()),
+        "counting a use makes no new candidates"
     );
     let summary = serde_json::to_value(again.summary()).unwrap();
     assert_eq!(

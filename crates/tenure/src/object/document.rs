@@ -316,7 +316,7 @@ impl ObjectDocument {
 /// The authority of an object that states none: what was found or returned is data, what the
 /// model or the person said is the user's, what was concluded is memory, the rest is the
 /// developer's.
-pub(super) fn default_authority(object_type: ObjectType, role: Option<Role>) -> Authority {
+pub(crate) fn default_authority(object_type: ObjectType, role: Option<Role>) -> Authority {
     match object_type {
         ObjectType::RetrievedPassage
         | ObjectType::ToolResult

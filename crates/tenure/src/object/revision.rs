@@ -605,6 +605,11 @@ impl ContextObject {
         self.record.as_deref().unwrap_or(&NO_RECORD)
     }
 
+    /// Whether anything is known of it beside its revision.
+    pub(crate) fn has_record(&self) -> bool {
+        self.record.is_some()
+    }
+
     /// The immutable part.
     pub fn revision(&self) -> &Revision {
         &self.revision

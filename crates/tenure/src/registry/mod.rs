@@ -46,7 +46,7 @@ mod state;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use capability::{Capability, Secrets};
 pub use evict::{Eviction, Until, retention};
@@ -57,6 +57,7 @@ pub use snapshot::{Blocks, Part, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Applied, Kept, State};
 pub use view::{Block, Lineage, RegistryView, Summary};
 
+use crate::candidates::Candidates;
 use crate::envelope::Envelope;
 use crate::error::{Error, ErrorKind, unknown_name};
 use crate::object::{ObjectDocument, check_name, clip};
@@ -82,6 +83,8 @@ struct Registry {
     log: Vec<Entry>,
     /// The view of the state as it is, once somebody took it.
     view: Option<Arc<RegistryView>>,
+    /// The candidates of all views since an object was last changed: counting uses makes no new ones.
+    candidates: Arc<OnceLock<Candidates>>,
 }
 
 impl Registries {
@@ -245,6 +248,11 @@ impl Registries {
     /// [`ErrorKind::Policy`] without the authority; [`ErrorKind::Input`] when an address is of
     /// another session or registry, or the operation makes no sense. Nothing is changed then.
     pub fn apply(&mut self, by: &Capability, label: &str, op: Op) -> Result<Applied, Error> {
+        if let Op::Draw { object, .. } = &op {
+            let what = format!("`{}` is not drawn from a library", clip(object.name()));
+            return Err(Error::new(ErrorKind::Policy, what)
+                .expected("a write, or a seed that the host draws from a library"));
+        }
         let op = op.try_map(|address| self.resolve(label, address))?;
         self.run(by, label, op)
     }
@@ -263,9 +271,13 @@ impl Registries {
         let Some(registry) = self.registries.get_mut(label) else {
             return Err(unknown_name("registry", label, std::iter::empty()));
         };
-        registry.view = None;
         let logged = self.logs.then(|| op.clone());
+        let same_objects = matches!(op, Op::Use { .. } | Op::Limit { .. });
         let done = registry.state.apply(actor, op)?;
+        registry.view = None;
+        if !same_objects {
+            registry.candidates = Arc::default();
+        }
         registry.log.extend(logged.map(|op| Entry {
             version: LOG_VERSION,
             number: done.number,
@@ -317,7 +329,8 @@ impl Registries {
             from: key.into(),
             at,
         };
-        self.apply(by, label, op)
+        let op = op.try_map(|address| self.resolve(label, address))?;
+        self.run(by, label, op)
     }
 
     /// Gives a block that an agent wrote another content.
@@ -452,7 +465,10 @@ impl Registries {
         let Some(registry) = self.registries.get_mut(label) else {
             return Err(unknown_name("registry", label, std::iter::empty()));
         };
-        let fresh = || Arc::new(RegistryView::new(registry.kind, registry.state.clone()));
+        let fresh = || {
+            let view = RegistryView::new(registry.kind, registry.state.clone());
+            Arc::new(view.sharing(&registry.candidates))
+        };
         Ok(Arc::clone(registry.view.get_or_insert_with(fresh)))
     }
 
@@ -503,6 +519,7 @@ impl Registry {
             references: BTreeSet::new(),
             log: Vec::new(),
             view: None,
+            candidates: Arc::default(),
         }
     }
 }

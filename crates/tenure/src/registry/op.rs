@@ -155,7 +155,7 @@ pub enum Op<Block = Address> {
         /// Where. Steps make no sense here.
         at: Place<Block>,
     },
-    /// Puts in a seed of a library.
+    /// Puts in a seed of a library. Only the host does: [`Registries::draw`](super::Registries::draw).
     Draw {
         /// The object.
         object: Arc<ContextObject>,

@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use super::state::Slot;
 use crate::error::{Error, ErrorKind};
 use crate::object::{
-    AuthorKind, Authority, ContextObject, ObjectDocument, Overrides, clip, vocabulary::vocabulary,
+    AuthorKind, Authority, ContextObject, ObjectDocument, ObjectType, Overrides, clip,
+    default_authority, vocabulary::vocabulary,
 };
 use crate::section::{Section, section_of};
 
@@ -46,16 +47,21 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// The document with what follows from who writes it: the author, and for an agent the authority
-    /// level of memory.
+    /// The document with what follows from who writes it: the author, and for an agent at most the
+    /// authority level of memory.
     pub(super) fn authored(&self, document: ObjectDocument) -> ObjectDocument {
-        let (author, level) = match self.kind {
-            Kind::Agent => (AuthorKind::Agent, Some(Authority::Memory)),
-            Kind::Orchestrator => (AuthorKind::Orchestrator, None),
+        let author = match self.kind {
+            Kind::Agent => AuthorKind::Agent,
+            Kind::Orchestrator => AuthorKind::Orchestrator,
+        };
+        let object_type = document.object_type.unwrap_or(ObjectType::Rule);
+        let level = match self.kind {
+            Kind::Agent => default_authority(object_type, document.role).max(Authority::Memory),
+            Kind::Orchestrator => default_authority(object_type, document.role),
         };
         ObjectDocument {
             author: document.author.or(Some(author)),
-            authority_level: document.authority_level.or(level),
+            authority_level: document.authority_level.or(Some(level)),
             ..document
         }
     }
@@ -178,16 +184,30 @@ pub(super) fn may_write(by: &Actor, object: &ContextObject) -> Result<(), Error>
             by.label, by.kind
         )));
     }
+    if object.has_record() {
+        return Err(forbidden(format!(
+            "block `{name}` says when it was known, what became of it or how it was used"
+        ))
+        .expected("none of what only a store may say")
+        .hint(
+            "leave out tx_start, tx_end, contradiction_status, supersession_link and the counters",
+        ));
+    }
     let section = section_of(revision);
-    let commands = matches!(
-        section,
-        Section::Identity | Section::Tools | Section::Policy
-    );
-    if by.kind == Kind::Agent && commands {
+    if by.kind == Kind::Agent && !AGENTS.contains(&section) {
         return Err(forbidden(format!(
             "block `{name}` would stand in the section `{section}`, where no agent writes"
         ))
-        .expected("guidance or data: a rule, a fact, a preference, an outcome, a passage"));
+        .expected("guidance or data: a rule, a fact, a preference, a passage, an artifact"));
     }
     Ok(())
 }
+
+/// Where an agent's blocks may stand. The rest commands, must go in, was verified by somebody else,
+/// or is what was said.
+const AGENTS: [Section; 4] = [
+    Section::Codex,
+    Section::Memory,
+    Section::Evidence,
+    Section::Recall,
+];

@@ -20,7 +20,7 @@ use crate::object::{AuthorKind, ContextObject, ObjectType, Protection, clip};
 pub struct RegistryView {
     pub(super) kind: Kind,
     pub(super) state: State,
-    candidates: OnceLock<Candidates>,
+    candidates: Arc<OnceLock<Candidates>>,
 }
 
 /// A block of a view.
@@ -139,7 +139,15 @@ impl RegistryView {
         RegistryView {
             kind,
             state,
-            candidates: OnceLock::new(),
+            candidates: Arc::default(),
+        }
+    }
+
+    /// The same view with the candidates of another that holds the same objects.
+    pub(super) fn sharing(self, candidates: &Arc<OnceLock<Candidates>>) -> RegistryView {
+        RegistryView {
+            candidates: Arc::clone(candidates),
+            ..self
         }
     }
 
