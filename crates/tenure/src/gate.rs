@@ -4,7 +4,7 @@
 //! among the best nor changes anybody's score. What a caller's own function says of a text is a
 //! [`Fact`](crate::Fact); without one, relevance is lexical.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,8 @@ use crate::trace::Obligation;
 ///
 /// Gated are removable blocks of the elastic sections, and tools, which otherwise are all offered.
 /// What its author made not removable passes, unless it is optional; so does what something that
-/// must go in needs, what an epoch has frozen, and the conversation.
+/// must go in needs, what an epoch has frozen, the conversation and the tools that it calls. What a
+/// passing block needs passes with it.
 ///
 /// ```
 /// use tenure::{Budget, Request, gate::Gate};
@@ -88,23 +89,35 @@ pub struct Gated {
     pub standing: Standing,
 }
 
-/// How each row that is gated stands.
+/// How each row that is gated stands. What is idle in this task takes no place.
 pub(crate) fn decide(
     gate: &Gate,
     planned: &Planned<'_>,
     obligations: &[Option<Obligation>],
     links: &Links<'_>,
+    idle: impl Fn(u32) -> bool,
     relevance: impl Fn(&[u32]) -> Vec<Score>,
 ) -> BTreeMap<u32, Standing> {
     let live = &planned.resolved.live;
     let set = live.set;
+    // A tool that the conversation calls must be offered with it.
+    let called: BTreeSet<&str> = live
+        .rows
+        .iter()
+        .flat_map(|row| set.object(*row).revision().tool_calls())
+        .map(|call| call.name.as_str())
+        .collect();
     let is_gated = |row: &u32| {
         let facts = set.row(*row);
         let section = planned.section(*row);
         let offered =
             section == Section::Tools && obligations[*row as usize] == Some(Obligation::FixedTier);
-        let free = obligations[*row as usize].is_none() || offered;
-        free && (facts.removable || facts.optional) && section != Section::History
+        let free = match offered {
+            true => !called.contains(set.object(*row).name()),
+            false => obligations[*row as usize].is_none(),
+        };
+        let may_go = facts.removable || facts.optional;
+        free && may_go && section != Section::History && !idle(*row)
     };
     let (gated, rest): (Vec<u32>, Vec<u32>) = live.rows.iter().partition(|row| is_gated(row));
     let must = rest
@@ -128,5 +141,14 @@ pub(crate) fn decide(
         };
         (row, standing)
     };
-    ranked.into_iter().enumerate().map(standing).collect()
+    let mut standings: BTreeMap<u32, Standing> =
+        ranked.into_iter().enumerate().map(standing).collect();
+    // What a passing row cannot stand without comes with it.
+    let passing = standings.iter().filter(|(_, standing)| standing.passes);
+    for row in links.needed(passing.map(|(row, _)| *row)) {
+        if let Some(standing) = standings.get_mut(&row) {
+            standing.passes = true;
+        }
+    }
+    standings
 }

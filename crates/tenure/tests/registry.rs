@@ -331,6 +331,7 @@ fn overrides_speak_for_the_block_in_a_compile() {
     assert!(matches!(verdict.reason, Reason::Mandatory { .. }));
     assert_eq!(verdict.score.unwrap().utility, Score::ONE);
     assert_ne!(old.trace.inputs.candidates, new.trace.inputs.candidates);
+    let host = registries.issue("main").unwrap();
     refused(
         &mut registries,
         ErrorKind::Input,
@@ -341,7 +342,7 @@ fn overrides_speak_for_the_block_in_a_compile() {
                 ..Overrides::default()
             };
             registries.apply(
-                &main,
+                &host,
                 "main",
                 Op::Override {
                     block: a,
@@ -611,6 +612,178 @@ fn an_evicted_tool_is_absent_from_the_next_envelope() {
     registries.apply(&chair, "chair", op).unwrap();
     let after = body(&mut registries);
     assert!(!after.contains("flash_board") && after.contains("read_pin"));
+}
+
+#[test]
+fn what_a_protected_block_needs_stays_with_it() {
+    let (mut registries, main, chair) = workshop();
+    registries
+        .write(&chair, "main", rule("units"), Place::Back)
+        .unwrap();
+    let cap = ObjectDocument {
+        removable: Some(false),
+        keep_with: vec!["units".into()],
+        ..rule("cap")
+    };
+    registries.write(&chair, "main", cap, Place::Back).unwrap();
+    let units = address(&mut registries, "main", "units");
+    let overrides = Overrides {
+        name: Some("other".into()),
+        ..Overrides::default()
+    };
+    for by in [&main, &chair] {
+        let ops = [
+            Op::Evict {
+                blocks: vec![units],
+                force: true,
+            },
+            Op::Override {
+                block: units,
+                overrides: overrides.clone(),
+            },
+        ];
+        for op in ops {
+            if by == &main {
+                refused(&mut registries, ErrorKind::Policy, "", |registries| {
+                    registries.apply(by, "main", op)
+                });
+            }
+        }
+    }
+    let evict = Op::Evict {
+        blocks: vec![units],
+        force: false,
+    };
+    registries.apply(&chair, "main", evict).unwrap();
+}
+
+#[test]
+fn no_agent_stops_the_compiles_of_another() {
+    let (mut registries, main) = main_with(&["a"]);
+    let other = registries.create("other", Kind::Agent).unwrap();
+    registries.refer(&other, &main).unwrap();
+    let brick = |needs: &[&str]| ObjectDocument {
+        removable: Some(false),
+        keep_with: needs.iter().map(|name| (*name).into()).collect(),
+        ..rule("brick")
+    };
+    refused(
+        &mut registries,
+        ErrorKind::Policy,
+        "an agent in another's registry",
+        |registries| registries.write(&other, "main", brick(&[]), Place::Back),
+    );
+    refused(
+        &mut registries,
+        ErrorKind::Input,
+        "must not stand without `nothing`",
+        |registries| registries.write(&main, "main", brick(&["nothing"]), Place::Back),
+    );
+    registries
+        .write(&main, "main", brick(&["a"]), Place::Back)
+        .unwrap();
+    let library = seeds(&["seed"]);
+    refused(
+        &mut registries,
+        ErrorKind::Policy,
+        "may not draw seeds into `main`",
+        |registries| registries.draw(&other, "main", &library, "seed", Place::Back),
+    );
+}
+
+#[test]
+fn a_protected_seed_is_the_hosts() {
+    let mut registries = Registries::new(secrets(1));
+    let main = registries.create("main", Kind::Agent).unwrap();
+    let safety = ObjectDocument {
+        object_type: Some(ObjectType::PolicyRule),
+        removable: Some(false),
+        trajectory_id: Some("run-1".into()),
+        ..rule("safety")
+    };
+    let library = Library::new([("seeds", safety.seal().unwrap())]).unwrap();
+    registries
+        .draw(&main, "main", &library, "safety", Place::Back)
+        .unwrap();
+    let safety = address(&mut registries, "main", "safety");
+    let overrides = Overrides {
+        removable: Some(true),
+        ..Overrides::default()
+    };
+    let evict = Op::Evict {
+        blocks: vec![safety],
+        force: true,
+    };
+    let attempts = [
+        evict.clone(),
+        Op::Override {
+            block: safety,
+            overrides,
+        },
+        Op::Promote {
+            blocks: vec![safety],
+            to: Place::Front,
+        },
+        Op::Rollback {
+            trajectory: "run-1".into(),
+        },
+    ];
+    for op in attempts {
+        refused(&mut registries, ErrorKind::Policy, "", |registries| {
+            registries.apply(&main, "main", op)
+        });
+    }
+    let host = registries.issue("main").unwrap();
+    registries.apply(&host, "main", evict).unwrap();
+}
+
+#[test]
+fn objects_bring_no_overrides_and_take_no_reserved_names() {
+    let (mut registries, main) = main_with(&["a"]);
+    let smuggled = Overrides {
+        name: Some("a\u{1b}[2J".into()),
+        ..Overrides::default()
+    };
+    let seed = rule("b").seal().unwrap().with_overrides(smuggled);
+    let library = Library::new([("seeds", Arc::new(seed))]).unwrap();
+    let (key, _) = library.iter().next().unwrap();
+    let key = key.to_owned();
+    registries
+        .draw(&main, "main", &library, &key, Place::Back)
+        .unwrap();
+    assert_eq!(names(&mut registries, "main"), ["a", "b"]);
+    for name in ["@task", "main:prefix", "main:suffix"] {
+        refused(
+            &mut registries,
+            ErrorKind::Input,
+            "is not a block's to have",
+            |registries| registries.write(&main, "main", rule(name), Place::Back),
+        );
+    }
+}
+
+#[test]
+fn the_order_of_writing_survives_a_restore() {
+    let (mut registries, main) = main_with(&["old", "new"]);
+    let moved = promote(&mut registries, &main, &["new"], Place::Front).unwrap();
+    assert_eq!(moved, ["new", "old"]);
+    let text = registries.snapshot().unwrap();
+    let mut restored = Registries::restore(&text, secrets(2)).unwrap();
+    assert_eq!(restored.snapshot().unwrap(), text);
+    let main = restored.issue("main").unwrap();
+    let even = |_: &tenure::registry::Block<'_>| 0;
+    let (_, done) = restored
+        .evict_until(&main, "main", &Until::blocks(1), even)
+        .unwrap();
+    assert_eq!(done.unwrap().removed, ["old".into()]);
+    // Numbers at the end of their range are no reason to panic.
+    let huge = text.replace("\"operations\":3", "\"operations\":18446744073709551615");
+    let body = &huge[..huge.trim_end().rfind('\n').unwrap() + 1];
+    let digest = tenure::Digest::of(body.as_bytes());
+    let sealed = format!("{body}{{\"lines\":3,\"sha256\":\"{digest}\"}}\n");
+    let mut restored = Registries::restore(&sealed, secrets(2)).unwrap();
+    let main = restored.issue("main").unwrap();
+    promote(&mut restored, &main, &["old"], Place::Front).unwrap();
 }
 
 // --- gate -----------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::op::{Address, BlockId};
-use super::permissions::{Actor, Kind};
 use crate::error::{Error, ErrorKind};
 use crate::frame::{FrameKey, mac};
 use crate::object::clip;
@@ -77,24 +76,23 @@ pub(super) fn claimed(address: Address) -> BlockId {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capability {
     set: u128,
-    actor: Actor,
+    label: Arc<str>,
+    /// Whether the holder of the registries made it for itself.
+    host: bool,
 }
 
 impl Capability {
-    pub(super) fn new(set: u128, label: Arc<str>, kind: Kind) -> Capability {
-        Capability {
-            set,
-            actor: Actor { label, kind },
-        }
+    pub(super) fn new(set: u128, label: Arc<str>, host: bool) -> Capability {
+        Capability { set, label, host }
     }
 
     /// The registry that it acts as.
     pub fn label(&self) -> &str {
-        &self.actor.label
+        &self.label
     }
 
-    pub(super) fn actor(&self) -> &Actor {
-        &self.actor
+    pub(super) fn is_host(&self) -> bool {
+        self.host
     }
 
     pub(super) fn is_of(&self, set: u128) -> bool {

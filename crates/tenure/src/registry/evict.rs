@@ -89,7 +89,7 @@ impl RegistryView {
             if total <= until.most {
                 break;
             }
-            total -= size;
+            total = total.saturating_sub(size);
             blocks.push(block);
         }
         Eviction {

@@ -1,6 +1,6 @@
 //! The library: seeds to draw from, loaded once and never changed (RAMPART, 2.1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::error::{Error, nearest};
@@ -96,11 +96,11 @@ impl Library {
             let (key, object) = &self.seeds[place];
             (&**key, object)
         };
-        if let Some(place) = self.by_key.get(name) {
-            return Ok(seed(*place));
-        }
-        let places = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        match places {
+        let by_key = self.by_key.get(name).copied();
+        let by_name = self.by_name.get(name).into_iter().flatten().copied();
+        let places: BTreeSet<usize> = by_key.into_iter().chain(by_name).collect();
+        let places: Vec<usize> = places.into_iter().collect();
+        match places.as_slice() {
             [place] => Ok(seed(*place)),
             [] => {
                 let error = Error::input(format!("the library has no seed `{}`", clip(name)));

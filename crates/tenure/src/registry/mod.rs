@@ -122,7 +122,7 @@ impl Registries {
         let state = State::empty(Arc::clone(&label));
         self.registries
             .insert(Arc::clone(&label), Registry::new(kind, state));
-        Ok(Capability::new(self.set, label, kind))
+        Ok(Capability::new(self.set, label, false))
     }
 
     /// The labels of all registries.
@@ -224,11 +224,14 @@ impl Registries {
     /// when it is no token.
     pub fn redeem(&self, token: &str) -> Result<Capability, Error> {
         let label = capability::verified(&self.secrets, self.set, token)?;
-        self.issue(&label)
+        let registry = self.registry(&label)?;
+        let label = Arc::clone(registry.state.label());
+        Ok(Capability::new(self.set, label, false))
     }
 
-    /// The capability to act as a registry, for the host: whoever made or restored these registries.
-    /// Give agents capabilities, not the registries.
+    /// The host's capability to act as a registry: for whoever made or restored these registries, who
+    /// also decides on protected seeds. Give agents what [`Registries::create`] or
+    /// [`Registries::redeem`] makes, not this, and not the registries.
     ///
     /// # Errors
     ///
@@ -236,7 +239,17 @@ impl Registries {
     pub fn issue(&self, label: &str) -> Result<Capability, Error> {
         let registry = self.registry(label)?;
         let label = Arc::clone(registry.state.label());
-        Ok(Capability::new(self.set, label, registry.kind))
+        Ok(Capability::new(self.set, label, true))
+    }
+
+    /// Who acts with a capability of these registries.
+    fn actor(&self, capability: &Capability) -> Result<Actor, Error> {
+        let label = self.own(capability)?;
+        Ok(Actor {
+            kind: self.registry(&label)?.kind,
+            label,
+            host: capability.is_host(),
+        })
     }
 
     // ---- changing ------------------------------------------------------------------------------
@@ -258,9 +271,8 @@ impl Registries {
     }
 
     fn run(&mut self, by: &Capability, label: &str, op: Op<BlockId>) -> Result<Applied, Error> {
-        self.own(by)?;
+        let actor = self.actor(by)?;
         self.registry(label)?;
-        let actor = by.actor();
         if *actor.label != *label && !self.registry(&actor.label)?.references.contains(label) {
             return Err(Error::new(
                 ErrorKind::Policy,
@@ -273,7 +285,7 @@ impl Registries {
         };
         let logged = self.logs.then(|| op.clone());
         let same_objects = matches!(op, Op::Use { .. } | Op::Limit { .. });
-        let done = registry.state.apply(actor, op)?;
+        let done = registry.state.apply(&actor, op)?;
         registry.view = None;
         if !same_objects {
             registry.candidates = Arc::default();
@@ -306,7 +318,7 @@ impl Registries {
         document: ObjectDocument,
         at: Place,
     ) -> Result<Applied, Error> {
-        let object = by.actor().authored(document).seal()?;
+        let object = self.actor(by)?.authored(document).seal()?;
         self.apply(by, label, Op::Write { object, at })
     }
 
@@ -323,6 +335,16 @@ impl Registries {
         name: &str,
         at: Place,
     ) -> Result<Applied, Error> {
+        let actor = self.actor(by)?;
+        if actor.kind == Kind::Agent && *actor.label != *label {
+            let what = format!(
+                "`{}` may not draw seeds into `{}`",
+                actor.label,
+                clip(label)
+            );
+            return Err(Error::new(ErrorKind::Policy, what)
+                .expected("the registry itself, or an orchestrator"));
+        }
         let (key, object) = library.get(name)?;
         let op = Op::Draw {
             object: Arc::clone(object),
@@ -358,9 +380,8 @@ impl Registries {
         self.apply(by, label, Op::Revise { block, object })
     }
 
-    /// Sets the texts before and after all blocks of a registry. Neither stands without the other,
-    /// nor, when nothing else of the registry goes in, is there anything they could wrap: they go in
-    /// as any block does.
+    /// Sets the texts before and after all blocks of a registry. They must go in, as what is not
+    /// removable must; none, or a blank one, takes a text away.
     ///
     /// # Errors
     ///
@@ -372,21 +393,19 @@ impl Registries {
         prefix: Option<&str>,
         suffix: Option<&str>,
     ) -> Result<Applied, Error> {
-        let label_of = |part: &str| format!("{label}:{part}");
-        let seal = |part: &str, other: &str, text: Option<&str>, both: bool| {
+        let actor = self.actor(by)?;
+        let seal = |part: &str, text: Option<&str>| {
             let text = text.filter(|text| !text.trim().is_empty());
             let document = text.map(|text| ObjectDocument {
-                priority: Some(crate::num::Score::ONE),
-                keep_with: both.then(|| label_of(other)).into_iter().collect(),
-                ..ObjectDocument::new(label_of(part), text)
+                removable: Some(false),
+                ..ObjectDocument::new(format!("{label}:{part}"), text)
             });
-            let authored = document.map(|document| by.actor().authored(document));
+            let authored = document.map(|document| actor.authored(document));
             authored.map(ObjectDocument::seal).transpose()
         };
-        let both = prefix.is_some() && suffix.is_some();
         let op = Op::Wrap {
-            prefix: seal("prefix", "suffix", prefix, both)?,
-            suffix: seal("suffix", "prefix", suffix, both)?,
+            prefix: seal("prefix", prefix)?,
+            suffix: seal("suffix", suffix)?,
         };
         self.apply(by, label, op)
     }

@@ -11,8 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::permissions::Actor;
 use crate::object::{ContextObject, Overrides};
 
-/// The number of a block in its registry, in the order of writing. It says the same in every
-/// process; whoever is not trusted names a block by its [`Address`].
+/// The number of a block in its registry, in the order of writing. It says the same in every process
+/// that folds one log; a restored snapshot counts anew, in the same order. Whoever is not trusted names
+/// a block by its [`Address`].
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
 )]

@@ -26,18 +26,24 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The blocks `0..len`, in this order.
-    pub(super) fn first(len: u32) -> Order {
-        let size = (RUN * 3 / 4) as u32;
-        let runs = (0..len.div_ceil(size)).map(|id| Run {
-            id,
-            blocks: Arc::new((id * size..len.min((id + 1) * size)).collect()),
-        });
+    /// These blocks, a permutation of the numbers below their count.
+    pub(super) fn of(blocks: &[u32]) -> Order {
+        let mut run_of = vec![0; blocks.len()];
+        let mut runs = Vec::new();
+        for (id, blocks) in (0u32..).zip(blocks.chunks(RUN * 3 / 4)) {
+            for block in blocks {
+                run_of[*block as usize] = id;
+            }
+            runs.push(Run {
+                id,
+                blocks: Arc::new(blocks.to_vec()),
+            });
+        }
         Order {
-            runs: Arc::new(runs.collect()),
-            run_of: CowVec::from_iter((0..len).map(|block| block / size)),
-            next_run: len.div_ceil(size),
-            len: len as usize,
+            next_run: runs.len() as u32,
+            runs: Arc::new(runs),
+            run_of: CowVec::from_iter(run_of.into_iter()),
+            len: blocks.len(),
         }
     }
 
@@ -220,8 +226,8 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
         #[test]
         fn an_order_is_a_list(start in 0u32..4000, steps in proptest::collection::vec(step(), 0..60)) {
-            let mut order = Order::first(start);
-            let mut model: Vec<u32> = (0..start).collect();
+            let mut model: Vec<u32> = (0..start).rev().collect();
+            let mut order = Order::of(&model);
             let mut next = start;
             for step in steps {
                 let before = (order.clone(), model.clone());

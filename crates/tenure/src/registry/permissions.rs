@@ -10,8 +10,10 @@
 //! | name, protection, removable | yes | no | no |
 //! | revise | what an agent wrote | no | no |
 //!
-//! "Author" is the registry that wrote the block (RAMPART, 2.1 and 2.5). What a seed or an
-//! orchestrator says is immutable; its author takes it out and writes another.
+//! "Author" is the registry that wrote the block (RAMPART, 2.1 and 2.5); of a seed that is not
+//! removable it is the host. What a seed or an orchestrator says is immutable; its author takes it out
+//! and writes another. Where a block is needed by one that another protects, no change but a move is
+//! allowed ([`State`](super::State)). What a kind of registry may write stands in [`may_write`].
 
 use std::sync::Arc;
 
@@ -44,6 +46,9 @@ pub struct Actor {
     pub label: Arc<str>,
     /// What it is.
     pub kind: Kind,
+    /// Whether the host acts, on the registry's behalf.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub host: bool,
 }
 
 impl Actor {
@@ -71,8 +76,10 @@ fn forbidden(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Policy, what)
 }
 
-fn is_author(by: &Actor, slot: &Slot) -> bool {
-    by.label == slot.writer
+/// Whether it is the actor's own. A protected seed is the host's, in whichever registry it stands.
+pub(super) fn is_author(by: &Actor, slot: &Slot) -> bool {
+    let seed = slot.object.revision().author() == AuthorKind::Seed;
+    by.label == slot.writer && (by.host || !seed || slot.object.is_removable())
 }
 
 fn named(slot: &Slot) -> String {
@@ -156,6 +163,19 @@ pub(super) fn may_revise(by: &Actor, slot: &Slot, object: &ContextObject) -> Res
         );
     }
     may_write(by, object)
+}
+
+/// Whether it may write a block into `label` that only its author removes.
+pub(super) fn may_protect(by: &Actor, label: &str, object: &ContextObject) -> Result<(), Error> {
+    if by.kind == Kind::Orchestrator || *by.label == *label {
+        return Ok(());
+    }
+    let name = clip(object.name());
+    Err(forbidden(format!(
+        "block `{name}` is not removable, and `{}` is an agent in another's registry",
+        by.label
+    ))
+    .expected("a removable block, or an orchestrator"))
 }
 
 /// Whether a registry of this kind may write such an object.

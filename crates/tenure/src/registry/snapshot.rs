@@ -57,6 +57,9 @@ struct BlockOut<'a> {
     overrides: Option<&'a Overrides>,
     #[serde(skip_serializing_if = "Option::is_none")]
     writer: Option<&'a str>,
+    /// How many blocks were written before it, left out where that is its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<u32>,
     #[serde(skip_serializing_if = "is_zero")]
     uses: u32,
     #[serde(skip_serializing_if = "is_zero")]
@@ -75,6 +78,7 @@ struct BlockIn<'a> {
     overrides: Overrides,
     #[serde(borrow)]
     writer: Option<Cow<'a, str>>,
+    written: Option<u32>,
     #[serde(default)]
     uses: u32,
     #[serde(default)]
@@ -127,12 +131,13 @@ impl Registries {
         let mut out = Vec::with_capacity(bytes as usize + blocks * 160 + 512);
         line(&mut out, &header)?;
         for (label, registry) in &self.registries {
-            for (_, slot) in registry.state.blocks() {
+            for ((_, slot), written) in registry.state.blocks().zip(registry.state.written()) {
                 let overrides = slot.object.overrides();
                 let block = BlockOut {
                     object: Canonical::of(&slot.object),
                     overrides: (*overrides != Overrides::default()).then_some(overrides),
                     writer: (slot.writer != *label).then_some(&*slot.writer),
+                    written,
                     uses: slot.uses,
                     last_use: slot.last_use,
                 };
@@ -200,6 +205,7 @@ struct Draft {
     object: Arc<ContextObject>,
     /// None for the registry itself.
     writer: Option<Arc<str>>,
+    written: Option<u32>,
     uses: u32,
     last_use: u32,
 }
@@ -300,12 +306,25 @@ impl<'t> Snapshot<'t> {
                 uses: draft.uses,
                 last_use: draft.last_use,
             };
-            let slots: Vec<Slot> = drafts.by_ref().take(registry.blocks).map(slot).collect();
-            if slots.len() != registry.blocks {
+            // By when they were written, which is what their numbers say.
+            let own = drafts.by_ref().take(registry.blocks).zip(0u32..);
+            let mut own: Vec<(u32, u32, Draft)> = own
+                .map(|(draft, place)| (draft.written.unwrap_or(place), place, draft))
+                .collect();
+            if own.len() != registry.blocks {
                 return Err(at(first, Error::input("parts of the snapshot are missing")));
             }
-            let state = State::of(Arc::clone(&registry.label), slots);
-            let mut state = state.map_err(|(block, error)| at(first + block, error))?;
+            own.sort_by_key(|(written, place, _)| (*written, *place));
+            let mut order = vec![0; own.len()];
+            for (number, (_, place, _)) in (0u32..).zip(&own) {
+                order[*place as usize] = number;
+            }
+            let places: Vec<u32> = own.iter().map(|(_, place, _)| *place).collect();
+            let slots = own.into_iter().map(|(_, _, draft)| slot(draft)).collect();
+            let state = State::of(Arc::clone(&registry.label), slots, &order);
+            let line =
+                |number: usize| first + places.get(number).map_or(0, |place| *place as usize);
+            let mut state = state.map_err(|(number, error)| at(line(number), error))?;
             first += registry.blocks;
             (state.prefix, state.suffix) = (registry.prefix, registry.suffix);
             state.limit = registry.limit;
@@ -348,6 +367,7 @@ impl Part<'_> {
             drafts.push(Draft {
                 object,
                 writer: writer.transpose()?,
+                written: block.written,
                 uses: block.uses,
                 last_use: block.last_use,
             });

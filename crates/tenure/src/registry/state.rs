@@ -57,6 +57,8 @@ pub struct State {
     /// The blocks by a hash of their name, and by one of their run.
     names: CowSet<(u64, u32)>,
     runs: CowSet<(u64, u32)>,
+    /// By a hash of each name in their `keep_with`: the blocks that must not stand without it.
+    guards: CowSet<(u64, u32)>,
     pub(super) prefix: Option<Arc<ContextObject>>,
     pub(super) suffix: Option<Arc<ContextObject>>,
     pub(super) limit: Option<u64>,
@@ -82,6 +84,7 @@ impl State {
             slots: CowVec::default(),
             names: CowSet::default(),
             runs: CowSet::default(),
+            guards: CowSet::default(),
             prefix: None,
             suffix: None,
             limit: None,
@@ -91,19 +94,27 @@ impl State {
         }
     }
 
-    /// A registry of these blocks, in this order, with numbers from nought; or the place of a block
-    /// whose name another has.
-    pub(super) fn of(label: Arc<str>, slots: Vec<Slot>) -> Result<State, (usize, Error)> {
+    /// A registry of these blocks, with numbers from nought, in this order of numbers; or the number
+    /// of a block whose name another has.
+    pub(super) fn of(
+        label: Arc<str>,
+        slots: Vec<Slot>,
+        order: &[u32],
+    ) -> Result<State, (usize, Error)> {
         let mut names: Vec<(u64, u32)> = Vec::with_capacity(slots.len());
         let mut runs = Vec::new();
+        let mut guards = Vec::new();
         for (at, slot) in slots.iter().enumerate() {
             names.push((key(slot.object.name()), at as u32));
             if let Some(run) = slot.object.revision().trajectory() {
                 runs.push((key(run), at as u32));
             }
+            guards.extend(guarded(slot).map(|key| (key, at as u32)));
         }
         names.sort_unstable();
         runs.sort_unstable();
+        guards.sort_unstable();
+        guards.dedup();
         let name = |at: u32| slots[at as usize].object.name();
         for same in names
             .chunk_by(|a, b| a.0 == b.0)
@@ -120,9 +131,10 @@ impl State {
             }
         }
         Ok(State {
-            order: Order::first(slots.len() as u32),
+            order: Order::of(order),
             names: CowSet::from_sorted(&names),
             runs: CowSet::from_sorted(&runs),
+            guards: CowSet::from_sorted(&guards),
             bytes: slots.iter().map(size).sum(),
             slots: CowVec::from_iter(slots.into_iter().map(Some)),
             ..State::empty(label)
@@ -152,6 +164,17 @@ impl State {
     pub(super) fn blocks(&self) -> impl Iterator<Item = (BlockId, &Slot)> {
         let numbered = |id| Some((BlockId(id), self.slots.get(id)?.as_ref()?));
         self.order.iter().filter_map(numbered)
+    }
+
+    /// For each block in order: how many of those that are here were written before it, unless that is
+    /// its place.
+    pub(super) fn written(&self) -> impl Iterator<Item = Option<u32>> + '_ {
+        let mut ids: Vec<u32> = self.order.iter().collect();
+        ids.sort_unstable();
+        self.order.iter().zip(0usize..).map(move |(id, place)| {
+            let rank = ids.partition_point(|other| *other < id);
+            (rank != place).then_some(rank as u32)
+        })
     }
 
     pub(super) fn get(&self, block: BlockId) -> Option<&Slot> {
@@ -195,7 +218,7 @@ impl State {
     /// sense, with the block it fails for.
     pub fn apply(&mut self, by: &Actor, op: Op<BlockId>) -> Result<Applied<BlockId>, Error> {
         let mut done = Applied {
-            number: self.number + 1,
+            number: self.number.saturating_add(1),
             written: None,
             removed: Vec::new(),
             kept: Vec::new(),
@@ -214,6 +237,7 @@ impl State {
             Op::Evict { blocks, force } => {
                 for slot in self.distinct(&blocks)? {
                     permissions::may_evict(by, slot, force)?;
+                    self.unneeded(by, slot)?;
                 }
                 done.removed = self.take_out(&blocks);
             }
@@ -234,14 +258,14 @@ impl State {
                 for text in prefix.iter().chain(&suffix) {
                     permissions::may_write(by, text)?;
                 }
-                (self.prefix, self.suffix) = (prefix, suffix);
+                (self.prefix, self.suffix) = (prefix.map(plain), suffix.map(plain));
             }
             Op::Limit { bytes } => {
                 self.own(by, "limited")?;
                 self.limit = bytes;
             }
         }
-        self.number += 1;
+        self.number = done.number;
         done.over_limit = self.over_limit();
         Ok(done)
     }
@@ -279,7 +303,64 @@ impl State {
         blocks.iter().map(check).collect()
     }
 
+    /// Refuses what would leave a block that another registry protects without what it needs, or
+    /// put something else in its place.
+    fn unneeded(&self, by: &Actor, slot: &Slot) -> Result<(), Error> {
+        let name = slot.object.name();
+        let key = key(name);
+        let mut guards = self
+            .guards
+            .from((key, 0))
+            .take_while(|entry| entry.0 == key);
+        let guard = guards.find_map(|(_, id)| {
+            let guard = self.get(BlockId(id))?;
+            let needs = guard.object.revision().keep_with();
+            let protected = !guard.object.is_removable() && !permissions::is_author(by, guard);
+            (protected && needs.iter().any(|needed| needed == name)).then_some(guard)
+        });
+        match guard {
+            None => Ok(()),
+            Some(guard) => Err(Error::new(
+                ErrorKind::Policy,
+                format!(
+                    "block `{}` may not change: `{}` must not stand without it",
+                    clip(name),
+                    clip(guard.object.name())
+                ),
+            )
+            .expected(format!("`{}`, which protects that block", guard.writer))),
+        }
+    }
+
+    /// Refuses a block that must go in and cannot, because what it needs is not here: it would stop
+    /// every compile.
+    fn may_need(&self, by: &Actor, object: &ContextObject) -> Result<(), Error> {
+        if object.is_removable() {
+            return Ok(());
+        }
+        permissions::may_protect(by, &self.label, object)?;
+        let needs = object.revision().keep_with();
+        match needs.iter().find(|name| self.find(name).is_none()) {
+            None => Ok(()),
+            Some(missing) => Err(Error::input(format!(
+                "block `{}` is not removable and must not stand without `{}`, which `{}` does not have",
+                clip(object.name()),
+                clip(missing),
+                self.label
+            ))
+            .expected("`keep_with` names of blocks that are there")),
+        }
+    }
+
     fn free_name(&self, name: &str) -> Result<(), Error> {
+        let wrap = name.strip_prefix(&*self.label);
+        if name.starts_with('@') || matches!(wrap, Some(":prefix" | ":suffix")) {
+            return Err(
+                Error::input(format!("`{}` is not a block's to have", clip(name))).expected(
+                    "a name that neither begins with `@` nor is that of the registry's wrap",
+                ),
+            );
+        }
         let Some(other) = self.find(name) else {
             return Ok(());
         };
@@ -303,7 +384,9 @@ impl State {
         object: Arc<ContextObject>,
         at: Place<BlockId>,
     ) -> Result<BlockId, Error> {
+        let object = plain(object);
         self.free_name(object.name())?;
+        self.may_need(by, &object)?;
         let index = self.index(&[], at)?;
         let number = u32::try_from(self.slots.len())
             .ok()
@@ -322,6 +405,7 @@ impl State {
             uses: 0,
             last_use: self.ticks,
         };
+        guarded(&slot).for_each(|key| self.guards.insert((key, id)));
         self.bytes += size(&slot);
         self.slots.push(Some(slot));
         self.order.insert(index, &[id]);
@@ -334,8 +418,11 @@ impl State {
         block: BlockId,
         object: Arc<ContextObject>,
     ) -> Result<(), Error> {
+        let object = plain(object);
         let slot = self.present(block)?;
         permissions::may_revise(by, slot, &object)?;
+        self.unneeded(by, slot)?;
+        self.may_need(by, &object)?;
         let overrides = slot.object.overrides();
         let object = if *overrides == Overrides::default() {
             object
@@ -363,6 +450,8 @@ impl State {
         if let Some(run) = slot.object.revision().trajectory() {
             self.runs.insert((key(run), block.0));
         }
+        guarded(&old).for_each(|key| self.guards.remove(&(key, block.0)));
+        guarded(&slot).for_each(|key| self.guards.insert((key, block.0)));
         self.bytes = self.bytes - size(&old) + size(&slot);
         self.slots.set(block.0, Some(slot));
     }
@@ -377,6 +466,7 @@ impl State {
         permissions::may_override(by, slot, &overrides)?;
         if let Some(name) = &overrides.name {
             crate::object::check_name(name)?;
+            self.unneeded(by, slot)?;
         }
         let object = slot.object.with_overrides(overrides);
         if object.name() != slot.object.name() {
@@ -468,6 +558,7 @@ impl State {
             if let Some(run) = slot.object.revision().trajectory() {
                 self.runs.remove(&(key(run), id));
             }
+            guarded(&slot).for_each(|key| self.guards.remove(&(key, id)));
             self.bytes -= size(&slot);
             self.slots.set(id, None);
             removed.push(slot.object.shared_name());
@@ -500,7 +591,7 @@ impl State {
         }
         let (own, others): (Vec<_>, Vec<_>) = all
             .into_iter()
-            .partition(|(_, slot)| slot.writer == by.label);
+            .partition(|(_, slot)| permissions::is_author(by, slot));
         if own.is_empty() {
             return Err(Error::new(
                 ErrorKind::Policy,
@@ -521,6 +612,20 @@ impl State {
         done.removed = self.take_out(&blocks);
         Ok(())
     }
+}
+
+/// The object without what a registry says of it, which only an override and a snapshot bring in.
+fn plain(object: Arc<ContextObject>) -> Arc<ContextObject> {
+    if *object.overrides() == Overrides::default() {
+        return object;
+    }
+    Arc::new(object.with_overrides(Overrides::default()))
+}
+
+/// The hashes of the names without which a block must not stand.
+fn guarded(slot: &Slot) -> impl Iterator<Item = u64> + '_ {
+    let names = slot.object.revision().keep_with().iter();
+    names.map(|name| key(name))
 }
 
 fn size(slot: &Slot) -> u64 {

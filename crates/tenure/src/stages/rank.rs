@@ -147,6 +147,9 @@ pub(crate) fn rank<'a>(
         (needed.contains(&row), mandatory(&row), score)
     };
     omit_doubles(live, standing);
+    let live = &planned.resolved.live;
+    let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
+    planned.report.tools.retain(|name| stands.contains(name));
     Ranked {
         planned,
         scores,
@@ -180,7 +183,9 @@ fn gated(
         };
         rows.iter().map(of).collect()
     };
-    gate::decide(gate, planned, obligations, &links, relevance)
+    let terms = std::cell::LazyCell::new(|| terms_of(&request.query_text()));
+    let idle = |row: u32| set.row(row).rare && inactive(set, row, request, &terms).is_some();
+    gate::decide(gate, planned, obligations, &links, idle, relevance)
 }
 
 /// How the candidates stand before the request's gate, best first.
