@@ -20,11 +20,13 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
         }]);
     }
     let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
+    let (mut line, mut counted) = (1, 0);
     parts
         .into_iter()
         .map(|part| {
             let offset = part.get().as_ptr() as usize - text.as_ptr() as usize;
-            let line = 1 + text[..offset].matches('\n').count();
+            line += text[counted..offset].matches('\n').count();
+            counted = offset;
             let document = serde_json::from_str(part.get()).map_err(|error| {
                 let mut ours = failed(error);
                 if let Some(at) = &mut ours.at {

@@ -13,7 +13,7 @@
 //! TIM4 channel 2 is on PB7.
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -77,7 +77,9 @@ fn headings(text: &str) -> Vec<Heading> {
         match event {
             Event::Start(tag) => {
                 if let (0, Tag::Heading { level, .. }) = (depth, &tag) {
-                    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+                    // A carriage return alone ends a line too, says CommonMark.
+                    let end = text[..range.start].rfind(['\n', '\r']);
+                    let start = end.map_or(0, |at| at + 1);
                     found.push(Heading {
                         range: start..range.end,
                         level: *level as usize,
@@ -208,7 +210,10 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
     for (part, found) in parts.iter().zip(&hints) {
         read.push(found.parse(part)?);
     }
-    let mut taken: BTreeSet<String> = read.iter().filter_map(|hint| hint.name.clone()).collect();
+    let mut names = Names {
+        taken: read.iter().filter_map(|hint| hint.name.clone()).collect(),
+        last: BTreeMap::new(),
+    };
     let mut sections = Vec::with_capacity(parts.len());
     for (at, (part, hint)) in parts.iter().zip(read).enumerate() {
         let own = hints[at].without(part.text);
@@ -223,8 +228,8 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
         }
         let name = match (&hint.name, &part.heading) {
             (Some(name), _) => name.clone(),
-            (None, None) => free(stem.to_owned(), &mut taken),
-            (None, Some((_, words))) => free(format!("{stem}/{}", slug(words)), &mut taken),
+            (None, None) => names.free(stem.to_owned()),
+            (None, Some((_, words))) => names.free(format!("{stem}/{}", slug(words))),
         };
         let mut content = part.above.join("\n\n");
         if !content.is_empty() {
@@ -243,15 +248,28 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
     Ok(sections)
 }
 
-/// The first of `name`, `name-2`, `name-3`, … that is free.
-fn free(name: String, taken: &mut BTreeSet<String>) -> String {
-    let mut given = name.clone();
-    let mut number = 1;
-    while !taken.insert(given.clone()) {
-        number += 1;
-        given = format!("{name}-{number}");
+/// The names that sections have.
+struct Names {
+    taken: BTreeSet<String>,
+    /// The last number that a name was given.
+    last: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// The first of `name`, `name-2`, `name-3`, … that is free.
+    fn free(&mut self, name: String) -> String {
+        if self.taken.insert(name.clone()) {
+            return name;
+        }
+        let last = self.last.entry(name.clone()).or_insert(1);
+        loop {
+            *last += 1;
+            let given = format!("{name}-{last}");
+            if self.taken.insert(given.clone()) {
+                return given;
+            }
+        }
     }
-    given
 }
 
 /// A heading's words as a part of a name: letters and digits in lower case, joined by hyphens.
@@ -471,6 +489,15 @@ mod tests {
             found,
             [Some((1, "A".to_owned())), Some((2, "B c".to_owned()))]
         );
+    }
+
+    #[test]
+    fn a_carriage_return_alone_ends_a_line() {
+        let text = "# A\r# B\rx\r\r## C\ry\n";
+        let parts = split(text);
+        let texts: Vec<&str> = parts.iter().map(|part| part.text).collect();
+        assert_eq!(texts, ["# A\r", "# B\rx\r\r", "## C\ry\n"]);
+        assert!(documents(text, "stem", Split::Above(0)).is_ok());
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Skill {
                 description: String::new(),
                 fields: Map::new(),
                 body: text.trim().to_owned(),
-                body_line: 1,
+                body_line: begins(text, 1),
                 forgiven,
             });
         };
@@ -150,7 +150,7 @@ impl Skill {
             description,
             fields: read.fields,
             body: cut.body.trim().to_owned(),
-            body_line: cut.body_line,
+            body_line: begins(cut.body, cut.body_line),
             forgiven,
         })
     }
@@ -226,6 +226,12 @@ pub(crate) fn file(name: String, path: &str, text: &str) -> ObjectDocument {
     }
 }
 
+/// The line of the first character of a text that begins on `line`, blank lines left out.
+fn begins(text: &str, line: usize) -> usize {
+    let blank = text.len() - text.trim_start().len();
+    line + text[..blank].matches('\n').count()
+}
+
 /// The first of the two names that an object can have.
 fn usable(name: &str, folder: &str) -> Result<String, Error> {
     let fits = |name: &&str| {
@@ -289,7 +295,7 @@ mod tests {
         let resource = skill.resource("scripts/a.py", "print()");
         assert_eq!(resource.object_type, Some(ObjectType::Artifact));
         assert_eq!(resource.keep_with, ["skills/pdf/SKILL.md"]);
-        assert_eq!(skill.body_line, 12);
+        assert_eq!(skill.body_line, 13);
         for document in [entry, body, resource] {
             document.seal().unwrap();
         }
@@ -323,6 +329,13 @@ mod tests {
                 .contains("not YAML")
         );
         assert!(forgiven("# Just text\n")[0].contains("no frontmatter"));
+    }
+
+    #[test]
+    fn the_body_begins_after_blank_lines() {
+        let line = |text: &str| Skill::parse(text, "pdf").unwrap().body_line;
+        assert_eq!(line("\n\nText\n"), 3);
+        assert_eq!(line("---\nname: pdf\ndescription: x\n---\n\nText\n"), 6);
     }
 
     #[test]
