@@ -1,0 +1,3 @@
+//! The harness of the fuzz targets, as they use it.
+
+pub mod harness;
