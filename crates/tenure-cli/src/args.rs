@@ -75,13 +75,18 @@ pub(crate) struct CompileArgs {
     pub(crate) reading: ReadingArgs,
 
     /// The task's objective
-    #[arg(long, value_name = "TEXT", conflicts_with = "task_file")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "task_file",
+        allow_hyphen_values = true
+    )]
     pub(crate) task: Option<String>,
     /// The task's state as JSON, or its objective as text
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) task_file: Option<PathBuf>,
     /// The current request, when it differs from the objective
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
     /// The kind of work: code_generation, analytical_reporting, data_extraction or
     /// system_orchestration

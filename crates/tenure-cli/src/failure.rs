@@ -80,6 +80,11 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::from(error.use_stderr() || shown.is_err()))
 }
 
+/// The same in one line: for cells of a table, which a line of its own would forge.
+pub(crate) fn cell(text: &str) -> String {
+    printable(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// Text that cannot steer a terminal: control and invisible characters are shown, not sent.
 pub(crate) fn printable(text: &str) -> String {
     let shown = |c: char| c == '\n' || c == '\t' || !(c.is_control() || is_invisible(c));

@@ -262,11 +262,11 @@ fn imports_add_and_collisions_are_listed() {
     let missing = bench.refused(2, &missing);
     assert!(missing.contains("did you mean `metric`?"), "{missing}");
     let taken = bench.refused(2, &["import", "other/pins.md", "--snapshot", SNAPSHOT]);
-    assert!(taken.contains("the seed `pins/pins`"), "{taken}");
+    assert!(taken.contains("the seed `import/pins`"), "{taken}");
     bench.file("a/x.md", "One.\n").file("b/x.md", "Two.\n");
     let twins = ["import", "a", "b", "--snapshot", "twins.snapshot"];
     let twins = bench.refused(2, &twins);
-    assert!(twins.contains("one of a/x, b/x"), "{twins}");
+    assert!(twins.contains("two objects are named `x`"), "{twins}");
     assert!(!bench.folder.path().join("twins.snapshot").exists());
 }
 
@@ -297,4 +297,64 @@ fn what_is_no_whole_snapshot_is_refused() {
     let cut = bench.refused(2, &["compile", "cut.snapshot", "--task", "x"]);
     assert!(cut.contains("is cut short"), "{cut}");
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 7);
+}
+
+#[test]
+fn what_stands_in_a_block_forges_no_row() {
+    let bench = imported();
+    let run = "r1\n    9  FORGED  orchestrator";
+    let tip = ["tip", "--text", "- Check it.", "--trajectory", run];
+    bench.done("write", &tip);
+    for command in ["show", "report"] {
+        let shown = bench.run(&registry(command, &[]));
+        let text = text(&shown.stdout);
+        assert!(text.contains("r1\\n    9  FORGED"), "{text}");
+        assert!(!text.contains("\n    9  FORGED"), "{text}");
+    }
+}
+
+#[test]
+fn looking_needs_no_key_and_new_snapshots_are_private() {
+    let bench = imported();
+    let state = bench.folder.path().join("state");
+    fs::remove_dir_all(&state).unwrap();
+    assert_eq!(bench.order().len(), 3);
+    bench.done("gate", &["--query", "PWM", "--top-k", "1"]);
+    assert!(!state.exists());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let path = bench.folder.path().join(SNAPSHOT);
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        bench.done("promote", &["uart", "--front"]);
+        assert_eq!(mode(), 0o640);
+        std::os::unix::fs::symlink("nowhere", bench.folder.path().join("dangling")).unwrap();
+        let dangling = ["import", "seeds.md", "--snapshot", "dangling"];
+        let message = bench.refused(2, &dangling);
+        assert!(message.contains("a link to nothing"), "{message}");
+    }
+}
+
+#[test]
+fn wraps_and_limits_are_reported() {
+    let bench = imported();
+    bench.done(
+        "wrap",
+        &["--prefix", "Rules of the board:", "--suffix", "End."],
+    );
+    let limited = bench.run(&registry("limit", &["--bytes", "10"]));
+    assert!(text(&limited.stderr).contains("above its soft limit"));
+    let report = bench.done("report", &[]);
+    assert_eq!(report["summary"]["prefix"], "Rules of the board:");
+    assert_eq!(report["summary"]["limit"], 10);
+    let taken = bench.unchanged(2, "write", &["main:prefix", "--text", "x"]);
+    assert!(taken.contains("not a block's to have"), "{taken}");
+    let out = bench.json(&[
+        "compile", SNAPSHOT, "--task", "x", "--policy", "ordered", "--format", "json",
+    ]);
+    let payload = out["envelope"]["payload"].as_str().unwrap();
+    let at = |part: &str| payload.find(part).unwrap();
+    assert!(at("Rules of the board:") < at("PWM on TIM4") && at("Never block") < at("End."));
 }

@@ -81,6 +81,13 @@ pub fn only_label(registries: &Registries, named: Option<&str>) -> Result<String
     }
 }
 
+fn random() -> Result<[u8; 32], Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::input(format!("the system gives no random numbers: {error}")))?;
+    Ok(bytes)
+}
+
 impl Workspace {
     /// **collect** into a library: the seeds of these sources, read once.
     ///
@@ -164,11 +171,7 @@ impl Workspace {
     }
 
     fn secrets(&self) -> Result<Secrets, Error> {
-        let mut session = [0; 32];
-        getrandom::fill(&mut session).map_err(|error| {
-            Error::input(format!("the system gives no random numbers: {error}"))
-        })?;
-        Ok(Secrets::of_workspace(session, &self.frame_key()?))
+        Ok(Secrets::of_workspace(random()?, &self.frame_key()?))
     }
 
     /// Registries for a new session. Tokens of their capabilities are signed with this workspace's
@@ -181,13 +184,15 @@ impl Workspace {
         Ok(Registries::new(self.secrets()?))
     }
 
-    /// The registries of a snapshot, to look at; [`Workspace::snapshot`] opens one for changes.
+    /// The registries of a snapshot, to look at; [`Workspace::snapshot`] opens one for changes. Tokens
+    /// are not valid here.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, or is no snapshot.
     pub fn read_snapshot(&self, path: &Path) -> Result<Registries, Error> {
-        read_snapshot(path, self.secrets()?)
+        // Looking signs and redeems no token, so it needs no key.
+        read_snapshot(path, Secrets::new(random()?, random()?))
     }
 
     /// Opens a snapshot for changes.

@@ -132,6 +132,12 @@ impl SnapshotFile {
         if path.exists() {
             return SnapshotFile::open(path, secrets);
         }
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(
+                Error::input(format!("`{}` is a link to nothing", path.display()))
+                    .expected("a snapshot, or a path where there is no file yet"),
+            );
+        }
         Ok(SnapshotFile {
             registries: Registries::new(secrets),
             path: path.to_owned(),
@@ -139,7 +145,8 @@ impl SnapshotFile {
         })
     }
 
-    /// Writes the registries beside the file and puts the whole in its place.
+    /// Writes the registries beside the file and puts the whole in its place. A new file is readable
+    /// by its owner alone.
     ///
     /// # Errors
     ///
@@ -147,35 +154,42 @@ impl SnapshotFile {
     /// else made the file meanwhile; the file is what it was.
     pub fn save(self) -> Result<(), Error> {
         let text = self.registries.snapshot()?;
-        // A link's target is replaced, not the link.
-        let target = self
-            .path
-            .canonicalize()
-            .unwrap_or_else(|_| self.path.clone());
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let draft = target.with_file_name(format!(".{name}.{}", std::process::id()));
-        let written = File::create_new(&draft)
-            .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                if let Some(held) = &self.held {
-                    file.set_permissions(held.metadata()?.permissions())?;
-                }
-                file.sync_all()
+        self.put(text.as_bytes())
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::AlreadyExists => Error::input(format!(
+                    "somebody else wrote `{}` meanwhile",
+                    self.path.display()
+                ))
+                .hint("run the command again"),
+                _ => cannot("write", &self.path, &error),
             })
-            .and_then(|()| match self.held {
-                Some(_) => fs::rename(&draft, &target),
-                None => fs::hard_link(&draft, &target),
-            });
-        // After a rename there is no draft; after anything else it has served.
-        let _ = fs::remove_file(&draft);
-        written.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::input(format!(
-                "somebody else wrote `{}` meanwhile",
-                self.path.display()
-            ))
-            .hint("run the command again"),
-            _ => cannot("write", &self.path, &error),
-        })
+    }
+
+    fn put(&self, bytes: &[u8]) -> std::io::Result<()> {
+        // A link's target is replaced, not the link.
+        let target = self.path.canonicalize();
+        let target = target.unwrap_or_else(|_| self.path.clone());
+        let folder = target
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let mut draft = tempfile::Builder::new()
+            .prefix(".snapshot-")
+            .tempfile_in(folder)?;
+        draft.write_all(bytes)?;
+        if let Some(held) = &self.held {
+            let permissions = held.metadata()?.permissions();
+            draft.as_file().set_permissions(permissions)?;
+        }
+        draft.as_file().sync_all()?;
+        match &self.held {
+            Some(_) => draft.persist(&target)?,
+            None => draft.persist_noclobber(&target)?,
+        };
+        // The new name is as lasting as the bytes.
+        #[cfg(unix)]
+        File::open(folder)?.sync_all()?;
+        Ok(())
     }
 }
 

@@ -264,7 +264,9 @@ fn program(compiles: usize, cheat: Option<&str>) {
 
     let secrets = || Secrets::new([1; 32], [2; 32]);
     let mut registries = Registries::new(secrets()).with_log();
-    let agent = registries.create("main", Kind::Agent).unwrap();
+    registries.create("main", Kind::Agent).unwrap();
+    // The host's own, which also moves the seeds that are protected.
+    let agent = registries.issue("main").unwrap();
     let chair = registries.create("chair", Kind::Orchestrator).unwrap();
     registries.refer(&chair, &agent).unwrap();
     let seeds = collected.candidates.objects().iter();

@@ -77,6 +77,10 @@ pub(crate) enum RegistryCommand {
     Revise(ReviseArgs),
     /// Give a block another name, priority or protection than its object has
     Set(SetArgs),
+    /// Set the texts before and after all blocks; what is left out is taken away
+    Wrap(WrapArgs),
+    /// Set how many bytes the registry should hold at most; nothing is evicted unasked
+    Limit(LimitArgs),
     /// Take out blocks by name, or the least deserving until a limit is kept
     Evict(EvictArgs),
     /// Take out every block that was written in a run
@@ -174,7 +178,12 @@ pub(crate) struct PlaceArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TextArgs {
     /// The text
-    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
     pub(crate) text: Option<String>,
     /// The file that holds the text, or `-` for standard input
     #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
@@ -242,6 +251,27 @@ pub(crate) struct SetArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct WrapArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The text before
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) prefix: Option<String>,
+    /// The text after
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) suffix: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LimitArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The bytes; no limit when left out
+    #[arg(long, value_name = "N")]
+    pub(crate) bytes: Option<u64>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct EvictArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -283,7 +313,7 @@ pub(crate) struct GateArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// The task that blocks should be near to
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) limits: GateLimits,

@@ -198,7 +198,7 @@ fn bad_instant(flag: &str, message: &str) -> Error {
 }
 
 /// This second, on the clock of the machine.
-fn now() -> Option<Instant> {
+pub(super) fn now() -> Option<Instant> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     Some(Instant::from_micros(
         i64::try_from(seconds).ok()?.checked_mul(1_000_000)?,

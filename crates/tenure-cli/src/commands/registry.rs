@@ -8,21 +8,23 @@ use serde::Serialize;
 use serde_json::json;
 use tenure::gate::Gate;
 use tenure::num::Score;
-use tenure::object::Overrides;
+use tenure::object::{MAX_CONTENT, Overrides};
 use tenure::registry::{
     Address, Applied, Capability, Kind, Lineage, Op, Place, Registries, RegistryView, Until,
     retention,
 };
-use tenure::{Budget, Error, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Request, World};
+use tenure::{
+    AsOf, Budget, Error, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Request, World,
+};
 use tenure_workspace::{SnapshotFile, Workspace, default_frame_key_path, only_label, read_text};
 
 use super::{print, print_json};
 use crate::args::{
-    BlocksArgs, CreateArgs, EvictArgs, Format, GateArgs, GateLimits, OutputArgs, PlaceArgs,
-    PromoteArgs, RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs, SetArgs,
-    ShowArgs, TargetArgs, TextArgs, WriteArgs,
+    BlocksArgs, CreateArgs, EvictArgs, Format, GateArgs, GateLimits, LimitArgs, OutputArgs,
+    PlaceArgs, PromoteArgs, RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs,
+    SetArgs, ShowArgs, TargetArgs, TextArgs, WrapArgs, WriteArgs,
 };
-use crate::failure::{Failure, printable};
+use crate::failure::{Failure, cell, printable};
 
 /// The workspace of these arguments.
 pub(super) fn workspace(args: &OutputArgs) -> Result<Workspace, Error> {
@@ -46,6 +48,8 @@ pub(crate) fn run(args: &RegistryArgs) -> Result<(), Failure> {
         RegistryCommand::Write(args) => write(args),
         RegistryCommand::Revise(args) => revise(args),
         RegistryCommand::Set(args) => set(args),
+        RegistryCommand::Wrap(args) => wrap(args),
+        RegistryCommand::Limit(args) => limit(args),
         RegistryCommand::Evict(args) => evict(args),
         RegistryCommand::Rollback(args) => rollback(args),
         RegistryCommand::Report(args) => report(&args.target),
@@ -129,23 +133,18 @@ impl Session {
                 "blocks": blocks,
             }));
         }
-        let mut text = format!("{}: {}", printable(&self.label), done.verb);
+        let mut text = format!("{}: {}", cell(&self.label), done.verb);
         for (at, (name, position)) in positions.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let _ = write!(text, "{comma} {} at {position}", printable(name));
+            let _ = write!(text, "{comma} {} at {position}", cell(name));
         }
-        let removed: Vec<String> = done
-            .applied
-            .removed
-            .iter()
-            .map(|name| printable(name))
-            .collect();
+        let removed: Vec<String> = done.applied.removed.iter().map(|name| cell(name)).collect();
         if !removed.is_empty() {
             let _ = write!(text, " {}", removed.join(", "));
         }
         let _ = writeln!(text, "; {}", count(blocks, "block"));
         for kept in &done.applied.kept {
-            let (name, writer) = (printable(&kept.name), printable(&kept.writer));
+            let (name, writer) = (cell(&kept.name), cell(&kept.writer));
             let _ = writeln!(text, "kept {name}, which {writer} wrote");
         }
         if done.short > 0 {
@@ -211,12 +210,11 @@ fn text(args: &TextArgs) -> Result<String, Error> {
         (Some(text), _) => Ok(text.clone()),
         (None, Some(path)) if path == Path::new("-") => {
             let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|error| {
-                    Error::input(format!("cannot read standard input: {error}"))
-                        .expected("UTF-8 text")
-                })?;
+            // A block holds no more, so that a stream that never ends is refused, not read.
+            let mut input = std::io::stdin().take(MAX_CONTENT as u64 + 1);
+            input.read_to_string(&mut text).map_err(|error| {
+                Error::input(format!("cannot read standard input: {error}")).expected("UTF-8 text")
+            })?;
             Ok(text)
         }
         (None, Some(path)) => read_text(path),
@@ -245,7 +243,7 @@ fn create(args: &CreateArgs) -> Result<(), Failure> {
         Format::Json => print_json(&json!({
             "registry": args.label, "kind": kind, "writes_to": args.writes_to,
         })),
-        Format::Text => print(&format!("{}: created, {kind}\n", printable(&args.label))),
+        Format::Text => print(&format!("{}: created, {kind}\n", cell(&args.label))),
     }
 }
 
@@ -334,6 +332,26 @@ fn set(args: &SetArgs) -> Result<(), Failure> {
     )
 }
 
+fn wrap(args: &WrapArgs) -> Result<(), Failure> {
+    let mut session = Session::open(&args.target)?;
+    let (prefix, suffix) = (args.prefix.as_deref(), args.suffix.as_deref());
+    let Session { file, label, by } = &mut session;
+    let applied = file.registries.wrap(by, label, prefix, suffix)?;
+    session.finish(
+        args.target.output.format,
+        &Done::new("wrapped", &[], applied),
+    )
+}
+
+fn limit(args: &LimitArgs) -> Result<(), Failure> {
+    let mut session = Session::open(&args.target)?;
+    let applied = session.apply(Op::Limit { bytes: args.bytes })?;
+    session.finish(
+        args.target.output.format,
+        &Done::new("limited", &[], applied),
+    )
+}
+
 fn evict(args: &EvictArgs) -> Result<(), Failure> {
     let format = args.target.output.format;
     let mut session = Session::open(&args.target)?;
@@ -393,7 +411,10 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     if let Some(name) = &args.name {
         let block = view.named(name)?;
         return match format {
-            Format::Json => print_json(&**block.object()),
+            Format::Json => print_json(&json!({
+                "object": **block.object(),
+                "overrides": block.object().overrides(),
+            })),
             Format::Text => {
                 let content = printable(block.object().revision().content());
                 print(&format!("{}\n", content.trim_end_matches('\n')))
@@ -407,7 +428,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         Format::Text => {
             let width = lines
                 .iter()
-                .map(|line| printable(&line.name).chars().count())
+                .map(|line| cell(&line.name).chars().count())
                 .max();
             let width = width.unwrap_or(0).clamp(4, 48);
             let mut out = format!(
@@ -419,7 +440,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
                     out,
                     "{:>5}  {:<width$}  {:<12}  {:>8}  {:>7}  {}",
                     line.position,
-                    printable(&line.name),
+                    cell(&line.name),
                     line.author,
                     line.priority.to_string(),
                     line.bytes,
@@ -441,9 +462,9 @@ fn notes(line: &Lineage) -> Vec<String> {
         notes.push(line.protection.to_string());
     }
     if let Some(run) = &line.trajectory {
-        notes.push(format!("run {}", printable(run)));
+        notes.push(format!("run {}", cell(run)));
     }
-    notes.extend(line.tags.iter().map(|tag| format!("#{}", printable(tag))));
+    notes.extend(line.tags.iter().map(|tag| format!("#{}", cell(tag))));
     notes
 }
 
@@ -480,7 +501,7 @@ fn report(args: &TargetArgs) -> Result<(), Failure> {
     let _ = writeln!(
         out,
         "{}: {}, {}, {} bytes, {} removable, {}",
-        printable(&summary.label),
+        cell(&summary.label),
         summary.kind,
         count(summary.blocks, "block"),
         summary.bytes,
@@ -493,12 +514,13 @@ fn report(args: &TargetArgs) -> Result<(), Failure> {
             .map_or(String::new(), |over| format!(", {over} above it"));
         let _ = writeln!(out, "soft limit {limit} bytes{over}");
     }
+    for (name, text) in [("prefix", &summary.prefix), ("suffix", &summary.suffix)] {
+        if let Some(text) = text {
+            let _ = writeln!(out, "{name} {}", cell(text));
+        }
+    }
     if !report.references.is_empty() {
-        let _ = writeln!(
-            out,
-            "writes to {}",
-            printable(&report.references.join(", "))
-        );
+        let _ = writeln!(out, "writes to {}", cell(&report.references.join(", ")));
     }
     let mut by_source: std::collections::BTreeMap<String, Vec<&Lineage>> = Default::default();
     for line in &report.blocks {
@@ -510,7 +532,7 @@ fn report(args: &TargetArgs) -> Result<(), Failure> {
         by_source.entry(source).or_default().push(line);
     }
     for (source, lines) in by_source {
-        let _ = writeln!(out, "\n{}", printable(&source));
+        let _ = writeln!(out, "\n{}", cell(&source));
         for line in lines {
             let was = line
                 .written_as
@@ -521,8 +543,8 @@ fn report(args: &TargetArgs) -> Result<(), Failure> {
                 out,
                 "  {:>4}  {}{}  {}  used {}",
                 line.position,
-                printable(&line.name),
-                printable(&was),
+                cell(&line.name),
+                cell(&was),
                 &revision["sha256:".len()..][..12],
                 line.uses
             );
@@ -546,8 +568,13 @@ fn gate(args: &GateArgs) -> Result<(), Failure> {
         Error::new(ErrorKind::Usage, "the gate lets everything pass")
             .expected("--top-k N, --threshold X, or both")
     })?;
+    let now = super::compile::now();
     let request = Request {
         gate: Some(gate),
+        as_of: AsOf {
+            valid: now,
+            known: now,
+        },
         ..Request::new(args.query.as_str(), Budget::default())
     };
     // Nothing is counted and nothing framed: any model and key will do.
@@ -565,14 +592,14 @@ fn gate(args: &GateArgs) -> Result<(), Failure> {
             "{:>5}  {passes:<6}  {:>9}  {}",
             gated.standing.rank,
             gated.standing.relevance.to_string(),
-            printable(&gated.name)
+            cell(&gated.name)
         );
     }
     let spared = view.len() - standings.len().min(view.len());
     if spared > 0 {
         let _ = writeln!(
             out,
-            "{} not gated: not removable, or needed by one that is not",
+            "{} not gated: not removable, needed by one that is not, or not in force",
             count(spared, "block")
         );
     }

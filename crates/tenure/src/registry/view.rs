@@ -90,6 +90,12 @@ pub struct Summary {
     pub removable: usize,
     /// How many operations made this state.
     pub operations: u64,
+    /// The text before all blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// The text after all blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suffix: Option<String>,
 }
 
 /// Where a block comes from and what became of it.
@@ -242,6 +248,7 @@ impl RegistryView {
 
     /// The registry in a few numbers.
     pub fn summary(&self) -> Summary {
+        let content = |object: &Arc<ContextObject>| object.revision().content().to_owned();
         let mut authors = BTreeMap::new();
         let mut removable = 0;
         for block in self.blocks() {
@@ -260,6 +267,8 @@ impl RegistryView {
             authors,
             removable,
             operations: self.state.number,
+            prefix: self.state.prefix.as_ref().map(content),
+            suffix: self.state.suffix.as_ref().map(content),
         }
     }
 
