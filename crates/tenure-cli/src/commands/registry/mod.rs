@@ -1,30 +1,27 @@
 //! `tenure registry`: the primitives, by name, on a snapshot.
 
+mod look;
+
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::json;
-use tenure::gate::Gate;
 use tenure::num::Score;
 use tenure::object::{MAX_CONTENT, Overrides};
-use tenure::registry::{
-    Address, Applied, Capability, Kind, Lineage, Op, Place, Registries, RegistryView, Until,
-    retention,
-};
-use tenure::{
-    AsOf, Budget, Error, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Request, World,
-};
+use tenure::registry::{Address, Applied, Capability, Kind, Op, Place, Until, retention};
+use tenure::{Error, ErrorKind, FrameKey, ObjectDocument, World};
 use tenure_workspace::{SnapshotFile, Workspace, default_frame_key_path, only_label, read_text};
+
+pub(super) use look::gate_of;
 
 use super::{print, print_json};
 use crate::args::{
-    BlocksArgs, CreateArgs, EvictArgs, Format, GateArgs, GateLimits, LimitArgs, OutputArgs,
-    PlaceArgs, PromoteArgs, RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs,
-    SetArgs, ShowArgs, TargetArgs, TextArgs, WrapArgs, WriteArgs,
+    BlocksArgs, CreateArgs, EvictArgs, Format, LimitArgs, OutputArgs, PlaceArgs, PromoteArgs,
+    RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs, SetArgs, TargetArgs,
+    TextArgs, WrapArgs, WriteArgs,
 };
-use crate::failure::{Failure, cell, printable};
+use crate::failure::{Failure, cell};
 
 /// The workspace of these arguments.
 pub(super) fn workspace(args: &OutputArgs) -> Result<Workspace, Error> {
@@ -42,7 +39,7 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 pub(crate) fn run(args: &RegistryArgs) -> Result<(), Failure> {
     match &args.command {
         RegistryCommand::Create(args) => create(args),
-        RegistryCommand::Show(args) => show(args),
+        RegistryCommand::Show(args) => look::show(args),
         RegistryCommand::Promote(args) => promote(args),
         RegistryCommand::Reorder(args) => reorder(args),
         RegistryCommand::Write(args) => write(args),
@@ -52,8 +49,8 @@ pub(crate) fn run(args: &RegistryArgs) -> Result<(), Failure> {
         RegistryCommand::Limit(args) => limit(args),
         RegistryCommand::Evict(args) => evict(args),
         RegistryCommand::Rollback(args) => rollback(args),
-        RegistryCommand::Report(args) => report(&args.target),
-        RegistryCommand::Gate(args) => gate(args),
+        RegistryCommand::Report(args) => look::report(&args.target),
+        RegistryCommand::Gate(args) => look::gate(args),
     }
 }
 
@@ -176,14 +173,6 @@ impl<'d> Done<'d> {
             short: 0,
         }
     }
-}
-
-/// The registry of a snapshot, to look at.
-fn view(args: &TargetArgs) -> Result<(Registries, std::sync::Arc<RegistryView>), Error> {
-    let mut registries = workspace(&args.output)?.read_snapshot(&args.snapshot)?;
-    let label = only_label(&registries, args.registry.as_deref())?;
-    let view = registries.view(&label)?;
-    Ok((registries, view))
 }
 
 fn usage(error: Error) -> Error {
@@ -403,205 +392,4 @@ fn rollback(args: &RollbackArgs) -> Result<(), Failure> {
         args.target.output.format,
         &Done::new("rolled back", &[], applied),
     )
-}
-
-fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let (_, view) = view(&args.target)?;
-    let format = args.target.output.format;
-    if let Some(name) = &args.name {
-        let block = view.named(name)?;
-        return match format {
-            Format::Json => print_json(&json!({
-                "object": **block.object(),
-                "overrides": block.object().overrides(),
-            })),
-            Format::Text => {
-                let content = printable(block.object().revision().content());
-                print(&format!("{}\n", content.trim_end_matches('\n')))
-            }
-        };
-    }
-    let has = |line: &Lineage| args.tag.as_ref().is_none_or(|tag| line.tags.contains(tag));
-    let lines: Vec<Lineage> = view.provenance().filter(has).collect();
-    match format {
-        Format::Json => print_json(&lines),
-        Format::Text => {
-            let width = lines
-                .iter()
-                .map(|line| cell(&line.name).chars().count())
-                .max();
-            let width = width.unwrap_or(0).clamp(4, 48);
-            let mut out = format!(
-                "{:>5}  {:<width$}  {:<12}  {:>8}  {:>7}  NOTES\n",
-                "AT", "NAME", "AUTHOR", "PRIORITY", "BYTES"
-            );
-            for line in &lines {
-                let _ = writeln!(
-                    out,
-                    "{:>5}  {:<width$}  {:<12}  {:>8}  {:>7}  {}",
-                    line.position,
-                    cell(&line.name),
-                    line.author,
-                    line.priority.to_string(),
-                    line.bytes,
-                    notes(line).join(", ")
-                );
-            }
-            print(&trimmed(&out))
-        }
-    }
-}
-
-/// What is unusual about a block.
-fn notes(line: &Lineage) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !line.removable {
-        notes.push("not removable".to_owned());
-    }
-    if line.protection != tenure::object::Protection::None {
-        notes.push(line.protection.to_string());
-    }
-    if let Some(run) = &line.trajectory {
-        notes.push(format!("run {}", cell(run)));
-    }
-    notes.extend(line.tags.iter().map(|tag| format!("#{}", cell(tag))));
-    notes
-}
-
-/// The same lines without white space at their ends.
-fn trimmed(text: &str) -> String {
-    text.lines()
-        .flat_map(|line| [line.trim_end(), "\n"])
-        .collect()
-}
-
-#[derive(Serialize)]
-struct Report {
-    summary: tenure::registry::Summary,
-    references: Vec<String>,
-    blocks: Vec<Lineage>,
-}
-
-fn report(args: &TargetArgs) -> Result<(), Failure> {
-    let (registries, view) = view(args)?;
-    let references = registries
-        .references(view.label())?
-        .map(str::to_owned)
-        .collect();
-    let report = Report {
-        summary: view.summary(),
-        references,
-        blocks: view.provenance().collect(),
-    };
-    if args.output.format == Format::Json {
-        return print_json(&report);
-    }
-    let summary = &report.summary;
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}: {}, {}, {} bytes, {} removable, {}",
-        cell(&summary.label),
-        summary.kind,
-        count(summary.blocks, "block"),
-        summary.bytes,
-        summary.removable,
-        count(summary.operations as usize, "operation")
-    );
-    if let Some(limit) = summary.limit {
-        let over = summary
-            .over_limit
-            .map_or(String::new(), |over| format!(", {over} above it"));
-        let _ = writeln!(out, "soft limit {limit} bytes{over}");
-    }
-    for (name, text) in [("prefix", &summary.prefix), ("suffix", &summary.suffix)] {
-        if let Some(text) = text {
-            let _ = writeln!(out, "{name} {}", cell(text));
-        }
-    }
-    if !report.references.is_empty() {
-        let _ = writeln!(out, "writes to {}", cell(&report.references.join(", ")));
-    }
-    let mut by_source: std::collections::BTreeMap<String, Vec<&Lineage>> = Default::default();
-    for line in &report.blocks {
-        let source = match (&line.trajectory, &line.source) {
-            (Some(run), _) => format!("run {run}, written by {} ({})", line.writer, line.author),
-            (None, Some(source)) => format!("{source} ({})", line.author),
-            (None, None) => format!("written by {} ({})", line.writer, line.author),
-        };
-        by_source.entry(source).or_default().push(line);
-    }
-    for (source, lines) in by_source {
-        let _ = writeln!(out, "\n{}", cell(&source));
-        for line in lines {
-            let was = line
-                .written_as
-                .as_ref()
-                .map_or(String::new(), |was| format!(" (was {was})"));
-            let revision = line.revision.to_string();
-            let _ = writeln!(
-                out,
-                "  {:>4}  {}{}  {}  used {}",
-                line.position,
-                cell(&line.name),
-                cell(&was),
-                &revision["sha256:".len()..][..12],
-                line.uses
-            );
-        }
-    }
-    print(&out)
-}
-
-/// The gate that the arguments ask for, if any.
-pub(super) fn gate_of(limits: &GateLimits) -> Result<Option<Gate>, Error> {
-    let gate = Gate {
-        threshold: score("--threshold", limits.threshold.as_ref())?,
-        top_k: limits.top_k,
-    };
-    Ok((gate != Gate::default()).then_some(gate))
-}
-
-fn gate(args: &GateArgs) -> Result<(), Failure> {
-    let (_, view) = view(&args.target)?;
-    let gate = gate_of(&args.limits)?.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, "the gate lets everything pass")
-            .expected("--top-k N, --threshold X, or both")
-    })?;
-    let now = super::compile::now();
-    let request = Request {
-        gate: Some(gate),
-        as_of: AsOf {
-            valid: now,
-            known: now,
-        },
-        ..Request::new(args.query.as_str(), Budget::default())
-    };
-    // Nothing is counted and nothing framed: any model and key will do.
-    let world = World::for_model("gpt-4o", FrameKey::new("none", [0; 32]))?;
-    let policy = Policy::preset("ordered")?;
-    let standings = tenure::gate(&world, &policy, &request, view.candidates(), &Facts::none())?;
-    if args.target.output.format == Format::Json {
-        return print_json(&standings);
-    }
-    let mut out = format!("{:>5}  {:<6}  {:>9}  NAME\n", "RANK", "PASSES", "RELEVANCE");
-    for gated in &standings {
-        let passes = if gated.standing.passes { "yes" } else { "no" };
-        let _ = writeln!(
-            out,
-            "{:>5}  {passes:<6}  {:>9}  {}",
-            gated.standing.rank,
-            gated.standing.relevance.to_string(),
-            cell(&gated.name)
-        );
-    }
-    let spared = view.len() - standings.len().min(view.len());
-    if spared > 0 {
-        let _ = writeln!(
-            out,
-            "{} not gated: not removable, needed by one that is not, or not in force",
-            count(spared, "block")
-        );
-    }
-    print(&out)
 }
