@@ -33,7 +33,7 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
-mod allocate;
+pub mod allocate;
 mod candidates;
 mod compile;
 pub mod digest;
@@ -61,7 +61,6 @@ pub mod tokenizer;
 pub mod trace;
 pub mod world;
 
-pub use allocate::{Claim, allocate};
 pub use candidates::{Candidates, Unfetched};
 pub use compile::{compile, gate, needs};
 pub use digest::Digest;

@@ -127,6 +127,16 @@ pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
+/// The natural logarithm of `1 + x`, exact for small `x`, the same on every platform.
+pub fn ln_1p(x: f64) -> f64 {
+    libm::log1p(x)
+}
+
+/// e to the power of `x`, less one, exact for small `x`, the same on every platform.
+pub fn exp_m1(x: f64) -> f64 {
+    libm::expm1(x)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ mod account;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::allocate::{Claim, allocate};
+use crate::allocate::{Claim, Problem};
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::object::Protection;
 use crate::policy::{Order, Overflow, Policy};
@@ -90,7 +90,7 @@ pub(crate) fn fit<'a>(
     };
     let account = mandatory(account, &mut verdicts, budget)?;
     let (account, allocations) = match policy.document().order {
-        Order::Sections => by_rank(account, policy, &mut verdicts),
+        Order::Sections => by_rank(account, policy, &mut verdicts)?,
         _ => (in_order(account, policy, &mut verdicts), Vec::new()),
     };
     if policy.document().overflow == Overflow::FailLoud {
@@ -248,7 +248,7 @@ fn by_rank<'c, 'a>(
     mut account: Account<'c, 'a>,
     policy: &Policy,
     verdicts: &mut Vec<(u32, Reason)>,
-) -> (Account<'c, 'a>, Vec<AllocationReport>) {
+) -> Result<(Account<'c, 'a>, Vec<AllocationReport>), Error> {
     let ranked = account.contained.ranked();
     let live = &ranked.planned.resolved.live;
     let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
@@ -275,20 +275,18 @@ fn by_rank<'c, 'a>(
         let demand = demand + u64::from(heading) + u64::from(around);
         let demand = u32::try_from(demand).unwrap_or(u32::MAX);
         let settings = policy.section(*section);
-        let cap = if settings.max == 0 {
-            demand
-        } else {
-            demand.min(settings.max)
-        };
         demands.push(demand);
         claims.push(Claim {
-            weight: settings.weight * settings.alpha,
+            weight: settings.weight,
+            alpha: settings.alpha,
             beta: settings.beta,
             min: settings.min,
-            cap,
+            max: settings.max,
+            demand,
+            cost: 0.0,
         });
     }
-    let granted = allocate(&claims, account.left);
+    let granted = Problem::new(&claims, account.left)?.solve().tokens;
 
     // When everything fits, the order of ranks decides nothing.
     let plenty = granted
@@ -301,7 +299,7 @@ fn by_rank<'c, 'a>(
             verdicts.push((row, Reason::Fits));
         }
         let reports = reports(policy, &demands, &granted, &granted, &granted);
-        return (account, reports);
+        return Ok((account, reports));
     }
 
     let mut used = vec![0u32; Section::COUNT];
@@ -370,7 +368,7 @@ fn by_rank<'c, 'a>(
         }
     }
     let reports = reports(policy, &demands, &granted, &own, &used);
-    (account, reports)
+    Ok((account, reports))
 }
 
 /// The most that opening each section can add around the text: nothing where all the candidates
