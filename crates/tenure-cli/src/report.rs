@@ -81,16 +81,31 @@ pub(crate) fn explanation(compiled: &Compiled, stages: bool) -> Result<(), Failu
     if !trace.allocations.is_empty() {
         let _ = writeln!(
             text,
-            "{BOLD}{:<10} {:>8} {:>9} {:>8} {:>9}{BOLD:#}",
-            "SECTION", "DEMAND", "ALLOCATED", "USED", "FLOW-BACK"
+            "{BOLD}{:<10} {:>8} {:>9} {:>8} {:>9} {:>9}{BOLD:#}",
+            "SECTION", "DEMAND", "ALLOCATED", "USED", "FLOW-BACK", "MARGINAL"
         );
         for row in &trace.allocations {
             let _ = writeln!(
                 text,
-                "{:<10} {:>8} {:>9} {:>8} {:>9}",
-                row.section, row.demand, row.allocated, row.used, row.flow_back
+                "{:<10} {:>8} {:>9} {:>8} {:>9} {:>9.6}",
+                row.section,
+                row.demand,
+                row.allocated,
+                row.used,
+                row.flow_back,
+                row.marginal.unwrap_or(0.0)
             );
         }
+        let _ = match trace.lambda {
+            Some(lambda) if lambda > 0.0 => writeln!(
+                text,
+                "one more token is worth {lambda:.6}, in the unit of the policy's weights"
+            ),
+            _ => writeln!(
+                text,
+                "one more token is worth nothing: every section has what it can use"
+            ),
+        };
         text.push('\n');
     }
     verdicts(&mut text, trace, true);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::allocate::Certificate;
 use crate::candidates::Unfetched;
 use crate::digest::Digest;
 use crate::error::Error;
@@ -499,6 +500,9 @@ pub struct AllocationReport {
     pub used: u32,
     /// How much of that came from what other sections left over.
     pub flow_back: u32,
+    /// What one more token would be worth to it; nought when it has all it can use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marginal: Option<f64>,
 }
 
 /// Which tokenizer counted, and what its counts are worth.
@@ -581,6 +585,13 @@ pub struct Trace {
     pub stages: Vec<StageReport>,
     /// What each section was given.
     pub allocations: Vec<AllocationReport>,
+    /// The shadow price of the budget: what one more token would be worth, in the unit of the policy's
+    /// weights (Prefill Compiler, 6.2.4). None where the sections are one flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    /// Why no other allocation is worth more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Certificate>,
     /// One verdict for each candidate, in their order.
     pub verdicts: Vec<Verdict>,
     /// What collecting did not fetch.

@@ -424,7 +424,13 @@ fn trace(
         total_tokens: seal.total,
         plan: planned.report.clone(),
         stages,
-        allocations: ordered.fitted.allocations.clone(),
+        allocations: ordered.fitted.shares.reports.clone(),
+        lambda: ordered
+            .fitted
+            .shares
+            .certificate
+            .map(|proof| proof.lambda.unwrap_or(0.0)),
+        certificate: ordered.fitted.shares.certificate,
         verdicts: live
             .verdicts
             .iter()
@@ -498,6 +504,12 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
     check(
         standing == rows && rows == live.rows.len(),
         "what is included stands in the payload, once",
+    )?;
+    check(
+        trace
+            .certificate
+            .is_none_or(|certificate| certificate.holds()),
+        "no exchange of a token between sections is worth more",
     )?;
     for report in &trace.allocations {
         check(

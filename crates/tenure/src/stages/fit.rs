@@ -7,7 +7,7 @@ mod account;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::allocate::{Claim, Problem};
+use crate::allocate::{Allocation, Certificate, Claim, Problem};
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::object::Protection;
 use crate::policy::{Order, Overflow, Policy};
@@ -18,11 +18,19 @@ use crate::trace::{AllocationReport, Reason, Stage, StageReport};
 use crate::world::{Model, World};
 use account::{Account, Around, Present};
 
+/// How the elastic budget was shared among the sections. Empty where they are one flow.
+#[derive(Default)]
+pub(crate) struct Shares {
+    pub(crate) reports: Vec<AllocationReport>,
+    /// Why no other allocation is worth more.
+    pub(crate) certificate: Option<Certificate>,
+}
+
 /// Contained pieces, chosen.
 pub(crate) struct Fitted<'a> {
     pub(crate) contained: Contained<'a>,
     pub(crate) budget: u32,
-    pub(crate) allocations: Vec<AllocationReport>,
+    pub(crate) shares: Shares,
     /// What the provider adds around the text.
     pub(crate) overhead: u32,
     /// The room for the answer.
@@ -89,9 +97,9 @@ pub(crate) fn fit<'a>(
         around: &around,
     };
     let account = mandatory(account, &mut verdicts, budget)?;
-    let (account, allocations) = match policy.document().order {
+    let (account, shares) = match policy.document().order {
         Order::Sections => by_rank(account, policy, &mut verdicts)?,
-        _ => (in_order(account, policy, &mut verdicts), Vec::new()),
+        _ => (in_order(account, policy, &mut verdicts), Shares::default()),
     };
     if policy.document().overflow == Overflow::FailLoud {
         loud(&account, &verdicts, budget)?;
@@ -111,7 +119,7 @@ pub(crate) fn fit<'a>(
     Ok(Fitted {
         contained,
         budget,
-        allocations,
+        shares,
         overhead,
         answer,
     })
@@ -248,7 +256,7 @@ fn by_rank<'c, 'a>(
     mut account: Account<'c, 'a>,
     policy: &Policy,
     verdicts: &mut Vec<(u32, Reason)>,
-) -> Result<(Account<'c, 'a>, Vec<AllocationReport>), Error> {
+) -> Result<(Account<'c, 'a>, Shares), Error> {
     let ranked = account.contained.ranked();
     let live = &ranked.planned.resolved.live;
     let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
@@ -286,7 +294,8 @@ fn by_rank<'c, 'a>(
             cost: 0.0,
         });
     }
-    let granted = Problem::new(&claims, account.left)?.solve().tokens;
+    let allocation = Problem::new(&claims, account.left)?.solve();
+    let granted = &allocation.tokens;
 
     // When everything fits, the order of ranks decides nothing.
     let plenty = granted
@@ -298,8 +307,8 @@ fn by_rank<'c, 'a>(
             account.stand(row);
             verdicts.push((row, Reason::Fits));
         }
-        let reports = reports(policy, &demands, &granted, &granted, &granted);
-        return Ok((account, reports));
+        let shares = Shares::new(policy, &demands, &allocation, granted, granted);
+        return Ok((account, shares));
     }
 
     let mut used = vec![0u32; Section::COUNT];
@@ -367,8 +376,8 @@ fn by_rank<'c, 'a>(
             verdicts.push((row, reason));
         }
     }
-    let reports = reports(policy, &demands, &granted, &own, &used);
-    Ok((account, reports))
+    let shares = Shares::new(policy, &demands, &allocation, &own, &used);
+    Ok((account, shares))
 }
 
 /// The most that opening each section can add around the text: nothing where all the candidates
@@ -406,27 +415,34 @@ fn most_around(
     most
 }
 
-fn reports(
-    policy: &Policy,
-    demands: &[u32],
-    granted: &[u32],
-    own: &[u32],
-    used: &[u32],
-) -> Vec<AllocationReport> {
-    let report = |section: &Section| {
-        let at = section.index();
-        let settings = policy.section(*section);
-        (demands[at] > 0).then_some(AllocationReport {
-            section: *section,
-            min: settings.min,
-            max: settings.max,
-            demand: demands[at],
-            allocated: granted[at],
-            used: used[at],
-            flow_back: used[at] - own[at],
-        })
-    };
-    Section::ALL.iter().filter_map(report).collect()
+impl Shares {
+    /// `own` is what each section used of its own share, `used` that and what flowed back.
+    fn new(
+        policy: &Policy,
+        demands: &[u32],
+        allocation: &Allocation,
+        own: &[u32],
+        used: &[u32],
+    ) -> Shares {
+        let report = |section: &Section| {
+            let at = section.index();
+            let settings = policy.section(*section);
+            (demands[at] > 0).then_some(AllocationReport {
+                section: *section,
+                min: settings.min,
+                max: settings.max,
+                demand: demands[at],
+                allocated: allocation.tokens[at],
+                used: used[at],
+                flow_back: used[at] - own[at],
+                marginal: Some(allocation.marginals[at]),
+            })
+        };
+        Shares {
+            reports: Section::ALL.iter().filter_map(report).collect(),
+            certificate: Some(allocation.certificate),
+        }
+    }
 }
 
 /// Pinned first, then the higher grade, the higher score, the content's own key.
