@@ -381,6 +381,9 @@ fn what_must_stand_stands(run: &Run, real: &Compiled) -> Result<(), TestCaseErro
                 prop_assert!(has, "`{}` stands without `{}`", verdict.name, name);
             }
         }
+        let doubled = matches!(verdict.reason, Reason::Duplicate { .. });
+        let protected = !object.is_removable() && !revision.is_optional();
+        prop_assert!(!doubled || !protected, "{:?}", verdict);
         if !settled(&verdict.reason) || standing {
             continue;
         }
@@ -394,6 +397,7 @@ fn what_must_stand_stands(run: &Run, real: &Compiled) -> Result<(), TestCaseErro
         let gated = matches!(verdict.reason, Reason::GatedOut { .. })
             && verdict.section == Section::Tools
             && object.is_removable();
+        let torn = torn && !protected;
         prop_assert!(
             !fixed || revision.is_optional() || torn || gated,
             "{:?}",

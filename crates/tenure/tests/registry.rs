@@ -658,6 +658,68 @@ fn what_a_protected_block_needs_stays_with_it() {
 }
 
 #[test]
+fn a_copy_displaces_no_protected_passage() {
+    let (mut registries, main, chair) = workshop();
+    let passage = |name: &str, removable| ObjectDocument {
+        object_type: Some(ObjectType::RetrievedPassage),
+        removable: Some(removable),
+        provenance: Some(tenure::object::Provenance {
+            source_id: Some(name.into()),
+            retrieved_at: Some("2026-01-01".parse().unwrap()),
+            ..Default::default()
+        }),
+        ..ObjectDocument::new(name, "The sensor fails above 5 bar.")
+    };
+    let finding = passage("finding", false);
+    registries
+        .write(&chair, "main", finding, Place::Back)
+        .unwrap();
+    let copy = passage("copy", true);
+    registries.write(&main, "main", copy, Place::Back).unwrap();
+    let puller = ObjectDocument {
+        removable: Some(false),
+        keep_with: vec!["copy".into()],
+        ..rule("puller")
+    };
+    registries
+        .write(&main, "main", puller, Place::Back)
+        .unwrap();
+    let view = registries.view("main").unwrap();
+    let compiled = compiled(view.candidates(), &request("Read the sensor."));
+    for name in ["finding", "puller", "copy"] {
+        let verdict = compiled.trace.verdict(name).unwrap();
+        assert_eq!(verdict.verdict, Ruling::Included, "{name}");
+    }
+}
+
+#[test]
+fn a_protected_turn_that_is_torn_from_its_exchange_fails_the_compile() {
+    let mut registries = Registries::new(secrets(1));
+    let chair = registries.create("chair", Kind::Orchestrator).unwrap();
+    let call = ObjectDocument {
+        object_type: Some(ObjectType::Turn),
+        role: Some(Role::Assistant),
+        tool_calls: vec![tenure::object::ToolCall {
+            id: "c1".into(),
+            name: "read".into(),
+            arguments: json!({}),
+        }],
+        removable: Some(false),
+        ..ObjectDocument::new("call", "")
+    };
+    registries
+        .write(&chair, "chair", call, Place::Back)
+        .unwrap();
+    let view = registries.view("chair").unwrap();
+    let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+    let policy = Policy::preset("ordered").unwrap();
+    let request = request("Read the sensor.");
+    let error = compile(&world, &policy, &request, view.candidates(), &Facts::none()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Policy);
+    assert!(error.to_string().contains("`call` must go in"), "{error}");
+}
+
+#[test]
 fn no_agent_stops_the_compiles_of_another() {
     let (mut registries, main) = main_with(&["a"]);
     let other = registries.create("other", Kind::Agent).unwrap();

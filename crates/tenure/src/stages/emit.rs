@@ -18,8 +18,8 @@ use crate::stages::fit::Fitted;
 use crate::stages::order::{Entry, Ordered};
 use crate::tokenizer::CountKind;
 use crate::trace::{
-    InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION, TokenizerReport, Trace,
-    Verdict, View,
+    InputDigests, Obligation, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION, TokenizerReport,
+    Trace, Verdict, View,
 };
 use crate::world::World;
 
@@ -531,9 +531,11 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
         }
         if facts.section == Section::Evidence {
             check(!facts.anonymous, "evidence has its provenance")?;
+            // What its author protects stands beside a copy; no two others say the same.
+            let obligation = ordered.fitted.contained.ranked().obligations[row as usize];
             let key = set.object(row).revision().content_digest().key();
             check(
-                evidence.insert(key, ()).is_none(),
+                obligation == Some(Obligation::NotRemovable) || evidence.insert(key, ()).is_none(),
                 "no evidence stands twice",
             )?;
         }

@@ -14,7 +14,7 @@ use crate::policy::{Order, Overflow, Policy};
 use crate::request::{Budget, Request, Target};
 use crate::section::Section;
 use crate::stages::contain::Contained;
-use crate::trace::{AllocationReport, Reason, Stage, StageReport};
+use crate::trace::{AllocationReport, Obligation, Reason, Stage, StageReport};
 use crate::world::{Model, World};
 use account::{Account, Around, Present};
 
@@ -136,6 +136,11 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
             | Reason::ClosureMissing { .. }
             | Reason::ClosureTooLong { .. }),
         ) => Some(reason),
+        // A turn out of its exchange is no turn, unless its author says that it must go in.
+        Some(reason @ (Reason::OrphanToolResult | Reason::UnansweredToolCall)) => {
+            let obligation = ranked.obligations[row as usize];
+            (obligation == Some(Obligation::NotRemovable)).then_some(reason)
+        }
         _ => None,
     };
     let rows = 0..live.set.rows.len() as u32;
@@ -148,6 +153,9 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
     };
     let hint = match reason {
         Reason::OverLimit { .. } => "shorten it, or raise `limits` in the policy",
+        Reason::OrphanToolResult | Reason::UnansweredToolCall => {
+            "keep a call and its results together, one right after the other"
+        }
         _ => "add what it needs, or take it out of `keep_with`",
     };
     let name = live.set.name(*first);

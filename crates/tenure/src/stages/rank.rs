@@ -146,7 +146,8 @@ pub(crate) fn rank<'a>(
         let score = scores[row as usize].composite;
         (needed.contains(&row), mandatory(&row), score)
     };
-    omit_doubles(live, standing);
+    let protected = |row: u32| obligations[row as usize] == Some(Obligation::NotRemovable);
+    omit_doubles(live, standing, protected);
     let live = &planned.resolved.live;
     let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
     planned.report.tools.retain(|name| stands.contains(name));
@@ -210,8 +211,13 @@ pub(crate) fn standings(
 }
 
 /// Keeps one of each evidence: the highest standing, then the first. Judged last, so that what is
-/// omitted for another reason takes no place.
-fn omit_doubles<K: Ord>(live: &mut Live<'_>, standing: impl Fn(u32) -> K) {
+/// omitted for another reason takes no place. What its author protects stands beside a copy: nobody
+/// displaces it by saying the same.
+fn omit_doubles<K: Ord>(
+    live: &mut Live<'_>,
+    standing: impl Fn(u32) -> K,
+    protected: impl Fn(u32) -> bool,
+) {
     let set = live.set;
     let key = |row: u32| {
         let is_evidence = set.row(row).section == Section::Evidence;
@@ -228,7 +234,7 @@ fn omit_doubles<K: Ord>(live: &mut Live<'_>, standing: impl Fn(u32) -> K) {
     }
     live.judge_further(|row| {
         let of = *kept.get(&key(row)?)?;
-        (of != row).then(|| Reason::Duplicate { of: set.name(of) })
+        (of != row && !protected(row)).then(|| Reason::Duplicate { of: set.name(of) })
     });
 }
 
