@@ -144,6 +144,10 @@ fn eviction_spares_what_is_protected() {
     let bench = imported();
     let kept = bench.unchanged(4, "evict", &["safety"]);
     assert!(kept.contains("`force`"), "{kept}");
+    bench.done("set", &["uart", "--rename", "terminal"]);
+    bench.done("set", &["terminal", "--reset"]);
+    let nothing = bench.unchanged(1, "set", &["uart"]);
+    assert!(nothing.contains("nothing to set"), "{nothing}");
     bench.done("set", &["uart", "--priority", "0.1", "--rename", "console"]);
     let out = bench.done("evict", &["--until-blocks", "2"]);
     assert_eq!(out["removed"], serde_json::json!(["console"]));

@@ -248,6 +248,9 @@ pub(crate) struct SetArgs {
     /// Whether others may remove it
     #[arg(long, value_name = "BOOL")]
     pub(crate) removable: Option<bool>,
+    /// Take back what was set before
+    #[arg(long)]
+    pub(crate) reset: bool,
 }
 
 #[derive(Debug, Args)]

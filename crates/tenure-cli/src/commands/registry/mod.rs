@@ -302,19 +302,29 @@ fn set(args: &SetArgs) -> Result<(), Failure> {
     let mut session = Session::open(&args.target)?;
     let block = session.address(&args.name)?;
     let view = session.file.registries.view(&session.label)?;
-    let now = view.named(&args.name)?.object().overrides().clone();
-    let protection = args
-        .protection
-        .as_ref()
-        .map(|term| term.parse().map_err(usage));
+    let object = view.named(&args.name)?.object();
+    let now = match args.reset {
+        true => Overrides::default(),
+        false => object.overrides().clone(),
+    };
+    let protection = args.protection.as_ref();
+    let protection = protection.map(|term| term.parse().map_err(usage));
     let overrides = Overrides {
         name: args.rename.as_deref().map(Into::into).or(now.name),
         priority: score("--priority", args.priority.as_ref())?.or(now.priority),
         protection: protection.transpose()?.or(now.protection),
         removable: args.removable.or(now.removable),
     };
+    if overrides == *object.overrides() {
+        return Err(Error::new(ErrorKind::Usage, "there is nothing to set")
+            .expected(
+                "--rename, --priority, --protection, --removable or --reset, to something else",
+            )
+            .into());
+    }
+    let own = object.revision().name();
+    let name = overrides.name.as_deref().unwrap_or(own).to_owned();
     let applied = session.apply(Op::Override { block, overrides })?;
-    let name = args.rename.clone().unwrap_or_else(|| args.name.clone());
     session.finish(
         args.target.output.format,
         &Done::new("set", &[name], applied),
