@@ -1,11 +1,13 @@
 //! The arguments: one table that makes the parser, the help, the man page and the completions.
 
+mod allocate;
 mod registry;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use allocate::*;
 pub(crate) use registry::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
@@ -31,6 +33,12 @@ pub(crate) enum Command {
     Compile(CompileArgs),
     /// Show how a compile came to its result, stage by stage
     Explain(ExplainArgs),
+    /// Show how a budget is shared, and what another would change
+    ///
+    /// From numbers: `--demand` for each section, under a policy, or `--claims FILE`. Or from a
+    /// request: sources and a task, as `tenure compile` takes them, compiled at each budget without a
+    /// payload. All budgets, demands and shares are in tokens.
+    Allocate(AllocateArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
     /// Compare two traces by section and object

@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod failure;
+mod plot;
 mod report;
 
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Compile(args) => commands::compile::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Allocate(args) => commands::allocate::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Import(args) => commands::import::run(&args),

@@ -9,14 +9,14 @@ use tenure::{Compiled, Envelope, Outcome, Payload, Ruling, Trace};
 
 use crate::failure::{Failure, printable};
 
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default();
 
 /// The most verdicts of one kind that are listed.
-const LISTED: usize = 60;
+pub(crate) const LISTED: usize = 60;
 /// How wide a bar is, in characters.
 const BAR: u64 = 40;
 
@@ -87,30 +87,40 @@ pub(crate) fn explanation(compiled: &Compiled, stages: bool) -> Result<(), Failu
         for row in &trace.allocations {
             let _ = writeln!(
                 text,
-                "{:<10} {:>8} {:>9} {:>8} {:>9} {:>9.6}",
+                "{:<10} {:>8} {:>9} {:>8} {:>9} {:>9}",
                 row.section,
                 row.demand,
                 row.allocated,
                 row.used,
                 row.flow_back,
-                row.marginal.unwrap_or(0.0)
+                worth(row.marginal.unwrap_or(0.0))
             );
         }
-        let _ = match trace.lambda {
-            Some(lambda) if lambda > 0.0 => writeln!(
-                text,
-                "one more token is worth {lambda:.6}, in the unit of the policy's weights"
-            ),
-            _ => writeln!(
-                text,
-                "one more token is worth nothing: every section has what it can use"
-            ),
-        };
+        let price = shadow_price(trace.lambda.unwrap_or(0.0), "the policy's");
+        let _ = writeln!(text, "{price}");
         text.push('\n');
     }
     verdicts(&mut text, trace, true);
     notes(&mut text, trace);
     put(&text)
+}
+
+/// What one more token is worth, in words.
+pub(crate) fn shadow_price(lambda: f64, whose: &str) -> String {
+    if lambda > 0.0 {
+        let worth = worth(lambda);
+        format!("one more token is worth {worth}, in the unit of {whose} weights")
+    } else {
+        "one more token is worth nothing: every section has what it can use".to_owned()
+    }
+}
+
+/// The worth of a token in few characters, however small or large.
+pub(crate) fn worth(worth: f64) -> String {
+    match worth.abs() {
+        0.0 | 1e-4..10.0 => format!("{worth:.6}"),
+        _ => format!("{worth:.2e}"),
+    }
 }
 
 fn summary(text: &mut String, compiled: &Compiled) {
@@ -285,7 +295,7 @@ fn notes(text: &mut String, trace: &Trace) {
     text.push('\n');
 }
 
-fn put(text: &str) -> Result<(), Failure> {
+pub(crate) fn put(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;

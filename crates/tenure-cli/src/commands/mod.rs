@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod allocate;
 pub(crate) mod compile;
 pub(crate) mod diff;
 pub(crate) mod explain;

@@ -1,0 +1,99 @@
+//! The arguments of `tenure allocate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::{CompileArgs, tokens};
+
+/// What only a request has: numbers stand for themselves.
+const REQUEST: [&str; 27] = [
+    "sources",
+    "near",
+    "skills",
+    "split",
+    "encoder",
+    "task",
+    "task_file",
+    "query",
+    "task_type",
+    "request",
+    "window",
+    "reserve",
+    "model",
+    "target",
+    "registry",
+    "top_k",
+    "threshold",
+    "as_of",
+    "known_at",
+    "tenant",
+    "user",
+    "project",
+    "roles",
+    "clearance",
+    "view",
+    "trace",
+    "dry_run",
+];
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "tenure allocate --budget N --demand SECTION=TOKENS... [--policy PRESET|FILE]
+       tenure allocate --budget N --claims FILE
+       tenure allocate --budget N [SOURCE]... --task TEXT [OPTIONS]"
+)]
+pub(crate) struct AllocateArgs {
+    #[command(flatten)]
+    pub(crate) compile: CompileArgs,
+    /// How many tokens a section asks for, such as evidence=40000 (may be repeated); the policy says
+    /// the rest
+    #[arg(
+        long = "demand",
+        value_name = "SECTION=TOKENS",
+        conflicts_with_all = REQUEST,
+        help_heading = "Shares"
+    )]
+    pub(crate) demands: Vec<String>,
+    /// A TOML or JSON file of `claims`, each with a `name`, a `demand`, `min` and `max` in tokens,
+    /// `weight`, `alpha`, `beta` (in tokens) and the `cost` of a token
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = REQUEST,
+        conflicts_with_all = ["demands", "policy"],
+        help_heading = "Shares"
+    )]
+    pub(crate) claims: Option<PathBuf>,
+    /// How much worth a cost of 1 takes from a token, μ; with numbers [default: the file's, or the
+    /// policy's]
+    #[arg(
+        long,
+        value_name = "MU",
+        value_parser = sensitivity,
+        allow_hyphen_values = true,
+        conflicts_with_all = REQUEST,
+        help_heading = "Shares"
+    )]
+    pub(crate) sensitivity: Option<f64>,
+    /// Another budget in tokens (may be repeated) [default: the budget × ½, ¾, 1, 1½ and 2]
+    #[arg(
+        long = "what-if",
+        value_name = "N",
+        value_parser = tokens,
+        allow_hyphen_values = true,
+        help_heading = "Shares"
+    )]
+    pub(crate) what_if: Vec<u32>,
+}
+
+/// A cost sensitivity.
+fn sensitivity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!(
+            "`{text}` is no cost sensitivity; expected a number of at least 0"
+        )),
+    }
+}
