@@ -123,6 +123,14 @@ pub(crate) struct CompileArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
 
+    /// Whether a corpus stands in the payload whole: auto, full or retrieve [default: the policy's]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) context: Option<String>,
+    /// How careful the task is, which decides what happens when not everything fits: interactive,
+    /// batch or safety_critical [default: the task's, or interactive]
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) task_class: Option<String>,
+
     /// The registry of a snapshot whose blocks are taken [default: the only one]
     #[arg(long, value_name = "LABEL")]
     pub(crate) registry: Option<String>,

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use tenure::trace::{Note, View};
-use tenure::{Compiled, Envelope, Outcome, Payload, Ruling, Trace};
+use tenure::trace::{Condensed, ContextReport, Note, View};
+use tenure::{Compiled, Envelope, Outcome, Part, Payload, Ruling, Trace, Verdict};
 
 use crate::failure::{Failure, printable};
 
@@ -24,8 +24,10 @@ const BAR: u64 = 40;
 pub(crate) fn outcome(outcome: &Outcome) -> Result<(), Failure> {
     for compiled in outcome.compiled() {
         let mut text = String::new();
+        part(&mut text, compiled);
         summary(&mut text, compiled);
         verdicts(&mut text, &compiled.trace, false);
+        pending(&mut text, outcome);
         notes(&mut text, &compiled.trace);
         if let Some(payload) = &compiled.envelope.payload {
             let _ = writeln!(text, "{BOLD}PAYLOAD{BOLD:#}");
@@ -39,10 +41,21 @@ pub(crate) fn outcome(outcome: &Outcome) -> Result<(), Failure> {
 }
 
 /// Prints how a compile came to its result.
-pub(crate) fn explanation(compiled: &Compiled, stages: bool) -> Result<(), Failure> {
-    let mut text = String::new();
+pub(crate) fn explanation(outcome: &Outcome, stages: bool) -> Result<(), Failure> {
+    for compiled in outcome.compiled() {
+        let mut text = String::new();
+        part(&mut text, compiled);
+        explain(&mut text, compiled, stages);
+        pending(&mut text, outcome);
+        notes(&mut text, &compiled.trace);
+        put(&text)?;
+    }
+    Ok(())
+}
+
+fn explain(text: &mut String, compiled: &Compiled, stages: bool) {
     let trace = &compiled.trace;
-    summary(&mut text, compiled);
+    summary(text, compiled);
     if stages {
         let _ = writeln!(
             text,
@@ -77,6 +90,7 @@ pub(crate) fn explanation(compiled: &Compiled, stages: bool) -> Result<(), Failu
             View::Caller => "caller",
         }
     );
+    context(text, trace);
     let _ = writeln!(text, "input {}\n", trace.input_digest);
     if !trace.allocations.is_empty() {
         let _ = writeln!(
@@ -100,9 +114,55 @@ pub(crate) fn explanation(compiled: &Compiled, stages: bool) -> Result<(), Failu
         let _ = writeln!(text, "{price}");
         text.push('\n');
     }
-    verdicts(&mut text, trace, true);
-    notes(&mut text, trace);
-    put(&text)
+    verdicts(text, trace, true);
+}
+
+/// Which of several payloads this is.
+fn part(text: &mut String, compiled: &Compiled) {
+    if let Some(Part { number, of }) = compiled.envelope.part {
+        let _ = writeln!(text, "{BOLD}PAGE {number} OF {of}{BOLD:#}\n");
+    }
+}
+
+/// What a deferred compile leaves for a later turn.
+fn pending(text: &mut String, outcome: &Outcome) {
+    let Outcome::Deferred { pending, .. } = outcome else {
+        return;
+    };
+    let _ = writeln!(text, "{BOLD}PENDING {}{BOLD:#}", pending.len());
+    for item in pending.iter().take(LISTED) {
+        let _ = writeln!(text, "  {} ({} tokens)", printable(&item.name), item.tokens);
+    }
+    text.push('\n');
+}
+
+/// How the model comes by the corpus, and what that rests on.
+fn context(text: &mut String, trace: &Trace) {
+    let Some(strategy) = trace.strategy else {
+        return;
+    };
+    let _ = write!(text, "corpus: {strategy}");
+    if let Some(report) = &trace.plan.context {
+        let ContextReport {
+            mode,
+            documents,
+            too_long,
+            corpus,
+            threshold,
+            beside,
+            budget,
+        } = report;
+        let _ = write!(
+            text,
+            " ({mode}: {documents} documents of {corpus} tokens, threshold {threshold}; at most \
+             {beside} beside them, budget {budget}"
+        );
+        if *too_long > 0 {
+            let _ = write!(text, "; {too_long} longer than the policy allows");
+        }
+        text.push(')');
+    }
+    text.push('\n');
 }
 
 /// What one more token is worth, in words.
@@ -216,7 +276,7 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
                 printable(&verdict.name),
                 verdict.section,
                 verdict.tokens,
-                printable(&verdict.reason.sentence()),
+                printable(&said(trace, verdict)),
             );
             if scores && let Some(card) = &verdict.score {
                 let _ = writeln!(
@@ -251,6 +311,20 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
             );
         }
         text.push('\n');
+    }
+}
+
+/// The reason in words, and the form that stands where it is a shorter one.
+fn said(trace: &Trace, verdict: &Verdict) -> String {
+    let sentence = verdict.reason.sentence();
+    let shorter = trace.condensed.iter().find(|condensed| {
+        verdict.verdict == Ruling::Included
+            && condensed.name == verdict.name
+            && condensed.to == verdict.tokens
+    });
+    match shorter {
+        None => sentence,
+        Some(Condensed { from, method, .. }) => format!("{sentence}; {method} of {from} tokens"),
     }
 }
 

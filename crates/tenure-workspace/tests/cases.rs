@@ -6,9 +6,11 @@
 //! - `seed NAME.md`, `json NAME.json`: a source, in order; `file PATH` is beside them, and not named;
 //! - `policy`: TOML, over the standard policy;
 //! - `request`: JSON, over the request of the local owner with 2,000 tokens;
-//! - `payload`: the exact payload expected (boundaries are written `BOUNDARY`);
+//! - `outcome`: how it ended, with what is pending or how many pages there are;
+//! - `payload`: the exact payload expected (boundaries are written `BOUNDARY`), of several pages each;
 //! - `verdicts`: one line for each candidate, `name: code`;
-//! - `sections`: one line for each section, `zone name: items`;
+//! - `sections`: one line for each section, `zone name: items`, of the first page;
+//! - `plan`: the strategy, and the tools offered;
 //! - `notes`: one line for each note, `name: code`;
 //! - `error`: the message expected instead.
 //!
@@ -21,11 +23,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenure::{Budget, Error, FrameKey, Outcome, Payload, Policy, Principal, Request};
+use tenure::{Budget, Compiled, Error, FrameKey, Outcome, Payload, Policy, Principal, Request};
 use tenure_workspace::{Collect, Workspace};
 
 /// What a block may expect.
-const EXPECTATIONS: [&str; 5] = ["payload", "verdicts", "sections", "notes", "error"];
+const EXPECTATIONS: [&str; 7] = [
+    "outcome", "payload", "verdicts", "sections", "notes", "plan", "error",
+];
 
 /// A fenced block and where its text stands in the file.
 struct Block {
@@ -133,23 +137,36 @@ fn merge(base: &mut serde_json::Value, changes: serde_json::Value) {
 
 /// What came out, by kind of block.
 fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static str, String> {
-    let compiled = match result {
+    let outcome = match result {
         Err(error) => {
             let message = error
                 .to_string()
                 .replace(&format!("{}/", folder.display()), "");
             return BTreeMap::from([("error", format!("{message}\n"))]);
         }
-        Ok(outcome) => outcome.single().unwrap(),
+        Ok(outcome) => outcome,
     };
-    let payload = match compiled.envelope.payload.as_ref().unwrap() {
+    let ended = match outcome {
+        Outcome::Complete(_) => "complete".to_owned(),
+        Outcome::Deferred { pending, .. } => {
+            let pending: Vec<&str> = pending.iter().map(|pending| &*pending.name).collect();
+            format!("deferred: {}", pending.join(", "))
+        }
+        _ => format!("pages: {}", outcome.compiled().count()),
+    };
+    let text = |compiled: &Compiled| match compiled.envelope.payload.as_ref().unwrap() {
         Payload::Text(text) => text.clone(),
         Payload::Body(body) => {
             let value: serde_json::Value = serde_json::from_str(body.get()).unwrap();
             format!("{}\n", serde_json::to_string_pretty(&value).unwrap())
         }
     };
-    let verdicts = compiled.trace.verdicts.iter();
+    let pages: Vec<String> = outcome.compiled().map(text).collect();
+    let payload = pages.join("----- the next page -----\n");
+    let compiled = outcome.compiled().next().unwrap();
+    let verdicts = outcome
+        .compiled()
+        .flat_map(|compiled| &compiled.trace.verdicts);
     let sections = compiled.envelope.sections.iter().map(|section| {
         let items: Vec<&str> = section.items.iter().map(|item| &*item.name).collect();
         format!("{} {}: {}\n", section.zone, section.name, items.join(", "))
@@ -167,11 +184,31 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
         )
     });
     BTreeMap::from([
+        ("outcome", format!("{ended}\n")),
+        (
+            "plan",
+            format!(
+                "{}; tools offered: {}\n",
+                compiled.trace.strategy.unwrap(),
+                if compiled.trace.plan.tools.is_empty() {
+                    "none".to_owned()
+                } else {
+                    compiled.trace.plan.tools.join(", ")
+                }
+            ),
+        ),
         ("payload", hide_boundaries(&payload)),
         (
             "verdicts",
             verdicts
-                .map(|one| format!("{}: {}\n", one.name, one.reason.code()))
+                .map(|one| {
+                    let mut forms = outcome
+                        .compiled()
+                        .flat_map(|compiled| &compiled.trace.condensed);
+                    let form = forms.find(|form| form.name == one.name);
+                    let form = form.map_or_else(String::new, |form| format!(", {}", form.method));
+                    format!("{}: {}{form}\n", one.name, one.reason.code())
+                })
                 .collect(),
         ),
         ("sections", sections.collect()),

@@ -104,6 +104,11 @@ impl Claim {
                 return bad(format!("`{name}` is {number}"), expected);
             }
         }
+        let scale = self.weight * self.alpha;
+        if !scale.is_finite() {
+            let what = format!("`weight`·`alpha` is {scale}");
+            return bad(what, "a finite product");
+        }
         if self.max != 0 && self.min > self.max {
             let what = format!("`min` is {}, above `max`, which is {}", self.min, self.max);
             return bad(what, "a minimum of at most the maximum");
@@ -125,6 +130,8 @@ pub struct Problem<'c> {
 pub struct Allocation {
     /// Tokens for each claim.
     pub tokens: Vec<u32>,
+    /// The most tokens that would be worth their price to each claim, were the budget unlimited.
+    pub ceilings: Vec<u32>,
     /// What one more token would be worth to each claim: nought or less when it has enough.
     pub marginals: Vec<f64>,
     /// The proof.
@@ -196,6 +203,13 @@ impl<'c> Problem<'c> {
                     .expected("a number of at least 0"),
             );
         }
+        for (at, claim) in self.claims.iter().enumerate() {
+            let price = sensitivity * claim.cost;
+            if !price.is_finite() {
+                let what = format!("section {}: sensitivity·`cost` is {price}", at + 1);
+                return Err(Error::input(what).expected("a finite product"));
+            }
+        }
         Ok(Problem {
             sensitivity,
             ..self
@@ -220,7 +234,15 @@ impl<'c> Problem<'c> {
         } else if left > 0 {
             self.share(left, &rooms, &mut above);
         }
-        self.proven(&floors, &above)
+        let ceilings = self
+            .claims
+            .iter()
+            .zip(&rooms)
+            .map(|(claim, room)| claim.floor() + room);
+        Allocation {
+            ceilings: ceilings.collect(),
+            ..self.proven(&floors, &above)
+        }
     }
 
     /// How many tokens beyond the minimum are worth having: worth falls, so they come first.
@@ -290,12 +312,22 @@ impl<'c> Problem<'c> {
                 break;
             };
             let at = best.at;
+            if best.worth <= 0.0 {
+                break;
+            }
             above[at] += 1;
             if above[at] < rooms[at] {
                 *best = next(at, above[at]);
             } else {
                 std::collections::binary_heap::PeekMut::pop(best);
             }
+        }
+        // What is worth nothing stays so, however much there is of it: the first comes first.
+        let mut rest = left - above.iter().sum::<u32>();
+        for (at, room) in rooms.iter().enumerate() {
+            let more = (room - above[at]).min(rest);
+            above[at] += more;
+            rest -= more;
         }
     }
 
@@ -384,6 +416,7 @@ impl<'c> Problem<'c> {
         certificate.unspent = self.budget - spent;
         Allocation {
             tokens,
+            ceilings: Vec::new(),
             marginals,
             certificate,
         }
@@ -486,6 +519,7 @@ mod tests {
             let allocation = solve(&claims, budget, mu);
             prop_assert_eq!(&allocation.tokens, &one_by_one(&claims, budget, mu));
             prop_assert!(allocation.certificate.holds(), "{:?}", allocation);
+            prop_assert_eq!(&allocation.ceilings, &solve(&claims, u32::MAX, mu).tokens);
         }
 
         #[test]
@@ -546,6 +580,20 @@ mod tests {
             weight: 1e-300,
             ..Claim::default()
         };
+        let idle = Claim {
+            demand: u32::MAX,
+            weight: 0.0,
+            ..Claim::default()
+        };
+        // What is worth nothing is not counted out one by one.
+        let last = Claim {
+            demand: 7,
+            ..Claim::default()
+        };
+        assert_eq!(
+            solve(&[idle, idle, last], 4_000_000_000, 0.0).tokens,
+            [3_999_999_993, 0, 7]
+        );
         for budget in [0, 1, 1 << 20, u32::MAX] {
             let allocation = solve(&[huge, tiny], budget, 0.0);
             assert_eq!(
@@ -577,6 +625,14 @@ mod tests {
                 ..base
             },
             "`weight` is NaN",
+        );
+        refused(
+            Claim {
+                weight: 1e200,
+                alpha: 1e200,
+                ..base
+            },
+            "`weight`·`alpha` is inf",
         );
         refused(
             Claim {

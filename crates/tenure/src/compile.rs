@@ -12,7 +12,7 @@ use crate::envelope::{Compiled, Outcome};
 use crate::error::Error;
 use crate::facts::{Facts, Needs};
 use crate::gate::Gated;
-use crate::policy::{Overflow, Policy};
+use crate::policy::Policy;
 use crate::request::Request;
 use crate::stages::{self, settle::Settled};
 use crate::world::World;
@@ -65,25 +65,26 @@ pub fn compile(
     candidates: &Candidates,
     facts: &Facts,
 ) -> Result<Outcome, Error> {
-    supported(policy)?;
     let settled = settled(world, policy, request, candidates)?;
 
     // 5  Which epoch is this, and what does it freeze?
-    let planned = stages::plan(settled, world, policy, request);
+    let planned = stages::plan(settled, world, policy, request)?;
     // 6  How much does each object matter to the task?
     let ranked = stages::rank(planned, policy, request, facts);
     // 7  What cannot stand without what?
     let rescued = stages::rescue(ranked);
     // 8  The bytes as they will stand, and their price.
     let contained = stages::contain(rescued, world, policy, request)?;
-    // 9  What goes in.
-    let fitted = stages::fit(contained, world, policy, request)?;
-    // 10 In which order.
-    let ordered = stages::order(fitted, policy);
-    // 11 The payload, and the proof that every promise was kept.
-    let compiled: Compiled = stages::emit(ordered, world, policy, request, facts)?;
-
-    Ok(Outcome::Complete(Box::new(compiled)))
+    // 9  What goes in: into one payload, or into each of several.
+    let pages = stages::fit(contained, world, policy, request)?;
+    let write = |page| -> Result<Compiled, Error> {
+        // 10 In which order.
+        let ordered = stages::order(page, policy);
+        // 11 The payload, and the proof that every promise was kept.
+        stages::emit(ordered, world, policy, request, facts)
+    };
+    let compiled = pages.into_iter().map(write).collect::<Result<_, _>>()?;
+    Ok(Outcome::of(compiled))
 }
 
 /// How the candidates stand before the request's gate, the nearest first: what a compile would let
@@ -103,7 +104,7 @@ pub fn gate(
         return Err(Error::input("the request has no gate").expected("a `gate`"));
     }
     let settled = settled(world, policy, request, candidates)?;
-    let planned = stages::plan(settled, world, policy, request);
+    let planned = stages::plan(settled, world, policy, request)?;
     Ok(stages::rank::standings(&planned, policy, request, facts))
 }
 
@@ -144,12 +145,4 @@ fn names_match(world: &World, request: &Request) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn supported(policy: &Policy) -> Result<(), Error> {
-    match policy.document().overflow {
-        Overflow::TruncateLowest | Overflow::FailLoud => Ok(()),
-        other => Err(Error::unsupported(format!("`overflow = \"{other}\"`"))
-            .hint("truncate_lowest and fail_loud are supported")),
-    }
 }

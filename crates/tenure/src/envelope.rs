@@ -13,7 +13,7 @@ use crate::object::RevisionId;
 use crate::request::{ServedLedger, Target};
 use crate::section::{Section, Zone};
 use crate::tokenizer::CountKind;
-use crate::trace::{Ruling, Trace};
+use crate::trace::{Form, Reason, Ruling, Trace};
 
 /// The version of the envelope's form.
 pub const ENVELOPE_VERSION: u32 = 1;
@@ -91,6 +91,9 @@ pub struct Item {
     pub revision: Option<RevisionId>,
     /// What it costs.
     pub tokens: u32,
+    /// Which form of it stands, where it is not the full one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
     /// Where it stands: the source map from bytes back to objects. None after a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
@@ -108,6 +111,16 @@ pub struct SectionReport {
     pub tokens: u32,
     /// What stands in it, in order.
     pub items: Vec<Item>,
+}
+
+/// Which of several payloads this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its number, counted from one.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
 }
 
 /// The compiled result.
@@ -128,6 +141,9 @@ pub struct Envelope {
     pub count: CountKind,
     /// The most tokens that the payload may have.
     pub budget: u32,
+    /// Which of several payloads this is; none where it is the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// What the provider adds around the text.
     pub overhead_tokens: u32,
     /// What stands where.
@@ -236,11 +252,49 @@ impl Serialize for Outcome {
 }
 
 impl Outcome {
+    /// The outcome of a compile that ended in these payloads.
+    pub(crate) fn of(mut payloads: Vec<Compiled>) -> Outcome {
+        let only = if payloads.len() == 1 {
+            payloads.pop()
+        } else {
+            None
+        };
+        let Some(compiled) = only else {
+            return Outcome::Pages { pages: payloads };
+        };
+        let pending = compiled.trace.verdicts.iter().filter_map(|verdict| {
+            let Reason::Deferred { needed } = verdict.reason else {
+                return None;
+            };
+            Some(Pending {
+                name: Arc::clone(&verdict.name),
+                tokens: needed,
+            })
+        });
+        let pending: Vec<Pending> = pending.collect();
+        let compiled = Box::new(compiled);
+        if pending.is_empty() {
+            Outcome::Complete(compiled)
+        } else {
+            Outcome::Deferred { compiled, pending }
+        }
+    }
+
     /// The compiled payloads, one unless it ended in pages.
     pub fn compiled(&self) -> impl Iterator<Item = &Compiled> {
         let (one, many): (Option<&Compiled>, &[Compiled]) = match self {
             Outcome::Complete(compiled) => (Some(compiled), &[]),
             Outcome::Deferred { compiled, .. } => (Some(compiled), &[]),
+            Outcome::Pages { pages } => (None, pages),
+        };
+        one.into_iter().chain(many)
+    }
+
+    /// The same, to be changed.
+    pub fn compiled_mut(&mut self) -> impl Iterator<Item = &mut Compiled> {
+        let (one, many): (Option<&mut Compiled>, &mut [Compiled]) = match self {
+            Outcome::Complete(compiled) => (Some(compiled), &mut []),
+            Outcome::Deferred { compiled, .. } => (Some(compiled), &mut []),
             Outcome::Pages { pages } => (None, pages),
         };
         one.into_iter().chain(many)

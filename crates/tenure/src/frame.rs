@@ -19,6 +19,7 @@ use crate::request::{Target, TaskState};
 use crate::section::Section;
 use crate::text::detection_view;
 use crate::tokenizer::is_block;
+use crate::trace::Form;
 use crate::world::World;
 
 /// The key that boundaries are made with, under an id that requests may name.
@@ -191,11 +192,30 @@ pub(crate) fn frame(
         return Piece::made(tokens, Mechanism::Instruction, Some(json.into()));
     }
     if revision.authority_level() == Authority::Data {
-        return data(world, object, section);
+        return data(world, object, section, None);
     }
     match revision.object_type() {
         ObjectType::Turn => turn(world, revision),
         _ => plain(world, object.name(), revision.content()),
+    }
+}
+
+/// The piece that a shorter form of an object becomes: what is data stays data.
+pub(crate) fn short_form(
+    world: &World,
+    object: &ContextObject,
+    section: Section,
+    form: Form,
+    text: &str,
+) -> Piece {
+    if object.revision().authority_level() == Authority::Data {
+        return data(world, object, section, Some((form, text)));
+    }
+    let piece = plain(world, object.name(), text);
+    let own = || format!("{}\n", text.trim_end()).into();
+    Piece {
+        text: Some(piece.text.clone().unwrap_or_else(own)),
+        ..piece
     }
 }
 
@@ -307,8 +327,13 @@ pub(crate) fn arguments(call: &ToolCall) -> String {
     }
 }
 
-/// Data in its frame.
-fn data(world: &World, object: &ContextObject, section: Section) -> Piece {
+/// Data in its frame: the content, or a shorter form of it.
+fn data(
+    world: &World,
+    object: &ContextObject,
+    section: Section,
+    form: Option<(Form, &str)>,
+) -> Piece {
     let revision = object.revision();
     let tag = match revision.object_type() {
         ObjectType::ToolResult => "tool_result",
@@ -325,13 +350,14 @@ fn data(world: &World, object: &ContextObject, section: Section) -> Piece {
     if let Some(id) = revision.tool_call_id() {
         attributes.push(("call", id.to_owned()));
     }
-    let framed = enclose(
-        world.frame_key(),
-        tag,
-        &attributes,
-        revision.content_digest(),
-        revision.content(),
-    );
+    let (digest, body) = match form {
+        None => (revision.content_digest(), revision.content()),
+        Some((form, text)) => {
+            attributes.push(("form", form.term().to_owned()));
+            (Digest::of(text.as_bytes()), text)
+        }
+    };
+    let framed = enclose(world.frame_key(), tag, &attributes, digest, body);
     framed.into_piece(world)
 }
 

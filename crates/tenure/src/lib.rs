@@ -47,6 +47,7 @@ mod lexical;
 mod links;
 pub mod num;
 pub mod object;
+mod pieces;
 pub mod policy;
 pub mod registry;
 mod render;
@@ -65,8 +66,8 @@ pub use candidates::{Candidates, Unfetched};
 pub use compile::{compile, gate, needs};
 pub use digest::Digest;
 pub use envelope::{
-    Compiled, ENVELOPE_VERSION, Envelope, Item, Outcome, Payload, Pending, Proposal, SectionReport,
-    Span,
+    Compiled, ENVELOPE_VERSION, Envelope, Item, Outcome, Part, Payload, Pending, Proposal,
+    SectionReport, Span,
 };
 pub use error::{Error, ErrorKind};
 pub use facts::{Fact, Facts, Need, Needs};

@@ -15,7 +15,7 @@ use crate::trace::Reason;
 pub(crate) const MAX_CLOSURE: usize = 2 * MAX_CALLS;
 
 /// Who needs whom among some rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Links<'a> {
     needs: BTreeMap<u32, BTreeSet<u32>>,
     needed_by: BTreeMap<u32, BTreeSet<u32>>,

@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::error::{Error, parse_error, unknown_name};
 use crate::num::Score;
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
+use crate::request::TaskClass;
 use crate::section::{Section, Zone};
 
 vocabulary! {
@@ -47,6 +48,18 @@ vocabulary! {
         FailLoud = "fail_loud",
         /// The evidence is spread over several payloads.
         Paginate = "paginate",
+    }
+}
+
+vocabulary! {
+    /// Whether a corpus stands in the payload whole (Deep Memory, the heuristic switch).
+    ContextMode ("context mode") {
+        /// Whole where it fits well, else its most relevant documents, or retrieval.
+        Auto = "auto",
+        /// Whole, or the compile fails.
+        Full = "full",
+        /// None of it: the model asks for what it needs.
+        Retrieve = "retrieve",
     }
 }
 
@@ -89,8 +102,14 @@ pub struct PolicyDocument {
     pub headings: bool,
     /// Whether the floor states the precedence in words.
     pub precedence: bool,
-    /// What happens when not everything fits.
-    pub overflow: Overflow,
+    /// What happens when not everything fits, by the class of the task.
+    pub overflow: OverflowByClass,
+    /// The most payloads that `paginate` may make.
+    pub max_pages: u32,
+    /// Whether a corpus stands in the payload whole.
+    pub context: ContextPolicy,
+    /// How much a token's cost counts against its utility: μ in 6.2.5. Nought: not at all.
+    pub cost_sensitivity: f64,
     /// Where relevance comes from.
     pub scorer: Scorer,
     /// How personal data is recognised.
@@ -121,6 +140,28 @@ pub struct Layout {
     pub history: Vec<Section>,
     /// What each call adds.
     pub tail: Vec<Section>,
+}
+
+/// What happens when not everything fits, for each class of task (Prefill Compiler, 6.4.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverflowByClass {
+    /// Somebody waits for the answer.
+    pub interactive: Overflow,
+    /// Nobody waits.
+    pub batch: Overflow,
+    /// A wrong answer does harm.
+    pub safety_critical: Overflow,
+}
+
+/// When a corpus, what stands in `codex`, is put into the payload whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextPolicy {
+    /// Whether. A request may say otherwise.
+    pub mode: ContextMode,
+    /// For `auto`: the share of the window that the corpus must stay below.
+    pub share: Score,
 }
 
 /// The least composite score of each grade.
@@ -173,6 +214,10 @@ pub struct SectionPolicy {
     pub min: u32,
     /// The most tokens, or 0 for no limit.
     pub max: u32,
+    /// What a token costs relative to others, c in 6.2.5: money, latency.
+    pub cost: f64,
+    /// The most of the section's allocation that one item may take before the others had their turn.
+    pub item_share: Score,
     /// The least relevance.
     pub relevance_floor: Score,
     /// The least freshness.
@@ -198,6 +243,9 @@ pub struct Factors {
     /// How cheap it is.
     pub economy: Score,
 }
+
+/// The most payloads that a policy may let `paginate` make.
+pub const MAX_PAGES: u32 = 256;
 
 /// The built-in policies by name.
 pub const PRESETS: [(&str, &str); 4] = [
@@ -234,7 +282,11 @@ impl Policy {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) with the key and its line.
     pub fn from_toml(text: &str) -> Result<Policy, Error> {
-        let located = |error: Error, key: &str| error.at("policy", line_of(text, key));
+        // The innermost part of the path that the text names.
+        let located = |error: Error, path: &str| {
+            let line = path.rsplit('.').find_map(|key| line_of(text, key));
+            error.at("policy", line)
+        };
         let mut changes: toml::Table = toml::from_str(text).map_err(|error| {
             let line = error
                 .span()
@@ -259,6 +311,15 @@ impl Policy {
         if base != PRESETS[0].1 {
             merge(&mut whole, parse(base)?, "").map_err(|(error, _)| error)?;
         }
+        // One term stands for every class of task.
+        if let Some(overflow @ toml::Value::String(_)) = changes.get("overflow") {
+            let each = ["interactive", "batch", "safety_critical"];
+            let each = each.map(|class| (class.to_owned(), overflow.clone()));
+            changes.insert(
+                "overflow".into(),
+                toml::Value::Table(each.into_iter().collect()),
+            );
+        }
         merge(&mut whole, changes, "").map_err(|(error, key)| located(error, &key))?;
         let document: PolicyDocument = whole.try_into().map_err(|error: toml::de::Error| {
             let message = error.message().to_owned();
@@ -272,7 +333,7 @@ impl Policy {
             if !key.is_empty() {
                 ours.what = format!("`{key}`: {}", ours.what);
             }
-            located(ours, key.rsplit('.').next().unwrap_or_default())
+            located(ours, key)
         })?;
         Policy::seal(document)
     }
@@ -318,6 +379,9 @@ impl Policy {
                     "`sections.{section}`: weight must be at least 0, alpha and beta above 0"
                 ));
             }
+            if !(settings.cost.is_finite() && settings.cost >= 0.0) {
+                return bad(format!("`sections.{section}`: cost must be at least 0"));
+            }
             if settings.max != 0 && settings.max < settings.min {
                 return bad(format!(
                     "`sections.{section}`: max {} is below min {}",
@@ -332,6 +396,33 @@ impl Policy {
             .any(|days| !(days.is_finite() && *days > 0.0))
         {
             return bad("`half_life_days` must be above 0".to_owned());
+        }
+        if !(document.cost_sensitivity.is_finite() && document.cost_sensitivity >= 0.0) {
+            return bad("`cost_sensitivity` must be at least 0".to_owned());
+        }
+        if !(1..=MAX_PAGES).contains(&document.max_pages) {
+            return bad(format!("`max_pages` must be from 1 to {MAX_PAGES}"));
+        }
+        if document
+            .sections
+            .values()
+            .all(|settings| settings.weight == 0.0)
+        {
+            return bad("the weights of the sections sum to nothing".to_owned());
+        }
+        let OverflowByClass {
+            interactive,
+            batch,
+            safety_critical,
+        } = document.overflow;
+        let walks = |overflow| matches!(overflow, Overflow::TruncateLowest | Overflow::FailLoud);
+        if document.order == Order::Registry
+            && ![interactive, batch, safety_critical].into_iter().all(walks)
+        {
+            return bad(
+                "`overflow`: one flow in registry order knows truncate_lowest and fail_loud"
+                    .to_owned(),
+            );
         }
         let grades = &document.grades;
         if !(grades.critical >= grades.important
@@ -398,6 +489,20 @@ impl Policy {
     /// floor, up to the first that changes with each call. One flow in registry order has none.
     pub fn freezes(&self, section: Section) -> bool {
         self.frozen[section.index()]
+    }
+
+    /// What happens when not everything of a task of this class fits.
+    pub fn overflow(&self, class: TaskClass) -> Overflow {
+        let OverflowByClass {
+            interactive,
+            batch,
+            safety_critical,
+        } = self.document.overflow;
+        match class {
+            TaskClass::SafetyCritical => safety_critical,
+            TaskClass::Batch => batch,
+            TaskClass::Interactive => interactive,
+        }
     }
 
     /// The place of a section in the payload, from the front.
@@ -525,6 +630,47 @@ mod tests {
             "does not list `query`",
             None,
         );
+        check(
+            "[sections.memory]\ncost = nan\n",
+            "cost must be at least 0",
+            None,
+        );
+        check(
+            "[sections.memory]\nalpha = nan\n",
+            "alpha and beta above 0",
+            None,
+        );
+        check(
+            "[sections.memory]\nmin = 9\nmax = 8\n",
+            "max 8 is below min 9",
+            None,
+        );
+        check(
+            "cost_sensitivity = -1.0\n",
+            "`cost_sensitivity` must be at least 0",
+            None,
+        );
+        check("max_pages = 0\n", "from 1 to 256", None);
+        check("overflow = \"drop\"\n", "unknown term `drop`", Some(1));
+        check(
+            "[overflow]\nbatched = \"fail_loud\"\n",
+            "did you mean `batch`?",
+            Some(2),
+        );
+        check(
+            "[context]\nshare = 1.5\n",
+            "not a number from 0 to 1",
+            Some(2),
+        );
+        check(
+            "extends = \"ordered\"\noverflow = \"paginate\"\n",
+            "one flow in registry order",
+            None,
+        );
+        let weightless = Section::ALL
+            .iter()
+            .map(|section| format!("[sections.{section}]\nweight = 0.0\n"));
+        check(&weightless.collect::<String>(), "sum to nothing", None);
         check(
             "[sections.memory]\nbeta = 0.0\n",
             "alpha and beta above 0",

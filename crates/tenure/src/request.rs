@@ -2,6 +2,8 @@
 //!
 //! Instants come in here: nothing in this crate reads a clock.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +11,10 @@ use crate::digest::Digest;
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary};
+use crate::policy::ContextMode;
 use crate::time::Instant;
+use crate::trace::Form;
+use crate::world::Model;
 
 vocabulary! {
     /// The form of the payload.
@@ -28,6 +33,18 @@ impl Target {
     /// Whether the payload is the body of a chat request: messages, and tools beside them.
     pub const fn is_chat(self) -> bool {
         !matches!(self, Target::Text)
+    }
+}
+
+vocabulary! {
+    /// How the model comes by a corpus (Deep Memory, the heuristic switch).
+    Strategy ("strategy") {
+        /// All of it stands in the payload; so it does where there is no corpus.
+        Full = "full",
+        /// Its most relevant documents do, whole; the model asks for the rest.
+        Documents = "documents",
+        /// The model asks for what it needs.
+        Retrieve = "retrieve",
     }
 }
 
@@ -290,6 +307,43 @@ impl Budget {
             ..Budget::default()
         }
     }
+
+    /// The most tokens that the payload may have, and the room for the answer: the reserve, or as
+    /// much of the model's as the payload leaves of the window.
+    pub(crate) fn resolve(&self, model: &Model, target: Target) -> Result<(u32, u32), Error> {
+        let window = self.window.unwrap_or(model.window);
+        let reserve = match (self.reserve, self.window) {
+            (Some(reserve), _) => reserve,
+            (None, None) if self.tokens.is_none() => model.reserve,
+            (None, _) => 0,
+        };
+        let room = window
+            .checked_sub(reserve)
+            .filter(|room| *room > 0)
+            .ok_or_else(|| {
+                Error::input(format!(
+                    "the reserve of {reserve} tokens leaves nothing of the window of {window}"
+                ))
+                .expected("a reserve below the window")
+            })?;
+        if let Some(tokens) = self.tokens
+            && tokens > room
+        {
+            return Err(Error::input(format!("the budget of {tokens} tokens exceeds the window of {window} less the reserve of {reserve}"))
+                .expected(format!("at most {room}"))
+                .hint("name the window with --window (or `budget.window`) if the model has a larger one"));
+        }
+        let tokens = self.tokens.unwrap_or(room);
+        let answer = self.reserve.unwrap_or(model.reserve.min(window - tokens));
+        if answer == 0 && target == Target::AnthropicMessages {
+            return Err(Error::input(format!(
+                "the budget of {tokens} tokens leaves none of the window of {window} for the answer"
+            ))
+            .expected("at least 1: the target names the room for the answer, `max_tokens`")
+            .hint("name the tokens to keep with --reserve (or `budget.reserve`)"));
+        }
+        Ok((tokens, answer))
+    }
 }
 
 /// An entity whose names are known beforehand.
@@ -316,6 +370,12 @@ pub struct ServedLedger {
     /// The digest of the settings that the floor was made with: policy, world and target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Digest>,
+    /// Which of these stand in a shorter form, by their place in `floor`, counted from nought.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub forms: BTreeMap<u32, Form>,
+    /// Whether the corpus stood in the payload whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
 }
 
 /// One request to compile: the task and all that the outcome may depend on.
@@ -346,6 +406,9 @@ pub struct Request {
     pub model: Option<String>,
     /// The form of the payload. Default: `text`.
     pub target: Target,
+    /// Whether a corpus stands in the payload whole. Default: as the policy says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextMode>,
     /// Entities whose names are known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<Entity>,
@@ -379,6 +442,7 @@ impl Default for Request {
             budget: Budget::default(),
             model: None,
             target: Target::Text,
+            context: None,
             entities: Vec::new(),
             gate: None,
             served: None,

@@ -16,7 +16,8 @@ use crate::num::Score;
 use crate::object::{
     Classification, ContradictionStatus, Modality, TaskType, vocabulary::vocabulary,
 };
-use crate::request::json_error;
+use crate::policy::ContextMode;
+use crate::request::{Strategy, json_error};
 use crate::score::ScoreCard;
 use crate::section::Section;
 use crate::time::Instant;
@@ -48,6 +49,20 @@ vocabulary! {
         OpenExchange = "open_exchange",
         /// It was sent in this epoch and stays as it is.
         Frozen = "frozen",
+        /// The corpus stands whole.
+        FullContext = "full_context",
+    }
+}
+
+vocabulary! {
+    /// How much of an object stands.
+    Form ("form") {
+        /// A sentence or two, by its author.
+        Abstract = "abstract",
+        /// A paragraph or two, by its author.
+        Overview = "overview",
+        /// All of it.
+        Full = "full",
     }
 }
 
@@ -205,6 +220,33 @@ pub enum Reason {
         /// The last that was let in before that.
         displaced_by: Option<Arc<str>>,
     },
+    /// Omitted: it is longer than one item's share of its section, and when the others had had their
+    /// turn not enough was left over.
+    OverShare {
+        /// What it needs, with its closure and its section's heading.
+        needed: u32,
+        /// The share in tokens.
+        share: u32,
+    },
+    /// Omitted: its section's next tokens are worth less than they cost.
+    NotWorthItsCost {
+        /// What it needs, with its closure and its section's heading.
+        needed: u32,
+        /// How many tokens of its section are worth their cost.
+        worth: u32,
+    },
+    /// Omitted: evidence that waits for a later turn, because not everything fits into this one.
+    Deferred {
+        /// What it would cost.
+        needed: u32,
+    },
+    /// Omitted: evidence that stands on another page.
+    OnPage {
+        /// That page, counted from one.
+        page: u32,
+    },
+    /// Omitted: a document of the corpus, which the model asks for when it needs it.
+    LeftToRetrieval,
     /// Omitted: an optional tool that is new joins at the next epoch.
     NextEpoch,
     /// Omitted: the strict walk stopped before it.
@@ -269,6 +311,11 @@ impl Reason {
             Reason::UnansweredToolCall => "unanswered_tool_call",
             Reason::OverLimit { .. } => "over_limit",
             Reason::NoRoom { .. } => "no_room",
+            Reason::OverShare { .. } => "over_share",
+            Reason::NotWorthItsCost { .. } => "not_worth_its_cost",
+            Reason::Deferred { .. } => "deferred",
+            Reason::OnPage { .. } => "on_page",
+            Reason::LeftToRetrieval => "left_to_retrieval",
             Reason::NextEpoch => "next_epoch",
             Reason::AfterStop { .. } => "after_stop",
         }
@@ -282,6 +329,7 @@ impl Reason {
                 Obligation::NotRemovable => "mandatory: not removable".into(),
                 Obligation::OpenExchange => "mandatory: the open exchange".into(),
                 Obligation::Frozen => "mandatory: sent in this epoch".into(),
+                Obligation::FullContext => "mandatory: the corpus stands whole".into(),
             },
             Reason::Fits => "ranked and fits".into(),
             Reason::KeptWith { name } => format!("kept with `{name}`"),
@@ -333,6 +381,15 @@ impl Reason {
                 Some(name) => format!("needs {needed} tokens, {left} left after `{name}`"),
                 None => format!("needs {needed} tokens, {left} left"),
             },
+            Reason::OverShare { needed, share } => {
+                format!("needs {needed} tokens, more than one item's share of {share}")
+            }
+            Reason::NotWorthItsCost { needed, worth } => {
+                format!("needs {needed} tokens; {worth} of its section are worth their cost")
+            }
+            Reason::Deferred { needed } => format!("waits for a later turn with {needed} tokens"),
+            Reason::OnPage { page } => format!("stands on page {page}"),
+            Reason::LeftToRetrieval => "left to retrieval".into(),
             Reason::NextEpoch => "a new optional tool waits for the next epoch".into(),
             Reason::AfterStop { stopped_at } => format!("the walk stopped at `{stopped_at}`"),
         }
@@ -480,6 +537,31 @@ pub struct PlanReport {
     pub frozen: u32,
     /// The tools offered, in order.
     pub tools: Vec<Arc<str>>,
+    /// What the choice between the whole corpus and retrieval rests on, where it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextReport>,
+}
+
+/// What the choice between the whole corpus and retrieval rests on. The corpus stands whole where it
+/// is below the threshold, none of it is too long, and it fits beside the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextReport {
+    /// What was asked for.
+    pub mode: ContextMode,
+    /// How many documents the corpus has.
+    pub documents: u32,
+    /// How many of them are longer than the policy allows for one item.
+    pub too_long: u32,
+    /// What they would cost together, in tokens.
+    pub corpus: u64,
+    /// The policy's share of the window in tokens: 5 % less where the last epoch left the corpus to
+    /// retrieval, 5 % more where it stood whole.
+    pub threshold: u64,
+    /// At most what else must stand, in tokens, with the minimums of the sections.
+    pub beside: u64,
+    /// The budget.
+    pub budget: u32,
 }
 
 /// What a section was given and used.
@@ -503,6 +585,24 @@ pub struct AllocationReport {
     /// What one more token would be worth to it; nought when it has all it can use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marginal: Option<f64>,
+    /// By how much of its score another choice could at most beat this one in the same tokens, ranks
+    /// and closures set aside: the gap to the fractional knapsack. None where everything fits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Score>,
+}
+
+/// An object that stands in a shorter form.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Condensed {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What its full form would cost, in tokens.
+    pub from: u32,
+    /// What the form that stands costs, in tokens.
+    pub to: u32,
+    /// That form.
+    pub method: Form,
 }
 
 /// Which tokenizer counted, and what its counts are worth.
@@ -579,6 +679,9 @@ pub struct Trace {
     pub budget: u32,
     /// The tokens that it has.
     pub total_tokens: u32,
+    /// How the model comes by the corpus. None in traces from before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
     /// What the plan decided.
     pub plan: PlanReport,
     /// How many candidates each stage saw.
@@ -592,6 +695,9 @@ pub struct Trace {
     /// Why no other allocation is worth more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Certificate>,
+    /// What stands in a shorter form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub condensed: Vec<Condensed>,
     /// One verdict for each candidate, in their order.
     pub verdicts: Vec<Verdict>,
     /// What collecting did not fetch.

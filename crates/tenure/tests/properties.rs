@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection, Role};
 use tenure::policy::{Order, Overflow};
 use tenure::section::Section;
-use tenure::trace::{EpochCause, Note, Stage};
+use tenure::trace::{EpochCause, Form, Note, Stage};
 use tenure::{
     Candidates, Compiled, CountKind, ErrorKind, Item, Reason, Request, Ruling, Target, Verdict,
     World,
@@ -256,6 +256,12 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         .iter()
         .map(|object| (object.revision().id(), object.revision()))
         .collect();
+    let documents: BTreeMap<_, _> = run
+        .candidates
+        .objects()
+        .iter()
+        .map(|object| (object.revision().id(), object.to_document().unwrap()))
+        .collect();
     let mut tiles: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
     for item in items(real) {
         let span = item.span.unwrap();
@@ -267,6 +273,26 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         let text = text.unwrap();
         let Some(revision) = item.revision.map(|id| objects[&id]) else {
             continue;
+        };
+        // What of it stands: the content, or a shorter form.
+        let document = documents[&item.revision.unwrap()].clone();
+        let content = match item.form {
+            None => document.content,
+            Some(form) => {
+                let condensed = &real.trace.condensed;
+                let said = condensed.iter().any(|condensed| {
+                    condensed.name == item.name
+                        && condensed.method == form
+                        && condensed.to == item.tokens
+                        && condensed.to < condensed.from
+                });
+                prop_assert!(said, "{:?}", item);
+                let text = match form {
+                    Form::Abstract => document.abstract_text,
+                    _ => document.overview,
+                };
+                text.unwrap()
+            }
         };
         if revision.tool().is_some() {
             let tool: Value = serde_json::from_str(text).unwrap();
@@ -295,14 +321,14 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         } else if revision.authority_level() == Authority::Data {
             // Imitations of frames are escaped; but for that, the bytes are the object's.
             let plain = |text: &str| text.replace("&lt;", "<");
-            let content = revision.content().trim_end_matches('\n');
+            let content = content.trim_end_matches('\n');
             prop_assert!(plain(text).contains(&plain(content)), "{:?}", text);
             let escaped = real.trace.notes.iter().any(|note| {
                 matches!(note, Note::ImitationEscaped { name, .. } if **name == *revision.name())
             });
             prop_assert!(escaped || text.contains(content), "{:?}", text);
         } else {
-            prop_assert!(text.contains(revision.content().trim_end()), "{:?}", text);
+            prop_assert!(text.contains(content.trim_end()), "{:?}", text);
         }
     }
     for (place, mut spans) in tiles.clone() {
@@ -415,8 +441,8 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
         .map(|item| u64::from(item.tokens))
         .sum();
     prop_assert_ne!(total, 0);
-    if error.what.contains("fail_loud") {
-        // It names what was left out instead.
+    if error.what.contains("fail_loud") || error.what.contains("that a page has for it") {
+        // It names what was left out, or too long for a page, instead.
         return Ok(());
     }
     let real = match run.unbounded() {
@@ -454,6 +480,10 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
     named.sort_unstable();
     must.sort_unstable();
     with_closures.sort_unstable();
+    // With room for everything a corpus stands whole, which must not be in less.
+    if real.trace.plan.context.is_some() {
+        return Ok(());
+    }
     let plenty = real
         .trace
         .allocations
@@ -520,7 +550,12 @@ fn the_oversized_starve_nobody(
         None => format!("{toml}{limits}"),
     };
     let policy = tenure::Policy::from_toml(&toml).unwrap();
-    let strict = policy.document().strict_stop || policy.document().overflow == Overflow::FailLoud;
+    let strict = policy.document().strict_stop
+        || policy.overflow(case.request.task.class()) == Overflow::FailLoud;
+    // A document of the corpus that is too long keeps the rest from standing as a whole.
+    if kind == ObjectType::Artifact && policy.document().order == Order::Sections {
+        return Ok(());
+    }
     if !over_limit && (policy.document().order == Order::Sections || strict) {
         return Ok(());
     }
@@ -617,8 +652,20 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
             .map(|report| (report.section, report.allocated))
             .collect()
     };
+    if small.trace.strategy != large.trace.strategy {
+        // Another strategy is another epoch.
+        return Ok(());
+    }
     let (less, more) = (sections(small), sections(&large));
-    prop_assert!(less.keys().eq(more.keys()));
+    // Deferred evidence claims nothing.
+    let deferred = |compiled: &Compiled| {
+        let verdicts = &compiled.trace.verdicts;
+        verdicts
+            .iter()
+            .any(|verdict| matches!(verdict.reason, Reason::Deferred { .. }))
+    };
+    prop_assert!(deferred(small) || !deferred(&large));
+    prop_assert!(deferred(small) || less.keys().eq(more.keys()));
     for (section, less) in &less {
         prop_assert!(
             *less <= more[section],
@@ -635,6 +682,10 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
 /// flowed back is on top of the allocation, so only sections without it in the smaller choice count,
 /// and only worlds in which nothing pulls objects into other sections.
 fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), TestCaseError> {
+    // Of several pages, none is a choice: together they hold everything.
+    if small.envelope.part.is_some() || large.envelope.part.is_some() {
+        return Ok(());
+    }
     let objects = run.candidates.objects();
     if objects
         .iter()
@@ -687,7 +738,18 @@ fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), 
 
 fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     let by_rank = run.policy.document().order == Order::Sections;
+    let cascades = run.policy.overflow(run.request.task.class()) == Overflow::CascadeCompress;
     for (verdict, object) in real.trace.verdicts.iter().zip(run.candidates.objects()) {
+        match &verdict.reason {
+            Reason::OverShare { needed, share } => prop_assert!(needed > share),
+            Reason::NotWorthItsCost { needed, worth } => {
+                let reports = &real.trace.allocations;
+                let section = verdict.section;
+                let report = reports.iter().find(|report| report.section == section);
+                prop_assert!(report.unwrap().used + needed > *worth);
+            }
+            _ => {}
+        }
         let Reason::NoRoom {
             needed,
             left,
@@ -705,15 +767,305 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
         let alone = object.revision().keep_with().is_empty()
             && ![Section::History, Section::Tools].contains(&verdict.section);
         let opens = real.envelope.section(verdict.section).is_none();
-        if by_rank && alone && !opens {
+        let shortens = cascades && object.to_document().unwrap().abstract_text.is_some();
+        if by_rank && alone && !opens && !shortens {
             prop_assert_eq!(*needed, verdict.tokens);
         }
-        prop_assert!(*needed >= verdict.tokens);
+        prop_assert!(*needed >= verdict.tokens || cascades);
         let unspent = real.envelope.budget - real.envelope.total_tokens;
-        if by_rank && run.policy.section(verdict.section).max == 0 {
+        let kept_for_the_part = real.envelope.part.is_some();
+        if by_rank && !kept_for_the_part && run.policy.section(verdict.section).max == 0 {
             prop_assert_eq!(*left, unspent, "{:?}", verdict);
         }
     }
+    Ok(())
+}
+
+// ---------------------------------------------------------------------------------------------
+// Pages, deferral, forms, utilisation.
+
+/// Every page fits and is whole; together they hold what one payload with room for everything would;
+/// all but the evidence and the line that names the part stands the same on each.
+fn pages_cover_the_evidence(case: &Case) -> Result<(), TestCaseError> {
+    let toml = format!(
+        "max_pages = 64\noverflow = \"paginate\"\n{}",
+        without_overflow(&case.policy)
+    );
+    let Ok(policy) = tenure::Policy::from_toml(&toml) else {
+        return Ok(()); // In registry order there are no pages.
+    };
+    let request = Request {
+        context: Some(tenure::policy::ContextMode::Retrieve),
+        served: None,
+        ..case.request.clone()
+    };
+    let run = run(
+        common::world(case.model),
+        policy,
+        request,
+        case.candidates(),
+    );
+    let outcome = tenure::compile(
+        run.world,
+        &run.policy,
+        &run.request,
+        &run.candidates,
+        &run.facts,
+    );
+    let Ok(tenure::Outcome::Pages { pages }) = outcome else {
+        return Ok(());
+    };
+    prop_assert!(pages.len() > 1);
+    let unbounded = run.unbounded().unwrap();
+    let mut covered = vec![false; run.candidates.len()];
+    for (at, page) in pages.iter().enumerate() {
+        let part = page.envelope.part.unwrap();
+        prop_assert_eq!(
+            (part.number as usize, part.of as usize),
+            (at + 1, pages.len())
+        );
+        prop_assert!(page.envelope.total_tokens <= page.envelope.budget);
+        prop_assert_eq!(&page.envelope.served, &pages[0].envelope.served);
+        let named = format!("part: {} of {};", at + 1, pages.len());
+        prop_assert!(payload(page).contains(&named));
+        for (row, verdict) in page.trace.verdicts.iter().enumerate() {
+            covered[row] |= verdict.verdict == Ruling::Included;
+            if let Reason::OnPage { page } = verdict.reason {
+                prop_assert!(included(&pages[page as usize - 1])[row]);
+            }
+        }
+        let rest = |compiled: &Compiled| -> Vec<(String, u32)> {
+            items(compiled)
+                .filter(|item| item.revision.is_some())
+                .filter(|item| {
+                    let object = run.candidates.objects().iter();
+                    let mut object =
+                        object.filter(|object| Some(object.revision().id()) == item.revision);
+                    object
+                        .next()
+                        .is_some_and(|object| object.revision().keep_with().is_empty())
+                })
+                .filter(|item| {
+                    let verdict = compiled.trace.verdict(&item.name).unwrap();
+                    verdict.section != Section::Evidence
+                        && !matches!(verdict.reason, Reason::KeptWith { .. })
+                })
+                .map(|item| (item.name.to_string(), item.tokens))
+                .collect()
+        };
+        let doubled = |page: &Compiled| {
+            let names: BTreeSet<_> = page
+                .trace
+                .verdicts
+                .iter()
+                .map(|verdict| &verdict.name)
+                .collect();
+            names.len() < page.trace.verdicts.len()
+        };
+        if !doubled(page) {
+            prop_assert_eq!(rest(page), rest(&pages[0]));
+        }
+        source_map_holds(&run, page)?;
+    }
+    for (row, verdict) in unbounded.trace.verdicts.iter().enumerate() {
+        let max = run.policy.section(Section::Evidence).max;
+        let evidence = verdict.verdict == Ruling::Included && verdict.section == Section::Evidence;
+        prop_assert!(!evidence || max > 0 || covered[row], "{:?}", verdict);
+    }
+    Ok(())
+}
+
+/// The policy without its own choice of an overflow policy.
+fn without_overflow(toml: &str) -> String {
+    let lines = toml
+        .lines()
+        .filter(|line| !line.starts_with("overflow") && !line.starts_with("max_pages"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Either everything fits, or no evidence stands that need not, and all of it is named as pending.
+fn deferral_is_all_or_nothing(case: &Case) -> Result<(), TestCaseError> {
+    let toml = format!(
+        "overflow = \"defer_retrieval\"\n{}",
+        without_overflow(&case.policy)
+    );
+    let policy = tenure::Policy::from_toml(&toml);
+    let Ok(policy) = policy else {
+        return Ok(()); // In registry order there is nothing to defer.
+    };
+    let run = run(
+        common::world(case.model),
+        policy,
+        case.request.clone(),
+        case.candidates(),
+    );
+    let outcome = tenure::compile(
+        run.world,
+        &run.policy,
+        &run.request,
+        &run.candidates,
+        &run.facts,
+    );
+    match outcome {
+        Ok(tenure::Outcome::Deferred { compiled, pending }) => {
+            let verdicts = &compiled.trace.verdicts;
+            let waiting = verdicts
+                .iter()
+                .filter(|verdict| matches!(verdict.reason, Reason::Deferred { .. }));
+            let names: Vec<_> = waiting.map(|verdict| verdict.name.clone()).collect();
+            prop_assert!(!names.is_empty());
+            prop_assert_eq!(
+                names,
+                pending
+                    .iter()
+                    .map(|pending| pending.name.clone())
+                    .collect::<Vec<_>>()
+            );
+            for verdict in verdicts
+                .iter()
+                .filter(|verdict| verdict.section == Section::Evidence)
+            {
+                let stands_or_lost = matches!(verdict.reason, Reason::Fits | Reason::NoRoom { .. });
+                prop_assert!(!stands_or_lost);
+            }
+        }
+        Ok(tenure::Outcome::Complete(compiled)) => {
+            let deferred = |verdict: &Verdict| matches!(verdict.reason, Reason::Deferred { .. });
+            prop_assert!(!compiled.trace.verdicts.iter().any(deferred));
+        }
+        Ok(_) => prop_assert!(false, "pages"),
+        Err(_) => {}
+    }
+    Ok(())
+}
+
+/// A plain rule of so many words, each a token or two.
+fn rule(name: &str, words: usize) -> ObjectDocument {
+    let text: String = (0..words.max(1))
+        .map(|at| format!("pressure {} ", (at * 7919) % 97))
+        .collect();
+    ObjectDocument::new(name, text.trim())
+}
+
+/// Breadth before depth: compared by who is in, then by who stands a step longer, then two, all in
+/// rank order, more room never makes a worse choice.
+fn breadth_before_depth(
+    sizes: &[(u8, u8, u8)],
+    tokens: u32,
+    more: u32,
+) -> Result<(), TestCaseError> {
+    let objects = sizes
+        .iter()
+        .enumerate()
+        .map(|(at, (shortest, middle, full))| {
+            let words = |n: u8| usize::from(n);
+            let priority = tenure::num::Score::new(1.0 - at as f64 / 64.0);
+            let name = format!("r{at}");
+            let of = |n: usize| rule(&name, n).content;
+            let (first, second) = (words(*shortest), words(*shortest) + words(*middle));
+            common::sealed(ObjectDocument {
+                priority,
+                abstract_text: Some(of(first)),
+                overview: Some(of(second)),
+                ..rule(&name, second + words(*full))
+            })
+        });
+    let objects: Vec<_> = objects.collect();
+    let policy = tenure::Policy::from_toml(
+        "headings = false\nprecedence = false\nrequired = [\"task\"]\n[grades]\nminimal = 0.0\n[sections.memory]\nitem_share = 1.0\n\
+         factors = { relevance = 0.0, authority = 0.0, freshness = 0.0, utility = 1.0, economy = 0.0 }\n",
+    )
+    .unwrap();
+    let steps = |tokens: u32| -> Vec<i32> {
+        let request = Request::new("pressure", tenure::Budget::tokens(tokens));
+        let run = run(
+            common::world(0),
+            policy.clone(),
+            request,
+            Candidates::new(objects.clone()),
+        );
+        let real = run.result.unwrap();
+        let step = |verdict: &Verdict| {
+            let form = real
+                .trace
+                .condensed
+                .iter()
+                .find(|condensed| condensed.name == verdict.name);
+            match (verdict.verdict, form.map(|condensed| condensed.method)) {
+                (Ruling::Included, Some(Form::Abstract)) => 0,
+                (Ruling::Included, Some(_)) => 1,
+                (Ruling::Included, None) => 2,
+                _ => -1,
+            }
+        };
+        real.trace.verdicts.iter().map(step).collect()
+    };
+    let (small, large) = (steps(tokens), steps(tokens + more));
+    let ladder = |steps: &[i32]| -> Vec<bool> {
+        (0..3)
+            .flat_map(|least| steps.iter().map(move |step| *step >= least))
+            .collect()
+    };
+    prop_assert!(ladder(&small) <= ladder(&large), "{:?} {:?}", small, large);
+    // Nobody is left out for somebody's longer form while the abstracts of those before fit.
+    if let Some(out) = small.iter().position(|step| *step < 0) {
+        let before = small[..out].iter();
+        prop_assert!(before.clone().all(|step| *step >= 0));
+    }
+    Ok(())
+}
+
+/// With more to choose from than fits, none of it large, little room is left over.
+fn uses_the_budget(sizes: &[u16], kinds: &[u8], budget: u32) -> Result<(), TestCaseError> {
+    let most = budget / 50;
+    let mut objects = Vec::new();
+    let mut total = 0u32;
+    for (at, (size, kind)) in sizes.iter().zip(kinds).cycle().enumerate() {
+        if total > budget + budget / 5 {
+            break;
+        }
+        // Words of three tokens; framed evidence costs 60 more.
+        let evidence = kind % 3 == 0 && most > 100;
+        let words =
+            u32::from(*size) % (most.saturating_sub(if evidence { 80 } else { 12 }) / 4).max(1);
+        let text: String = (0..=words)
+            .map(|word| format!("pressure {} ", (word * 31 + at as u32) % 97))
+            .collect();
+        let document = ObjectDocument {
+            object_type: evidence.then_some(ObjectType::RetrievedPassage),
+            layer: (kind % 3 == 1).then_some(tenure::object::Layer::User),
+            provenance: evidence.then(|| tenure::object::Provenance {
+                source_id: Some("s".into()),
+                retrieved_at: Some(common::day(1)),
+                ..Default::default()
+            }),
+            ..ObjectDocument::new(format!("o{at}"), format!("{at} {}", text.trim()))
+        };
+        total += common::world(0).price(&document.content) + if evidence { 40 } else { 0 };
+        objects.push(common::sealed(document));
+    }
+    let policy = tenure::Policy::preset("standard").unwrap();
+    let request = Request::new("pressure", tenure::Budget::tokens(budget));
+    let run = run(common::world(0), policy, request, Candidates::new(objects));
+    let real = run.result.unwrap();
+    let longest = real
+        .trace
+        .verdicts
+        .iter()
+        .map(|verdict| verdict.tokens)
+        .max()
+        .unwrap();
+    prop_assert!(longest <= most, "{} of {}", longest, most);
+    let relevant: u32 = real
+        .trace
+        .verdicts
+        .iter()
+        .filter(|verdict| verdict.score.is_some())
+        .map(|verdict| verdict.tokens)
+        .sum();
+    prop_assert!(relevant >= budget + budget / 5);
+    let used = f64::from(real.envelope.total_tokens) / f64::from(budget);
+    prop_assert!((0.95..=1.0).contains(&used), "{}", used);
     Ok(())
 }
 
@@ -799,7 +1151,16 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
     };
     let cause = after.trace.plan.cause;
     prop_assert_eq!(cause, EpochCause::Kept);
-    prop_assert_eq!(&after.envelope.served, &served);
+    // Documents come and go in a codex that no epoch freezes.
+    let strategy = match first.policy.freezes(Section::Codex) {
+        true => served.strategy,
+        false => after.envelope.served.strategy,
+    };
+    let expected = tenure::request::ServedLedger {
+        strategy,
+        ..served.clone()
+    };
+    prop_assert_eq!(&after.envelope.served, &expected);
     let policy = &first.policy;
     prop_assert_eq!(floor(before, policy), floor(&after, policy));
     if policy.freezes(Section::Tools) {
@@ -939,6 +1300,34 @@ proptest! {
     }
 
     #[test]
+    fn pages_together_hold_the_evidence(case in case()) {
+        pages_cover_the_evidence(&case)?;
+    }
+
+    #[test]
+    fn evidence_waits_as_a_whole(case in case()) {
+        deferral_is_all_or_nothing(&case)?;
+    }
+
+    #[test]
+    fn p7_breadth_before_depth(
+        sizes in prop::collection::vec((1u8..6, 3u8..20, 5u8..40), 1..12),
+        tokens in 60u32..1500,
+        more in 1u32..120,
+    ) {
+        breadth_before_depth(&sizes, tokens, more)?;
+    }
+
+    #[test]
+    fn the_budget_is_used(
+        sizes in prop::collection::vec(1u16..2000, 40),
+        kinds in prop::collection::vec(any::<u8>(), 37),
+        budget in 1500u32..16_000,
+    ) {
+        uses_the_budget(&sizes, &kinds, budget)?;
+    }
+
+    #[test]
     fn epochs_keep_the_floor(case in case(), gone in any::<prop::sample::Index>()) {
         epochs(&case, gone)?;
     }
@@ -960,6 +1349,10 @@ fn the_worlds_are_rich() {
         match &run.result {
             Ok(real) => {
                 missing.remove(real.trace.plan.cause.term());
+                missing.remove(real.trace.strategy.unwrap().term());
+                for condensed in &real.trace.condensed {
+                    missing.remove(condensed.method.term());
+                }
                 for verdict in &real.trace.verdicts {
                     missing.remove(verdict.reason.code());
                 }
@@ -989,6 +1382,8 @@ fn the_worlds_are_rich() {
                     ("budget", "must go in, but"),
                     ("refused", "must go in and cannot"),
                     ("fail_loud", "says fail_loud"),
+                    ("pages", "the evidence needs more than"),
+                    ("long_page", "that a page has for it"),
                     ("two_tools", "two tools are named"),
                     ("no_tool", "but no tool is sure to be offered"),
                     ("used_id", "which an earlier turn has used"),
@@ -1008,7 +1403,7 @@ fn the_worlds_are_rich() {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [&str; 50] = [
+const EXPECTED: [&str; 61] = [
     // Reasons.
     "mandatory", "fits", "kept_with", "other_tenant", "other_user", "other_project", "other_session",
     "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
@@ -1017,10 +1412,13 @@ const EXPECTED: [&str; 50] = [
     "below_floor",
     "gated_out", "irrelevant_to_active_task", "closure_missing", "orphan_tool_result",
     "unanswered_tool_call", "over_limit", "no_room", "next_epoch", "after_stop",
+    "over_share", "not_worth_its_cost", "deferred", "on_page", "left_to_retrieval",
+    // Strategies and forms.
+    "full", "documents", "retrieve", "abstract", "overview",
     // Epochs and allocations.
     "first", "kept", "floor_grew", "flow_back",
     // Failures.
-    "required", "budget", "refused", "fail_loud", "two_tools", "no_tool", "used_id", "illegal_id",
+    "required", "budget", "refused", "fail_loud", "long_page", "two_tools", "no_tool", "used_id", "illegal_id",
     "illegal_name", "illegal_arguments",
     // What keeps messages legal.
     "opening", "closing",

@@ -671,6 +671,134 @@ fn no_room() {
     );
 }
 
+/// Rules that rank below `x` and above nothing.
+fn fillers(count: usize) -> Value {
+    let filler = |at: usize| json!({ "name": format!("f{at}"), "content": "Keep the log short.", "priority": 0.1 });
+    (0..count).map(filler).collect()
+}
+
+#[test]
+fn over_share() {
+    let text = "Write pressure with its unit and the time of the reading. ".repeat(4);
+    let mut objects = fillers(12);
+    let long = rule(json!({ "content": text.trim(), "priority": 1.0 }));
+    objects.as_array_mut().unwrap().push(long);
+    let case = |share: &str, tokens: u32| {
+        let policy = format!("[sections.memory]\nitem_share = {share}");
+        let request = json!({ "budget": { "tokens": tokens } });
+        compiled(&objects, request, &policy).unwrap()
+    };
+    let whole = case("1.0", 2000).envelope.total_tokens;
+    let tight = case("0.2", whole - 20);
+    let Reason::OverShare { needed, share } = tight.trace.verdict("x").unwrap().reason else {
+        panic!("{:?}", tight.trace.verdict("x"));
+    };
+    let given = tight.trace.allocations[0].allocated;
+    assert_eq!((share, needed > share), (given / 5, true));
+    // Without a bound it ranks first; with room for all it stands beside the others.
+    let stands = |compiled: Compiled| compiled.trace.verdict("x").unwrap().reason == Reason::Fits;
+    assert!(stands(case("1.0", whole - 20)));
+    assert!(stands(case("0.2", whole)));
+}
+
+#[test]
+fn not_worth_its_cost() {
+    let objects = fillers(12);
+    let case = |price: &str| {
+        let policy = format!("cost_sensitivity = {price}");
+        compiled(&objects, json!({}), &policy).unwrap()
+    };
+    assert_eq!(
+        case("0.0").trace.verdict("f11").unwrap().reason,
+        Reason::Fits
+    );
+    let priced = case("0.00075");
+    let report = priced.trace.allocations[0];
+    let left_out = priced
+        .trace
+        .verdicts
+        .iter()
+        .find_map(|verdict| match verdict.reason {
+            Reason::NotWorthItsCost { needed, worth } => Some((needed, worth)),
+            _ => None,
+        });
+    let (needed, worth) = left_out.unwrap();
+    // The next token would be worth less than nothing, and nobody got what is not worth it.
+    assert_eq!(worth, report.allocated);
+    assert!(report.used + needed > worth && report.used <= worth);
+    assert!(report.marginal.unwrap() < 0.0);
+    assert!(priced.envelope.total_tokens + needed <= priced.envelope.budget);
+}
+
+#[test]
+fn deferred() {
+    let policy = "overflow = \"defer_retrieval\"";
+    let objects = json!([passage("x", "The gauge reads pressure in pascal.")]);
+    let all = check(objects.clone(), json!({}), policy, &[("x", Reason::Fits)]);
+    let tokens = all.envelope.total_tokens - 1;
+    let needed = tokens_in(&all, "x").unwrap();
+    let heading = all
+        .envelope
+        .section(tenure::section::Section::Evidence)
+        .unwrap()
+        .items[0]
+        .tokens;
+    let needed = needed + heading;
+    let request = json!({ "budget": { "tokens": tokens } });
+    check(
+        objects,
+        request,
+        policy,
+        &[("x", Reason::Deferred { needed })],
+    );
+}
+
+#[test]
+fn on_page() {
+    let policy = "overflow = \"paginate\"";
+    let objects = json!([
+        passage("x", "Pressure. Pressure!"),
+        passage("y", "The gauge reads pressure in pascal.")
+    ]);
+    let all = compiled(&beside(objects.clone()), json!({}), policy).unwrap();
+    let request = json!({ "budget": { "tokens": all.envelope.total_tokens - 1 } });
+    let case = Case::new(&beside(objects), request, policy);
+    let pages = case.outcome().unwrap();
+    let reasons = |name: &str| -> Vec<Reason> {
+        pages
+            .compiled()
+            .map(|page| page.trace.verdict(name).unwrap().reason.clone())
+            .collect()
+    };
+    assert_eq!(reasons("x"), [Reason::OnPage { page: 2 }, Reason::Fits]);
+    assert_eq!(reasons("y"), [Reason::Fits, Reason::OnPage { page: 1 }]);
+    assert_eq!(reasons("neighbour"), [Reason::Fits, Reason::Fits]);
+}
+
+/// A document of a corpus.
+fn document(name: &str, content: &str) -> Value {
+    json!({ "name": name, "content": content, "object_type": "artifact" })
+}
+
+#[test]
+fn left_to_retrieval() {
+    let objects = json!([document("x", "The gauge reads pressure in pascal.")]);
+    let request = json!({ "context": "retrieve" });
+    check(
+        objects.clone(),
+        request,
+        STANDARD,
+        &[("x", Reason::LeftToRetrieval)],
+    );
+    let because = Obligation::FullContext;
+    check(
+        objects,
+        json!({}),
+        STANDARD,
+        &[("x", Reason::Mandatory { because })],
+    );
+}
+
 #[test]
 fn next_epoch() {
     let first = compiled(&beside(json!([])), json!({}), STANDARD).unwrap();
@@ -756,6 +884,15 @@ fn obligation_frozen() {
     let objects = json!([rule(json!({}))]);
     let first = compiled(&objects, json!({}), STANDARD).unwrap();
     obliged(objects, next(&first, json!({})), Obligation::Frozen);
+}
+
+#[test]
+fn obligation_full_context() {
+    obliged(
+        json!([document("x", "The gauge reads pressure in pascal.")]),
+        json!({}),
+        Obligation::FullContext,
+    );
 }
 
 // --- epoch causes ---------------------------------------------------------------------------------
@@ -1012,7 +1149,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        35 + 7 + 4 + 5,
+        40 + 7 + 5 + 5,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

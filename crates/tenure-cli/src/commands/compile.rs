@@ -6,7 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant as Clock, SystemTime, UNIX_EPOCH};
 
 use indicatif::ProgressBar;
+use serde::Serialize;
 use tenure::object::{Classification, TaskType};
+use tenure::policy::ContextMode;
+use tenure::request::TaskClass;
 use tenure::time::Instant;
 use tenure::{
     Candidates, Error, ErrorKind, Outcome, Policy, Principal, Request, Target, TaskState, Trace,
@@ -43,13 +46,17 @@ impl Job {
     /// trace where it is wanted.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Outcome, Error> {
         let mut outcome = self.compile()?;
-        if args.view == View::Caller
-            && let Outcome::Complete(compiled) = &mut outcome
-        {
-            compiled.trace = compiled.trace.caller_view(&self.candidates);
+        if args.view == View::Caller {
+            for compiled in outcome.compiled_mut() {
+                compiled.trace = compiled.trace.caller_view(&self.candidates);
+            }
         }
         if let Some(path) = &args.trace {
-            write_trace(path, &outcome.single()?.trace)?;
+            let traces: Vec<&Trace> = outcome.compiled().map(|compiled| &compiled.trace).collect();
+            match traces.as_slice() {
+                [trace] => write_trace(path, trace)?,
+                pages => write_trace(path, pages)?,
+            }
         }
         Ok(outcome)
     }
@@ -145,6 +152,12 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     if let Some(task_type) = &args.task_type {
         request.task.task_type = Some(usage(task_type.parse::<TaskType>())?);
     }
+    if let Some(class) = &args.task_class {
+        request.task.task_class = Some(usage(class.parse::<TaskClass>())?);
+    }
+    if let Some(mode) = &args.context {
+        request.context = Some(usage(mode.parse::<ContextMode>())?);
+    }
     if let Some(target) = &args.target {
         request.target = usage(target.parse::<Target>())?;
     }
@@ -215,9 +228,9 @@ fn task_file(path: &Path) -> Result<TaskState, Error> {
         .map_err(|error| tenure::request::json_error(&error, &path.display().to_string()))
 }
 
-/// Writes the trace beside its place and moves it there: whoever reads it reads all of it. What is
+/// Writes the trace, or the traces of several pages, beside its place and moves it there: whoever reads it reads all of it. What is
 /// not a regular file (a pipe, a device) is written to as it is.
-fn write_trace(path: &Path, trace: &Trace) -> Result<(), Error> {
+fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Error> {
     let failed =
         |error: std::io::Error| Error::input(format!("cannot write `{}`: {error}", path.display()));
     let json = serde_json::to_string_pretty(trace).map_err(|error| failed(error.into()))?;

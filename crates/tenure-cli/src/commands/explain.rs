@@ -1,5 +1,6 @@
 //! `tenure explain`.
 
+use tenure::Outcome;
 use tenure::inspect::why_not;
 
 use super::compile::prepare;
@@ -13,7 +14,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut job = prepare(&args.compile)?;
     job.request.dry_run = true;
     let outcome = job.compile_as(&args.compile)?;
-    let compiled = outcome.single()?;
+    // Of several pages, what is said of one object is said of the first.
+    let Some(first) = outcome.compiled().next() else {
+        return Ok(());
+    };
     if let Some(name) = &args.why {
         let facts = job
             .workspace
@@ -24,7 +28,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             &job.request,
             &job.candidates,
             &facts,
-            &compiled.trace,
+            &first.trace,
             name,
         )?;
         return match args.compile.format {
@@ -33,7 +37,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         };
     }
     match args.compile.format {
-        Format::Json => print_json(&compiled.trace),
-        Format::Text => report::explanation(compiled, args.stages),
+        Format::Json => match &outcome {
+            Outcome::Pages { pages } => {
+                let traces: Vec<_> = pages.iter().map(|page| &page.trace).collect();
+                print_json(&traces)
+            }
+            _ => print_json(&first.trace),
+        },
+        Format::Text => report::explanation(&outcome, args.stages),
     }
 }

@@ -49,6 +49,13 @@ impl Bench {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
+    /// The output of a call that ends well.
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
     /// A call that ends with `code`, prints nothing but a message, and the message.
     pub(crate) fn refused(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);

@@ -67,7 +67,13 @@ pub fn why_not(
         let budget = Budget {
             tokens: Some(tokens),
             // A target may have to name the room for the answer; how much it is decides nothing.
-            window: Some(tokens.saturating_add(1)),
+            window: Some(
+                request
+                    .budget
+                    .window
+                    .unwrap_or(world.model().window)
+                    .max(tokens.saturating_add(1)),
+            ),
             reserve: Some(1),
         };
         let request = Request {
@@ -89,7 +95,10 @@ pub fn why_not(
     };
     let remedy = match &verdict.reason {
         reason if reason.ruling() == Ruling::Included => Remedy::InAlready,
-        Reason::NoRoom { .. } | Reason::AfterStop { .. } => {
+        Reason::NoRoom { .. }
+        | Reason::OverShare { .. }
+        | Reason::Deferred { .. }
+        | Reason::AfterStop { .. } => {
             let window = request.budget.window.unwrap_or(world.model().window);
             let least = u32::from(request.target == Target::AnthropicMessages);
             let room = window.saturating_sub(request.budget.reserve.unwrap_or(least));
@@ -193,7 +202,19 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
             verdict.tokens
         ),
         Reason::NextEpoch => "the next epoch, which a request without `served` begins".into(),
-        Reason::NoRoom { .. } | Reason::AfterStop { .. } => "a larger budget".into(),
+        Reason::NoRoom { .. }
+        | Reason::OverShare { .. }
+        | Reason::Deferred { .. }
+        | Reason::AfterStop { .. } => "a larger budget".into(),
+        Reason::NotWorthItsCost { .. } => format!(
+            "a lower `cost_sensitivity`, or a lower `sections.{}.cost`",
+            verdict.section
+        ),
+        Reason::OnPage { page } => format!("nothing: it stands on page {page}"),
+        Reason::LeftToRetrieval => {
+            "`context.mode = \"full\"`, or a larger `context.share` or budget; or a call of `query_archive`"
+                .into()
+        }
         Reason::Mandatory { .. } | Reason::Fits | Reason::KeptWith { .. } => "nothing".into(),
     }
 }

@@ -27,6 +27,8 @@ use crate::time::Instant;
 /// The fields of [`ObjectDocument`] in the order of their names.
 #[derive(Serialize)]
 pub(crate) struct Canonical<'a> {
+    #[serde(rename = "abstract", skip_serializing_if = "Option::is_none")]
+    abstract_text: Option<&'a str>,
     #[serde(skip_serializing_if = "is_zero")]
     access_count: u64,
     #[serde(skip_serializing_if = "is_empty")]
@@ -81,6 +83,8 @@ pub(crate) struct Canonical<'a> {
     optional: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overview: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     permission_scope: Option<PermissionScope>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,6 +182,7 @@ impl<'a> Canonical<'a> {
         let roles = |roles: &[Box<str>]| roles.iter().map(|role| role.to_string()).collect();
         let open = scope.allow_roles.is_empty() && scope.deny_roles.is_empty();
         Canonical {
+            abstract_text: rare.abstract_text.as_deref(),
             access_count: usage.access_count,
             aliases: &rare.aliases,
             applicable_task_types: &rare.task_types,
@@ -211,6 +216,7 @@ impl<'a> Canonical<'a> {
             object_type: unless(parts.object_type, ObjectType::Rule),
             optional: unless(parts.optional, false),
             output_schema: tool.and_then(|tool| tool.output_schema.as_ref()),
+            overview: rare.overview.as_deref(),
             permission_scope: (!open).then(|| PermissionScope {
                 allow_roles: roles(&scope.allow_roles),
                 deny_roles: roles(&scope.deny_roles),

@@ -56,6 +56,31 @@ impl ObjectDocument {
                 .expected("text")
                 .hint("binary data does not belong into an object's content"));
         }
+        let spoken = matches!(
+            object_type,
+            ObjectType::Turn | ObjectType::ToolResult | ObjectType::ToolSchema
+        );
+        for (field, form) in [
+            ("abstract", &self.abstract_text),
+            ("overview", &self.overview),
+        ] {
+            let Some(form) = form else { continue };
+            let what = if spoken {
+                format!("a {object_type} with an `{field}`")
+            } else if form.trim().is_empty() {
+                format!("`{field}` is empty")
+            } else if form.contains('\0') {
+                format!("`{field}` holds a NUL character")
+            } else if form.len() > self.content.len() {
+                format!("`{field}` is longer than the content")
+            } else {
+                continue;
+            };
+            return Err(named(what).expected(match spoken {
+                true => "no shorter form: what was said and offered stands as it is",
+                false => "a text shorter than the content, or leave the field out",
+            }));
+        }
         let lists = [
             ("tags", self.tags.len(), MAX_ENTRIES),
             (

@@ -36,6 +36,12 @@ pub struct ObjectDocument {
     pub name: String,
     /// The text. The only field that must not be empty (a tool call's turn may be).
     pub content: String,
+    /// What it says in a sentence or two, by its author: what stands where the content does not fit.
+    #[serde(rename = "abstract", skip_serializing_if = "Option::is_none")]
+    pub abstract_text: Option<String>,
+    /// What it says in a paragraph or two, by its author: between the abstract and the content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overview: Option<String>,
     /// What it is. Default: `rule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_type: Option<ObjectType>,

@@ -208,6 +208,8 @@ pub struct Tool {
 /// What few objects have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Rare {
+    pub(crate) abstract_text: Option<Box<str>>,
+    pub(crate) overview: Option<Box<str>>,
     pub(crate) normalized_claim: Option<String>,
     pub(crate) slot_cardinality: Option<SlotCardinality>,
     pub(crate) entities: Vec<String>,
@@ -230,6 +232,8 @@ pub(crate) struct Rare {
 }
 
 static NO_RARE: Rare = Rare {
+    abstract_text: None,
+    overview: None,
     normalized_claim: None,
     slot_cardinality: None,
     entities: Vec::new(),

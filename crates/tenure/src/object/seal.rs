@@ -86,6 +86,8 @@ impl Sealer {
             timeout_class: document.timeout_class.unwrap_or(TimeoutClass::Medium),
         });
         let rare = Rare {
+            abstract_text: document.abstract_text.map(Into::into),
+            overview: document.overview.map(Into::into),
             normalized_claim: document.normalized_claim,
             slot_cardinality: document.slot_cardinality,
             entities: document.canonical_entity_ids,

@@ -1,6 +1,8 @@
 //! Stage 11: the payload, and the proof that every promise was kept. A failed assertion is a bug
 //! report, never a silent repair.
 
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 
 use crate::digest::{Digest, DigestMap};
@@ -12,14 +14,15 @@ use crate::num::Score;
 use crate::object::Authority;
 use crate::policy::Policy;
 use crate::render::chat::{self, Joint};
-use crate::request::{Request, ServedLedger, Target};
+use crate::request::{Request, ServedLedger, Strategy, Target};
 use crate::section::Section;
 use crate::stages::fit::Fitted;
 use crate::stages::order::{Entry, Ordered};
+use crate::stages::plan::Planned;
 use crate::tokenizer::CountKind;
 use crate::trace::{
-    InputDigests, Obligation, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION, TokenizerReport,
-    Trace, Verdict, View,
+    Condensed, Form, InputDigests, Obligation, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
+    TokenizerReport, Trace, Verdict, View,
 };
 use crate::world::World;
 
@@ -67,13 +70,17 @@ pub(crate) fn emit(
         total_tokens: total,
         count,
         budget: ordered.fitted.budget,
+        part: ordered.fitted.contained.part,
         overhead_tokens: ordered.fitted.overhead,
         sections: written.sections,
         injection_surface: seal.injection_surface,
         served: ServedLedger {
             epoch: trace.plan.epoch,
             floor: written.floor,
+            forms: written.forms,
             settings: Some(ordered.fitted.contained.planned().settings),
+            // Without a corpus there is nothing to remember.
+            strategy: served_strategy(ordered.fitted.contained.planned(), request),
         },
     };
     let compiled = Compiled { envelope, trace };
@@ -86,8 +93,17 @@ struct Written {
     payload: Option<Payload>,
     sections: Vec<SectionReport>,
     floor: Vec<crate::object::RevisionId>,
+    /// Which of the floor stand in a shorter form.
+    forms: BTreeMap<u32, Form>,
     /// The sum of all pieces and the overhead.
     sum: u64,
+}
+
+/// The strategy that the next call goes by: none where there was no corpus to choose it for.
+fn served_strategy(planned: &Planned<'_>, request: &Request) -> Option<Strategy> {
+    let chosen = planned.report.context.is_some() || planned.strategy != Strategy::Full;
+    let before = || request.served.as_ref().and_then(|ledger| ledger.strategy);
+    chosen.then_some(planned.strategy).or_else(before)
 }
 
 /// One entry with what the writer needs of it.
@@ -178,6 +194,7 @@ fn write(
         items.reserve_exact(count);
     }
     let mut floor = Vec::new();
+    let mut forms = BTreeMap::new();
     let mut out = Writer::new(world, request, bytes);
     for entry in &ordered.entries {
         let part = part(ordered, *entry)?;
@@ -188,9 +205,14 @@ fn write(
             Some(row) => (set.name(row), Some(set.object(row).revision().id())),
             None => (part.name.into(), None),
         };
+        let shown = &ordered.fitted.contained.shown;
+        let shown = part.row.and_then(|row| shown.get(&row));
         if let Some(id) = revision
             && policy.freezes(part.section)
         {
+            if let Some(shown) = shown {
+                forms.insert(floor.len() as u32, shown.form);
+            }
             floor.push(id);
         }
         sums[part.section.index()] += u64::from(part.piece.tokens);
@@ -198,6 +220,7 @@ fn write(
             name,
             revision,
             tokens: part.piece.tokens,
+            form: shown.map(|shown| shown.form),
             span,
         });
     }
@@ -217,6 +240,7 @@ fn write(
         payload,
         sections,
         floor,
+        forms,
         sum,
     })
 }
@@ -263,9 +287,12 @@ impl<'o> Writer<'o> {
             Writer::Chat(body) => {
                 let set = ordered.fitted.contained.set();
                 let revision = part.row.map(|row| set.object(row).revision());
-                if revision.is_some_and(|revision| revision.tool().is_some())
-                    && let Some(json) = part.piece.text.as_deref()
-                {
+                let is_tool = match revision {
+                    Some(revision) => revision.tool().is_some(),
+                    // All that the compiler adds to the tools is tools.
+                    None => part.section == Section::Tools,
+                };
+                if is_tool && let Some(json) = part.piece.text.as_deref() {
                     return Some(body.tool(json));
                 }
                 let in_history = part.section == Section::History;
@@ -376,6 +403,10 @@ fn trace(
                     | Reason::Fits
                     | Reason::KeptWith { .. }
                     | Reason::NoRoom { .. }
+                    | Reason::OverShare { .. }
+                    | Reason::NotWorthItsCost { .. }
+                    | Reason::Deferred { .. }
+                    | Reason::OnPage { .. }
                     | Reason::AfterStop { .. }
                     | Reason::OverLimit { .. }
                     | Reason::BelowFloor { .. }
@@ -405,6 +436,14 @@ fn trace(
             left,
         });
     }
+    let condensed = contained.shown.iter().map(|(row, shown)| Condensed {
+        name: set.name(*row),
+        from: shown.full,
+        to: contained.pieces[*row as usize]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens),
+        method: shown.form,
+    });
     Trace {
         version: TRACE_VERSION,
         input_digest: inputs.root(),
@@ -422,8 +461,10 @@ fn trace(
         },
         budget: ordered.fitted.budget,
         total_tokens: seal.total,
+        strategy: Some(planned.strategy),
         plan: planned.report.clone(),
         stages,
+        condensed: condensed.collect(),
         allocations: ordered.fitted.shares.reports.clone(),
         lambda: ordered
             .fitted

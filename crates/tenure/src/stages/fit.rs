@@ -1,32 +1,28 @@
 //! Stage 9: what goes in. Mandatory first; then the elastic budget is shared among the sections and
 //! each section is filled in the order of its ranks. What does not fit is skipped with a reason and
-//! never starves what stands behind it; what a section leaves over flows back.
+//! never starves what stands behind it; what a section leaves over flows back. What happens when not
+//! everything fits is the policy's choice.
 
 mod account;
+mod elastic;
+mod pages;
 
-use std::cmp::Ordering;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use crate::allocate::{Allocation, Certificate, Claim, Problem};
+use crate::envelope::Part;
 use crate::error::{Error, ErrorKind, MandatoryItem};
-use crate::object::Protection;
+use crate::frame::Piece;
+use crate::pieces::{self, Added, Pricing};
 use crate::policy::{Order, Overflow, Policy};
-use crate::request::{Budget, Request, Target};
+use crate::request::Request;
 use crate::section::Section;
-use crate::stages::contain::Contained;
-use crate::trace::{AllocationReport, Obligation, Reason, Stage, StageReport};
-use crate::world::{Model, World};
+use crate::stages::contain::{Contained, Shown};
+use crate::trace::{Obligation, Reason, Stage, StageReport};
+use crate::world::World;
 use account::{Account, Around, Present};
+use elastic::{Elastic, Shares};
 
-/// How the elastic budget was shared among the sections. Empty where they are one flow.
-#[derive(Default)]
-pub(crate) struct Shares {
-    pub(crate) reports: Vec<AllocationReport>,
-    /// Why no other allocation is worth more.
-    pub(crate) certificate: Option<Certificate>,
-}
-
-/// Contained pieces, chosen.
+/// Contained pieces, chosen for one payload.
 pub(crate) struct Fitted<'a> {
     pub(crate) contained: Contained<'a>,
     pub(crate) budget: u32,
@@ -37,92 +33,158 @@ pub(crate) struct Fitted<'a> {
     pub(crate) answer: u32,
 }
 
-/// The most tokens that the payload may have, and the room for the answer: the reserve of the
-/// request, or as much of the model's as the payload leaves of the window.
-fn budget_of(budget: &Budget, model: &Model, target: Target) -> Result<(u32, u32), Error> {
-    let window = budget.window.unwrap_or(model.window);
-    let reserve = match (budget.reserve, budget.window) {
-        (Some(reserve), _) => reserve,
-        (None, None) if budget.tokens.is_none() => model.reserve,
-        (None, _) => 0,
-    };
-    let room = window
-        .checked_sub(reserve)
-        .filter(|room| *room > 0)
-        .ok_or_else(|| {
-            Error::input(format!(
-                "the reserve of {reserve} tokens leaves nothing of the window of {window}"
-            ))
-            .expected("a reserve below the window")
-        })?;
-    if let Some(tokens) = budget.tokens
-        && tokens > room
-    {
-        return Err(Error::input(format!("the budget of {tokens} tokens exceeds the window of {window} less the reserve of {reserve}"))
-            .expected(format!("at most {room}"))
-            .hint("name the window with --window (or `budget.window`) if the model has a larger one"));
-    }
-    let tokens = budget.tokens.unwrap_or(room);
-    let answer = budget.reserve.unwrap_or(model.reserve.min(window - tokens));
-    if answer == 0 && target == Target::AnthropicMessages {
-        return Err(Error::input(format!(
-            "the budget of {tokens} tokens leaves none of the window of {window} for the answer"
-        ))
-        .expected("at least 1: the target names the room for the answer, `max_tokens`")
-        .hint("name the tokens to keep with --reserve (or `budget.reserve`)"));
-    }
-    Ok((tokens, answer))
+/// What was chosen for one payload.
+struct Choice {
+    chosen: Vec<bool>,
+    /// The rows that stand in a shorter form, by its place among their forms.
+    short: BTreeMap<u32, usize>,
+    verdicts: Vec<(u32, Reason)>,
+    shares: Shares,
+    overhead: u32,
+    part: Option<(Part, Piece)>,
 }
 
-/// Chooses.
+impl Choice {
+    fn new(account: Account<'_, '_>, verdicts: Vec<(u32, Reason)>, shares: Shares) -> Choice {
+        Choice {
+            overhead: account.around.tokens(&account.present),
+            chosen: account.chosen,
+            short: account.short,
+            verdicts,
+            shares,
+            part: None,
+        }
+    }
+}
+
+/// Chooses, for one payload or for each of several.
 pub(crate) fn fit<'a>(
-    mut contained: Contained<'a>,
+    contained: Contained<'a>,
     world: &World,
     policy: &Policy,
     request: &Request,
-) -> Result<Fitted<'a>, Error> {
-    let (budget, answer) = budget_of(&request.budget, world.model(), request.target)?;
+) -> Result<Vec<Fitted<'a>>, Error> {
+    let (budget, answer) = request.budget.resolve(world.model(), request.target)?;
     refused(&contained)?;
-    let around = Around::new(&contained, world, policy, request.target);
-    let live = contained.live();
-    let entered = live.rows.len() as u32;
-    let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(live.rows.len());
+    let choices = choices(&contained, world, policy, request, budget)?;
+    let fitted = |contained, choice| Fitted::new(contained, choice, budget, answer);
+    let mut choices = choices.into_iter().peekable();
+    let mut pages = Vec::new();
+    while let Some(choice) = choices.next() {
+        if choices.peek().is_none() {
+            pages.push(fitted(contained, choice));
+            break;
+        }
+        pages.push(fitted(contained.clone(), choice));
+    }
+    Ok(pages)
+}
+
+fn choices(
+    contained: &Contained<'_>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    budget: u32,
+) -> Result<Vec<Choice>, Error> {
+    let around = Around::new(contained, world, policy, request.target);
+    let rows = contained.live().rows.len();
+    let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(rows);
     let account = Account {
-        chosen: vec![false; live.set.rows.len()],
+        chosen: vec![false; contained.set().rows.len()],
+        short: BTreeMap::new(),
         opened: [false; Section::COUNT],
         present: Present::default(),
         left: budget,
         last_in: [None; Section::COUNT],
-        contained: &contained,
+        contained,
         around: &around,
     };
     let account = mandatory(account, &mut verdicts, budget)?;
-    let (account, shares) = match policy.document().order {
-        Order::Sections => by_rank(account, policy, &mut verdicts)?,
-        _ => (in_order(account, policy, &mut verdicts), Shares::default()),
-    };
-    if policy.document().overflow == Overflow::FailLoud {
-        loud(&account, &verdicts, budget)?;
+    let overflow = policy.overflow(request.task.class());
+    if policy.document().order != Order::Sections {
+        let account = in_order(account, policy, &mut verdicts);
+        if overflow == Overflow::FailLoud {
+            loud(&account, &verdicts, budget)?;
+        }
+        return Ok(vec![Choice::new(account, verdicts, Shares::default())]);
     }
-    let overhead = around.tokens(&account.present);
-    let chosen = account.chosen;
-    let live = &mut contained.rescued.ranked.planned.resolved.live;
-    for (row, reason) in verdicts {
-        live.verdicts[row as usize] = Some(reason);
+    let elastic = Elastic::new(&account, policy)?;
+    match overflow {
+        Overflow::Paginate if elastic.is_cut() && elastic.wants(Section::Evidence) => {
+            let pricing = Pricing {
+                world,
+                policy,
+                target: request.target,
+            };
+            pages::paginate(&account, elastic, &verdicts, pricing)
+        }
+        Overflow::DeferRetrieval if elastic.is_cut() => {
+            let (elastic, waits) = elastic.without(&account, Section::Evidence)?;
+            let (account, shares) = elastic.choose(account, false, &mut verdicts);
+            for row in waits
+                .into_iter()
+                .filter(|row| !account.chosen[*row as usize])
+            {
+                let needed = account.cost(row);
+                verdicts.push((row, Reason::Deferred { needed }));
+            }
+            Ok(vec![Choice::new(account, verdicts, shares)])
+        }
+        _ => {
+            let shorten = overflow == Overflow::CascadeCompress;
+            let (account, shares) = elastic.choose(account, shorten, &mut verdicts);
+            if overflow == Overflow::FailLoud {
+                loud(&account, &verdicts, budget)?;
+            }
+            Ok(vec![Choice::new(account, verdicts, shares)])
+        }
     }
-    live.rows.retain(|row| chosen[*row as usize]);
-    live.stages.push(StageReport {
-        stage: Stage::Fit,
-        entered,
-        left: live.rows.len() as u32,
-    });
-    Ok(Fitted {
-        contained,
-        budget,
-        shares,
-        overhead,
-        answer,
-    })
+}
+
+impl<'a> Fitted<'a> {
+    fn new(mut contained: Contained<'a>, choice: Choice, budget: u32, answer: u32) -> Fitted<'a> {
+        for (row, at) in choice.short {
+            if choice.chosen[row as usize]
+                && let Some((form, piece)) = contained.forms.get(&row).and_then(|all| all.get(at))
+                && let Some(full) = contained.pieces[row as usize].replace(piece.clone())
+            {
+                let shown = Shown {
+                    form: *form,
+                    full: full.tokens,
+                };
+                contained.shown.insert(row, shown);
+                let live = &mut contained.rescued.ranked.planned.resolved.live;
+                live.notes.extend(pieces::notes(live.set.name(row), piece));
+            }
+        }
+        if let Some((part, piece)) = choice.part {
+            contained.part = Some(part);
+            contained.added.push(Added {
+                name: "@part",
+                section: Section::Task,
+                piece,
+            });
+        }
+        let live = &mut contained.rescued.ranked.planned.resolved.live;
+        let entered = live.rows.len() as u32;
+        for (row, reason) in choice.verdicts {
+            live.verdicts[row as usize] = Some(reason);
+        }
+        live.rows.retain(|row| choice.chosen[*row as usize]);
+        live.stages.push(StageReport {
+            stage: Stage::Fit,
+            entered,
+            left: live.rows.len() as u32,
+        });
+        Fitted {
+            contained,
+            budget,
+            shares: choice.shares,
+            overhead: choice.overhead,
+            answer,
+        }
+    }
 }
 
 /// Fails when something that must be there may not: it is longer than the policy allows, or misses
@@ -198,6 +260,7 @@ fn mandatory<'c, 'a>(
     };
     for added in &contained.added {
         charge(&mut account.opened, added.section);
+        account.present.tools |= added.section == Section::Tools;
         items.push(MandatoryItem {
             name: added.name.into(),
             section: added.section,
@@ -259,227 +322,6 @@ fn mandatory<'c, 'a>(
     Ok(account)
 }
 
-/// Shares what is left among the sections and fills each in the order of its ranks.
-fn by_rank<'c, 'a>(
-    mut account: Account<'c, 'a>,
-    policy: &Policy,
-    verdicts: &mut Vec<(u32, Reason)>,
-) -> Result<(Account<'c, 'a>, Shares), Error> {
-    let ranked = account.contained.ranked();
-    let live = &ranked.planned.resolved.live;
-    let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
-    for &row in &live.rows {
-        if !account.chosen[row as usize] {
-            queues[account.section(row).index()].push(row);
-        }
-    }
-    let set = live.set;
-    let around = most_around(&account, &queues);
-    let mut claims = Vec::new();
-    let mut demands = Vec::new();
-    for section in Section::ALL {
-        let queue = &mut queues[section.index()];
-        let demand: u64 = queue
-            .iter()
-            .map(|row| u64::from(account.tokens(*row)))
-            .sum();
-        let heading = match &account.contained.headings[section.index()] {
-            Some(piece) if !account.opened[section.index()] && demand > 0 => piece.tokens,
-            _ => 0,
-        };
-        let around = around[section.index()];
-        let demand = demand + u64::from(heading) + u64::from(around);
-        let demand = u32::try_from(demand).unwrap_or(u32::MAX);
-        let settings = policy.section(*section);
-        demands.push(demand);
-        claims.push(Claim {
-            weight: settings.weight,
-            alpha: settings.alpha,
-            beta: settings.beta,
-            min: settings.min,
-            max: settings.max,
-            demand,
-            cost: 0.0,
-        });
-    }
-    let allocation = Problem::new(&claims, account.left)?.solve();
-    let granted = &allocation.tokens;
-
-    // When everything fits, the order of ranks decides nothing.
-    let plenty = granted
-        .iter()
-        .zip(&demands)
-        .all(|(granted, demand)| granted == demand);
-    if plenty {
-        for row in queues.into_iter().flatten() {
-            account.stand(row);
-            verdicts.push((row, Reason::Fits));
-        }
-        let shares = Shares::new(policy, &demands, &allocation, granted, granted);
-        return Ok((account, shares));
-    }
-
-    let mut used = vec![0u32; Section::COUNT];
-    let mut waiting: Vec<(Section, Vec<u32>)> = Vec::new();
-    for section in Section::ALL {
-        let mut queue = std::mem::take(&mut queues[section.index()]);
-        if *section == Section::History {
-            queue.reverse();
-        } else {
-            queue.sort_unstable_by(|a, b| rank_order(&account, *a, *b));
-        }
-        let mut rest = Vec::new();
-        for row in queue {
-            if account.chosen[row as usize] {
-                continue;
-            }
-            let cost = account.cost(row);
-            let room = granted[section.index()]
-                .saturating_sub(used[section.index()])
-                .min(account.left);
-            if cost <= room {
-                used[section.index()] += cost;
-                let_in(&mut account, row, cost, verdicts);
-            } else {
-                rest.push(row);
-            }
-        }
-        waiting.push((*section, rest));
-    }
-    let own = used.clone();
-    // What was left over flows back, to the sections in order, within their maximums.
-    let mut added = true;
-    while added {
-        added = false;
-        for (section, rest) in &mut waiting {
-            let max = policy.section(*section).max;
-            rest.retain(|row| {
-                if account.chosen[*row as usize] {
-                    return false;
-                }
-                let cost = account.cost(*row);
-                let within = max == 0 || used[section.index()].saturating_add(cost) <= max;
-                if cost > account.left || !within {
-                    return true;
-                }
-                used[section.index()] += cost;
-                let_in(&mut account, *row, cost, verdicts);
-                added = true;
-                false
-            });
-        }
-    }
-    for (section, rest) in waiting {
-        let displaced_by = account.last_in[section.index()].map(|row| set.name(row));
-        for row in rest {
-            let room = match policy.section(section).max {
-                0 => account.left,
-                max => account.left.min(max.saturating_sub(used[section.index()])),
-            };
-            let reason = Reason::NoRoom {
-                needed: account.cost(row),
-                left: room,
-                displaced_by: displaced_by.clone(),
-            };
-            verdicts.push((row, reason));
-        }
-    }
-    let shares = Shares::new(policy, &demands, &allocation, &own, &used);
-    Ok((account, shares))
-}
-
-/// The most that opening each section can add around the text: nothing where all the candidates
-/// together add nothing, else one message, and once what offering tools costs.
-fn most_around(
-    account: &Account<'_, '_>,
-    queues: &[Vec<u32>; Section::COUNT],
-) -> [u32; Section::COUNT] {
-    let mut most = [0; Section::COUNT];
-    let Some(chat) = account.around.chat else {
-        return most;
-    };
-    let mut all = account.present;
-    for row in queues.iter().flatten() {
-        account.place(*row, &mut all);
-    }
-    let tools = Present {
-        tools: all.tools,
-        ..account.present
-    };
-    let for_tools = account.around.more(&account.present, &tools);
-    let for_texts = account.around.more(&tools, &all).min(chat.per_message + 1);
-    for (section, queue) in Section::ALL.iter().zip(queues) {
-        if queue.is_empty() {
-            continue;
-        }
-        let most = &mut most[section.index()];
-        if !account.present.texts[section.index()] {
-            *most += for_texts;
-        }
-        if *section == Section::Tools {
-            *most += for_tools;
-        }
-    }
-    most
-}
-
-impl Shares {
-    /// `own` is what each section used of its own share, `used` that and what flowed back.
-    fn new(
-        policy: &Policy,
-        demands: &[u32],
-        allocation: &Allocation,
-        own: &[u32],
-        used: &[u32],
-    ) -> Shares {
-        let report = |section: &Section| {
-            let at = section.index();
-            let settings = policy.section(*section);
-            (demands[at] > 0).then_some(AllocationReport {
-                section: *section,
-                min: settings.min,
-                max: settings.max,
-                demand: demands[at],
-                allocated: allocation.tokens[at],
-                used: used[at],
-                flow_back: used[at] - own[at],
-                marginal: Some(allocation.marginals[at]),
-            })
-        };
-        Shares {
-            reports: Section::ALL.iter().filter_map(report).collect(),
-            certificate: Some(allocation.certificate),
-        }
-    }
-}
-
-/// Pinned first, then the higher grade, the higher score, the content's own key.
-fn rank_order(account: &Account<'_, '_>, a: u32, b: u32) -> Ordering {
-    let ranked = account.contained.ranked();
-    let set = ranked.planned.resolved.live.set;
-    let pinned = |row: u32| set.row(row).protection == Protection::Pinned;
-    let score = |row: u32| &ranked.scores[row as usize];
-    pinned(b)
-        .cmp(&pinned(a))
-        .then_with(|| score(a).grade.cmp(&score(b).grade))
-        .then_with(|| score(b).composite.cmp(&score(a).composite))
-        .then_with(|| set.tie_break(a, b))
-}
-
-fn let_in(account: &mut Account<'_, '_>, row: u32, cost: u32, verdicts: &mut Vec<(u32, Reason)>) {
-    let name = account.contained.set().name(row);
-    account.admit(row, cost, |arrival| {
-        let reason = if arrival == row {
-            Reason::Fits
-        } else {
-            Reason::KeptWith {
-                name: Arc::clone(&name),
-            }
-        };
-        verdicts.push((arrival, reason));
-    });
-}
-
 /// RAMPART's ordered walk: in the order of the sources, until the budget is spent.
 fn in_order<'c, 'a>(
     mut account: Account<'c, 'a>,
@@ -504,7 +346,7 @@ fn in_order<'c, 'a>(
                 },
             )),
             None if cost <= account.left => {
-                let_in(&mut account, row, cost, verdicts);
+                account.let_in(row, cost, verdicts);
                 last = Some(row);
             }
             None => {
@@ -529,7 +371,12 @@ fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> R
     let set = account.contained.set();
     let left_out: Vec<MandatoryItem> = verdicts
         .iter()
-        .filter(|(_, reason)| matches!(reason, Reason::NoRoom { .. } | Reason::AfterStop { .. }))
+        .filter(|(_, reason)| {
+            matches!(
+                reason,
+                Reason::NoRoom { .. } | Reason::OverShare { .. } | Reason::AfterStop { .. }
+            )
+        })
         .map(|(row, _)| MandatoryItem {
             name: set.object(*row).name().to_owned(),
             section: account.section(*row),
@@ -542,11 +389,19 @@ fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> R
     let mut error = Error::new(
         ErrorKind::Budget,
         format!(
-            "{} items do not fit into {budget} tokens, and the policy says fail_loud",
-            left_out.len()
+            "{} not fit into {budget} tokens, and the policy says fail_loud",
+            items_do(left_out.len())
         ),
     )
-    .hint("raise the budget, or choose `overflow = \"truncate_lowest\"`");
+    .hint("raise the budget, or choose another `overflow` for this class of task");
     error.mandatory = left_out;
     Err(error)
+}
+
+/// So many items do something.
+fn items_do(count: usize) -> String {
+    match count {
+        1 => "1 item does".to_owned(),
+        _ => format!("{count} items do"),
+    }
 }

@@ -30,6 +30,7 @@ use crate::trace::{Note, Reason, Stage, StageReport};
 use normalize::Normalized;
 
 /// What travels through the stages: the rows that are still in, and the verdicts on the others.
+#[derive(Clone)]
 pub(crate) struct Live<'a> {
     pub(crate) set: &'a Normalized,
     /// The candidates that are still in, in registry order.

@@ -122,7 +122,13 @@ pub(crate) fn normalize(candidates: &Candidates) -> &Normalized {
             let scope = *scopes
                 .entry(Arc::clone(object.revision().scope()))
                 .or_insert(next);
-            if let Some(found) = examine(object.revision().content()) {
+            let rare = object.revision().rare();
+            let forms = [&rare.abstract_text, &rare.overview];
+            let forms = forms.into_iter().filter_map(|form| form.as_deref());
+            let found = std::iter::once(object.revision().content())
+                .chain(forms)
+                .find_map(examine);
+            if let Some(found) = found {
                 hygiene.insert(at as u32, found);
             }
             rows.push(row(object, scope));

@@ -115,6 +115,7 @@ fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
         .flat_map(|section| added_to(fitted, section));
     let task: Vec<Entry> = task.collect();
     let mut entries = added_to(fitted, Section::Identity);
+    entries.extend(added_to(fitted, Section::Tools));
     if policy.document().task_position == TaskPosition::Before {
         entries.extend(&task);
     }

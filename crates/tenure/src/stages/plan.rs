@@ -1,33 +1,53 @@
 //! Stage 5: which epoch is this, and what does it freeze? What was sent stays as it is until an
-//! epoch ends; what is new meanwhile joins the tail.
+//! epoch ends; what is new meanwhile joins the tail. Does the corpus stand whole, or is it left to
+//! retrieval? And what must be there?
+
+mod context;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::digest::Digest;
+use crate::error::Error;
 use crate::links::Links;
 use crate::object::ObjectType;
 use crate::policy::Policy;
-use crate::request::{Request, ServedLedger};
+use crate::request::{Request, ServedLedger, Strategy};
 use crate::section::Section;
 use crate::stages::Live;
 use crate::stages::resolve::Resolved;
 use crate::stages::settle::Settled;
-use crate::trace::{EpochCause, PlanReport, Reason, Stage};
+use crate::trace::{EpochCause, Form, Obligation, PlanReport, Reason, Stage};
 use crate::world::World;
 
 /// Settled objects, and what the epoch decides about them.
+#[derive(Clone)]
 pub(crate) struct Planned<'a> {
     pub(crate) resolved: Resolved<'a>,
     pub(crate) report: PlanReport,
     /// Each frozen row's place in the floor.
     pub(crate) frozen: BTreeMap<u32, u32>,
+    /// The places in the floor whose objects stand in a shorter form.
+    short: BTreeMap<u32, Form>,
     /// Rows that stand in another section than their own.
     moved: BTreeMap<u32, Section>,
     /// The digest of what the floor's bytes depend on besides its objects.
     pub(crate) settings: Digest,
+    /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
+    /// by the ranking, after the gate.
+    pub(crate) obligations: Vec<Option<Obligation>>,
+    /// How the model comes by the corpus.
+    pub(crate) strategy: Strategy,
+    /// Whether the compiler offers the tool that reaches what is left to retrieval.
+    pub(crate) offers_archive: bool,
 }
 
 impl Planned<'_> {
+    /// The shorter form in which a frozen row was sent.
+    pub(crate) fn frozen_form(&self, row: u32) -> Option<Form> {
+        let place = self.frozen.get(&row)?;
+        self.short.get(place).copied()
+    }
+
     /// The section that a row stands in.
     pub(crate) fn section(&self, row: u32) -> Section {
         let own = self.resolved.live.set.row(row).section;
@@ -45,14 +65,17 @@ pub(crate) fn plan<'a>(
     world: &World,
     policy: &Policy,
     request: &Request,
-) -> Planned<'a> {
+) -> Result<Planned<'a>, Error> {
     let live = &mut resolved.live;
     let set = live.set;
-    let settings = Digest::of_parts([
-        policy.digest().bytes().as_slice(),
-        world.digest().bytes(),
+    let (policy_digest, world_digest) = (policy.digest(), world.digest());
+    let settings = [
+        policy_digest.bytes().as_slice(),
+        world_digest.bytes(),
         request.target.term().as_bytes(),
-    ]);
+    ];
+    let mode = request.context.map(|mode| mode.term().as_bytes());
+    let settings = Digest::of_parts(settings.into_iter().chain(mode));
     let mut frozen = BTreeMap::new();
     let mut moved = BTreeMap::new();
     let (epoch, cause) = match &request.served {
@@ -90,14 +113,74 @@ pub(crate) fn plan<'a>(
         cause,
         frozen: frozen.len() as u32,
         tools,
+        context: None,
     };
-    Planned {
+    let short = match &request.served {
+        Some(ledger) if cause == EpochCause::Kept => ledger.forms.clone(),
+        _ => BTreeMap::new(),
+    };
+    let mut planned = Planned {
         resolved,
         report,
         frozen,
+        short,
         moved,
         settings,
+        obligations: Vec::new(),
+        strategy: Strategy::Full,
+        offers_archive: false,
+    };
+    planned.obligations = obligations(&planned);
+    context::choose(&mut planned, world, policy, request)?;
+    Ok(planned)
+}
+
+/// Which rows must be in the payload, and why.
+fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let mut obligations = vec![None; set.rows.len()];
+    for &at in &live.rows {
+        let row = set.row(at);
+        obligations[at as usize] = if planned.frozen.contains_key(&at) {
+            Some(Obligation::Frozen)
+        } else if row.optional {
+            None
+        } else if planned.section(at).tier().is_fixed() {
+            Some(Obligation::FixedTier)
+        } else if !row.removable {
+            Some(Obligation::NotRemovable)
+        } else {
+            None
+        };
     }
+    for at in open_exchange(live) {
+        obligations[at as usize].get_or_insert(Obligation::OpenExchange);
+    }
+    obligations
+}
+
+/// The rows of the exchange that is not finished: from the last turn of the user on, when the last
+/// row of the history is a tool's result, which waits for the model to read it.
+fn open_exchange(live: &Live<'_>) -> Vec<u32> {
+    let set = live.set;
+    let history: Vec<u32> = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| set.row(*row).section == Section::History)
+        .collect();
+    let waits = history
+        .last()
+        .is_some_and(|row| set.row(*row).object_type == ObjectType::ToolResult);
+    if !waits {
+        return Vec::new();
+    }
+    let start = history
+        .iter()
+        .rposition(|row| set.is_user_turn(*row))
+        .unwrap_or(0);
+    history[start..].to_vec()
 }
 
 /// Each served row's place, or why the epoch ends.

@@ -10,8 +10,9 @@ use crate::lexical::{Seen, each_term};
 use crate::links::Links;
 use crate::num::Score;
 use crate::object::{DecayRule, ObjectType};
-use crate::policy::{Policy, Scorer};
-use crate::request::Request;
+use crate::pieces::ARCHIVE;
+use crate::policy::{Order, Policy, Scorer};
+use crate::request::{Request, Strategy};
 use crate::score::{Grade, ScoreCard, economy, freshness};
 use crate::section::Section;
 use crate::stages::Live;
@@ -22,6 +23,7 @@ use crate::time::Instant;
 use crate::trace::{Factor, Note, Obligation, Reason, Stage};
 
 /// Planned objects with their scores.
+#[derive(Clone)]
 pub(crate) struct Ranked<'a> {
     pub(crate) planned: Planned<'a>,
     /// The score of each candidate, meaningful for those that got here.
@@ -64,7 +66,7 @@ pub(crate) fn rank<'a>(
 ) -> Ranked<'a> {
     let set = planned.resolved.live.set;
     let count = set.rows.len();
-    let mut obligations = obligations(&planned);
+    let mut obligations = planned.obligations.clone();
     let query = request.query_text();
     let raw = lexical(&planned.resolved.live, &query);
     let gated = gated(&planned, policy, request, facts, &obligations, &raw);
@@ -101,9 +103,20 @@ pub(crate) fn rank<'a>(
         .map(|row| planned.section(*row))
         .collect();
     let mut sections = sections.into_iter();
+    let mut links = Links::over(set, &planned.resolved.live.rows);
+    let broken = links.break_off(set);
+    if planned.strategy == Strategy::Full && policy.document().order == Order::Sections {
+        // The gate and a document's own conditions go before.
+        for &at in &planned.resolved.live.rows {
+            let barred = gated_out.contains_key(&at)
+                || broken.contains_key(&at)
+                || (set.row(at).rare && inactive(set, at, request, &terms).is_some());
+            if planned.section(at) == Section::Codex && !barred {
+                obligations[at as usize].get_or_insert(Obligation::FullContext);
+            }
+        }
+    }
     let live = &mut planned.resolved.live;
-    let mut links = Links::over(live.set, &live.rows);
-    links.break_off(live.set);
     let mandatory = |row: &u32| obligations[*row as usize].is_some();
     let needed = links.needed(live.rows.iter().copied().filter(mandatory));
     live.judge(Stage::Rank, |at| {
@@ -150,7 +163,10 @@ pub(crate) fn rank<'a>(
     omit_doubles(live, standing, protected);
     let live = &planned.resolved.live;
     let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
-    planned.report.tools.retain(|name| stands.contains(name));
+    planned
+        .report
+        .tools
+        .retain(|name| stands.contains(name) || &**name == ARCHIVE);
     Ranked {
         planned,
         scores,
@@ -198,8 +214,7 @@ pub(crate) fn standings(
 ) -> Vec<Gated> {
     let live = &planned.resolved.live;
     let raw = lexical(live, &request.query_text());
-    let obligations = obligations(planned);
-    let standings = gated(planned, policy, request, facts, &obligations, &raw);
+    let standings = gated(planned, policy, request, facts, &planned.obligations, &raw);
     let named = |(row, standing): (u32, Standing)| Gated {
         candidate: row as usize,
         name: live.set.name(row),
@@ -236,54 +251,6 @@ fn omit_doubles<K: Ord>(
         let of = *kept.get(&key(row)?)?;
         (of != row && !protected(row)).then(|| Reason::Duplicate { of: set.name(of) })
     });
-}
-
-/// Which rows must be in the payload, and why.
-fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
-    let live = &planned.resolved.live;
-    let set = live.set;
-    let mut obligations = vec![None; set.rows.len()];
-    for &at in &live.rows {
-        let row = set.row(at);
-        obligations[at as usize] = if planned.frozen.contains_key(&at) {
-            Some(Obligation::Frozen)
-        } else if row.optional {
-            None
-        } else if planned.section(at).tier().is_fixed() {
-            Some(Obligation::FixedTier)
-        } else if !row.removable {
-            Some(Obligation::NotRemovable)
-        } else {
-            None
-        };
-    }
-    for at in open_exchange(live) {
-        obligations[at as usize].get_or_insert(Obligation::OpenExchange);
-    }
-    obligations
-}
-
-/// The rows of the exchange that is not finished: from the last turn of the user on, when the last
-/// row of the history is a tool's result, which waits for the model to read it.
-fn open_exchange(live: &Live<'_>) -> Vec<u32> {
-    let set = live.set;
-    let history: Vec<u32> = live
-        .rows
-        .iter()
-        .copied()
-        .filter(|row| set.row(*row).section == Section::History)
-        .collect();
-    let waits = history
-        .last()
-        .is_some_and(|row| set.row(*row).object_type == ObjectType::ToolResult);
-    if !waits {
-        return Vec::new();
-    }
-    let start = history
-        .iter()
-        .rposition(|row| set.is_user_turn(*row))
-        .unwrap_or(0);
-    history[start..].to_vec()
 }
 
 /// The lexical score of each row, as it comes.

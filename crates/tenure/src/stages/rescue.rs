@@ -5,6 +5,7 @@ use crate::stages::rank::Ranked;
 use crate::trace::{Reason, Stage, StageReport};
 
 /// Ranked objects, and what cannot stand without what.
+#[derive(Clone)]
 pub(crate) struct Rescued<'a> {
     pub(crate) ranked: Ranked<'a>,
     /// What each one brings along.

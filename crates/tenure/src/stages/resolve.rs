@@ -11,6 +11,7 @@ use crate::stages::admit::Admitted;
 use crate::trace::{Note, Stage};
 
 /// Admitted objects, and which of them speak of an entity that the task speaks of.
+#[derive(Clone)]
 pub(crate) struct Resolved<'a> {
     pub(crate) live: Live<'a>,
     pub(crate) related: BTreeSet<u32>,

@@ -20,6 +20,7 @@ use tenure::object::{
     Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity, Protection,
     Provenance, Rigidity, Role, TaskType, ToolCall,
 };
+use tenure::policy::{ContextMode, Overflow};
 use tenure::request::{
     Approval, Entity, IntermediateResult, PendingAction, Progress, ServedLedger, Step, Subtask,
     TaskError,
@@ -282,19 +283,33 @@ fn single() -> BoxedStrategy<ObjectDocument> {
     );
     let layer = rarely(6, select(Layer::ALL));
     let soft = any::<bool>();
-    let rest = (kind, level, layer, soft, provenance());
+    let rest = (
+        kind,
+        level,
+        layer,
+        (soft, prop::bool::weighted(0.4)),
+        provenance(),
+    );
     (tenure(), name(), content(), rest)
         .prop_map(
-            |(tenure, name, content, (kind, level, layer, soft, provenance))| {
+            |(tenure, name, content, (kind, level, layer, (soft, forms), provenance))| {
                 let found = matches!(kind, ObjectType::RetrievedPassage | ObjectType::ToolResult);
                 let level = match (kind, level) {
                     (ObjectType::ToolSchema, Some(Authority::Data)) => None,
                     (_, Some(_)) if found => None,
                     (_, level) => level,
                 };
+                let spoken = matches!(kind, ObjectType::ToolSchema | ObjectType::ToolResult);
+                let shorter = |part: usize| {
+                    let chars = content.chars().count() / part;
+                    let text: String = content.chars().take(chars).collect();
+                    (!spoken && forms && !text.trim().is_empty()).then_some(text)
+                };
                 let is_constraint = kind == ObjectType::ActionableConstraint;
                 let document = ObjectDocument {
                     name,
+                    abstract_text: shorter(6),
+                    overview: shorter(2),
                     content,
                     authority_level: level,
                     layer,
@@ -666,7 +681,13 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
         prop::bool::weighted(0.8),
         prop::bool::weighted(0.2),
         rarely(4, select(&["0.0", "0.39"][..])),
-        prop::bool::weighted(0.04),
+        rarely(2, select(Overflow::ALL)),
+    );
+    let context = (
+        rarely(5, select(ContextMode::ALL)),
+        rarely(2, select(&["0.05", "0.3", "1.0"][..])),
+        rarely(7, select(&["0.0001", "0.001"][..])),
+        rarely(4, select(&["0.1", "0.9"][..])),
     );
     let section = (
         select(&["codex", "karma", "memory", "history", "evidence", "recall"][..]),
@@ -679,9 +700,10 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
         prop::collection::btree_map(section.clone().prop_map(|section| section.0), section, 0..4);
     let limit = rarely(5, 40u32..400);
     let layout = rarely(7, select(&LAYOUTS[..]));
-    (base, shape, sections, limit, layout).prop_map(
-        |(base, shape, sections, limit, layout)| {
-            let (strict, before, headings, precedence, supplied, minimal, loud) = shape;
+    (base, shape, sections, limit, layout, context).prop_map(
+        |(base, shape, sections, limit, layout, context)| {
+            let (strict, before, headings, precedence, supplied, minimal, overflow) = shape;
+            let (mode, share, price, item_share) = context;
             let mut toml = format!(
                 "extends = \"{base}\"\nname = \"random\"\nstrict_stop = {strict}\ntask_position = \"{}\"\n\
                  precedence = {precedence}\nscorer = \"{}\"\n",
@@ -696,8 +718,24 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
             if !precedence && !supplied {
                 toml.push_str("required = [\"task\"]\n");
             }
-            if loud {
-                toml.push_str("overflow = \"fail_loud\"\n");
+            if let Some(price) = price {
+                toml.push_str(&format!("cost_sensitivity = {price}\n"));
+            }
+            let walks = |overflow: &Overflow| {
+                base != "ordered" || matches!(overflow, Overflow::TruncateLowest | Overflow::FailLoud)
+            };
+            if let Some(overflow) = overflow.filter(walks) {
+                let pages = if before { 1 } else { 4 };
+                toml.push_str(&format!("max_pages = {pages}\noverflow = \"{overflow}\"\n"));
+            }
+            if mode.is_some() || share.is_some() {
+                toml.push_str("[context]\n");
+            }
+            if let Some(mode) = mode {
+                toml.push_str(&format!("mode = \"{mode}\"\n"));
+            }
+            if let Some(share) = share {
+                toml.push_str(&format!("share = {share}\n"));
             }
             if let Some(minimal) = minimal {
                 toml.push_str(&format!("[grades]\nminimal = {minimal}\n"));
@@ -716,6 +754,9 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
                     "[sections.{name}]\nmin = {min}\nmax = {max}\nweight = {}\nrelevance_floor = {floor:?}\n",
                     f64::from(weight) / 10.0
                 ));
+                if let Some(item_share) = item_share {
+                    toml.push_str(&format!("item_share = {item_share}\n"));
+                }
             }
             toml
         },
@@ -878,7 +919,7 @@ pub(crate) fn run(
     }
 }
 
-/// A single payload. A broken promise of the crate is a failure of any property.
+/// The payload, or the first of several. A broken promise of the crate is a failure of any property.
 pub(crate) fn compiled(
     world: &World,
     policy: &Policy,
@@ -887,7 +928,7 @@ pub(crate) fn compiled(
     facts: &Facts,
 ) -> Result<Compiled, Error> {
     let result = compile(world, policy, request, candidates, facts)
-        .and_then(|outcome| outcome.single().cloned());
+        .map(|outcome| outcome.compiled().next().unwrap().clone());
     if let Err(error) = &result {
         assert_ne!(error.kind, ErrorKind::Internal, "{error}");
     }

@@ -4,7 +4,8 @@
 
 use serde_json::{Value, json};
 use tenure::{
-    Candidates, Compiled, Error, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile,
+    Candidates, Compiled, Error, Facts, FrameKey, ObjectDocument, Outcome, Policy, Request, World,
+    compile,
 };
 
 /// The changes of `over` laid over `base`, object by object.
@@ -48,15 +49,18 @@ impl Case {
         }
     }
 
-    pub(crate) fn compile(&self) -> Result<Compiled, Error> {
+    pub(crate) fn outcome(&self) -> Result<Outcome, Error> {
         let Case {
             world,
             policy,
             request,
             candidates,
         } = self;
-        let outcome = compile(world, policy, request, candidates, &Facts::none())?;
-        Ok(outcome.single()?.clone())
+        compile(world, policy, request, candidates, &Facts::none())
+    }
+
+    pub(crate) fn compile(&self) -> Result<Compiled, Error> {
+        Ok(self.outcome()?.single()?.clone())
     }
 }
 

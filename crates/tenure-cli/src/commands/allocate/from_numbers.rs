@@ -11,7 +11,7 @@ use tenure::section::Section;
 use tenure::{Error, ErrorKind, FrameKey};
 use tenure_workspace::{Workspace, read_text};
 
-use super::{Row, Shares, Study, must_share, policy_sensitivity, section_cost, what_if};
+use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
 
 /// Claims with their names.
@@ -70,13 +70,13 @@ fn from_demands(demands: &[String], policy: &str) -> Result<Claims, Error> {
             min: settings.min,
             max: settings.max,
             demand: *demand,
-            cost: section_cost(settings),
+            cost: settings.cost,
         }
     };
     Ok(Claims {
         names: asked.keys().map(Section::to_string).collect(),
         claims: asked.iter().map(claim).collect(),
-        sensitivity: policy_sensitivity(&policy),
+        sensitivity: policy.document().cost_sensitivity,
         whose: "the policy's",
         source: format!("policy {source}"),
     })
@@ -204,7 +204,6 @@ impl Claims {
         let problem = Problem::new(&self.claims, budget)
             .and_then(|problem| problem.with_sensitivity(self.sensitivity))
             .map_err(|error| self.named(error))?;
-        self.finite()?;
         let allocation = problem.solve();
         let shares = allocation.tokens.iter().zip(&allocation.marginals);
         let rows = self.names.iter().zip(&self.claims).zip(shares).map(
@@ -227,25 +226,6 @@ impl Claims {
             certificate: allocation.certificate,
             rows: rows.collect(),
         })
-    }
-
-    /// Refuses numbers that are fine alone and out of range together.
-    fn finite(&self) -> Result<(), Error> {
-        for (name, claim) in self.names.iter().zip(&self.claims) {
-            for (what, product) in [
-                ("weight × alpha", claim.weight * claim.alpha),
-                ("sensitivity × cost", self.sensitivity * claim.cost),
-            ] {
-                if !product.is_finite() {
-                    return Err(
-                        Error::input(format!("claim `{name}`: {what} is out of range"))
-                            .at(&self.source, None)
-                            .expected("smaller numbers"),
-                    );
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The library counts the claims; here they have names.

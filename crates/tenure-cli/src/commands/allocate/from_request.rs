@@ -1,8 +1,8 @@
 //! Shares from a request: dry runs at this budget and at the others.
 
-use tenure::{Error, Trace};
+use tenure::{Error, Outcome, Trace};
 
-use super::{Row, Shares, Study, must_share, policy_sensitivity, section_cost, what_if};
+use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
 use crate::commands::compile::{Job, prepare};
 
@@ -11,21 +11,29 @@ pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
     let mut job = prepare(&args.compile)?;
     must_share(&job.policy)?;
     job.request.dry_run = true;
-    let shares = shares(&job, &job.compile_as(&args.compile)?.single()?.trace);
+    let shares = first(&job, &job.compile_as(&args.compile)?)?;
     let mut request = job.request.clone();
     let what_if = what_if(&shares, &args.what_if, |budget| {
         request.budget.tokens = Some(budget);
         let outcome = job
             .workspace
             .compile(&job.world, &job.policy, &request, &job.candidates)?;
-        Ok(self::shares(&job, &outcome.single()?.trace))
+        first(&job, &outcome)
     })?;
     Ok(Study {
-        sensitivity: policy_sensitivity(&job.policy),
+        sensitivity: job.policy.document().cost_sensitivity,
         whose: "the policy's",
         shares,
         what_if,
     })
+}
+
+/// The shares of the payload; of several, which share alike, of the first.
+fn first(job: &Job, outcome: &Outcome) -> Result<Shares, Error> {
+    match outcome.compiled().next() {
+        Some(compiled) => Ok(shares(job, &compiled.trace)),
+        None => Err(Error::input("the compile ended without a payload")),
+    }
 }
 
 /// What a trace says of the shares. What the sections neither have nor leave had to go in.
@@ -39,7 +47,7 @@ fn shares(job: &Job, trace: &Trace) -> Shares {
             min: report.min,
             max: report.max,
             demand: report.demand,
-            cost: section_cost(job.policy.section(report.section)),
+            cost: job.policy.section(report.section).cost,
             allocated: report.allocated,
             used: Some(report.used),
             flow_back: Some(report.flow_back),

@@ -6,7 +6,7 @@ mod table;
 
 use serde::Serialize;
 use tenure::allocate::Certificate;
-use tenure::policy::{Order, SectionPolicy};
+use tenure::policy::Order;
 use tenure::{Error, ErrorKind, Policy};
 
 use super::print_json;
@@ -133,16 +133,6 @@ fn must_share(policy: &Policy) -> Result<(), Error> {
         document.name
     );
     Err(Error::new(ErrorKind::Policy, what).expected("a policy with `order = \"sections\"`"))
-}
-
-/// What a token of a section costs, c.
-fn section_cost(_settings: &SectionPolicy) -> f64 {
-    0.0 // cost: of the section's settings; they hold none
-}
-
-/// How much worth a cost of 1 takes from a token, μ.
-fn policy_sensitivity(_policy: &Policy) -> f64 {
-    0.0 // cost: of the policy's document; it holds none
 }
 
 /// The answer as JSON.

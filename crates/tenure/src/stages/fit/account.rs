@@ -1,11 +1,16 @@
 //! The running account of a fit: what stands, what is left, and what letting in more would cost.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::frame::Piece;
 use crate::policy::{Order, Policy};
 use crate::render::chat::shared_messages;
 use crate::request::Target;
 use crate::section::Section;
 use crate::stages::contain::Contained;
 use crate::stages::normalize::Normalized;
+use crate::trace::{Form, Reason};
 use crate::world::{ChatOverhead, World};
 
 /// What a provider adds around the text, as it follows from what stands in the body.
@@ -33,7 +38,8 @@ impl<'p> Around<'p> {
     ) -> Self {
         let mut added = [false; Section::COUNT];
         for piece in &contained.added {
-            added[piece.section.index()] = true;
+            // In a body, tools are no texts.
+            added[piece.section.index()] = !(target.is_chat() && piece.section == Section::Tools);
         }
         let chat = target.is_chat().then_some(world.model().chat);
         Around {
@@ -62,10 +68,13 @@ impl<'p> Around<'p> {
 }
 
 /// The running account while pieces are chosen.
+#[derive(Clone)]
 pub(super) struct Account<'c, 'a> {
     pub(super) contained: &'c Contained<'a>,
     pub(super) around: &'c Around<'c>,
     pub(super) chosen: Vec<bool>,
+    /// The rows that stand, or would, in a shorter form, by its place among their forms.
+    pub(super) short: BTreeMap<u32, usize>,
     pub(super) opened: [bool; Section::COUNT],
     pub(super) present: Present,
     pub(super) left: u32,
@@ -77,10 +86,46 @@ impl Account<'_, '_> {
         self.contained.planned().section(row)
     }
 
+    /// What the row costs in the form that it has now.
     pub(super) fn tokens(&self, row: u32) -> u32 {
+        if !self.short.is_empty()
+            && let Some(at) = self.short.get(&row)
+            && let Some((_, piece)) = self.forms(row).get(*at)
+        {
+            return piece.tokens;
+        }
+        self.full_tokens(row)
+    }
+
+    /// What the row costs in full.
+    pub(super) fn full_tokens(&self, row: u32) -> u32 {
         self.contained.pieces[row as usize]
             .as_ref()
             .map_or(0, |piece| piece.tokens)
+    }
+
+    /// The shorter forms of a row, the shortest first.
+    pub(super) fn forms(&self, row: u32) -> &[(Form, Piece)] {
+        self.contained.forms.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The form after the one that the row has now, and what it costs more; none after the full one.
+    pub(super) fn longer(&self, row: u32) -> Option<(Option<usize>, u32)> {
+        let next = self.short.get(&row)? + 1;
+        let (at, tokens) = match self.forms(row).get(next) {
+            Some((_, piece)) => (Some(next), piece.tokens),
+            None => (None, self.full_tokens(row)),
+        };
+        Some((at, tokens.saturating_sub(self.tokens(row))))
+    }
+
+    /// Gives a row the form that [`Account::longer`] named.
+    pub(super) fn lengthen(&mut self, row: u32, at: Option<usize>, more: u32) {
+        match at {
+            Some(at) => self.short.insert(row, at),
+            None => self.short.remove(&row),
+        };
+        self.left -= more;
     }
 
     /// The rows that come in with `row`, itself first, less those that are in already.
@@ -145,6 +190,20 @@ impl Account<'_, '_> {
         }
         self.left -= cost;
         self.last_in[self.section(row).index()] = Some(row);
+    }
+
+    /// Lets a row in with all that it brings along, and gives each its verdict.
+    pub(super) fn let_in(&mut self, row: u32, cost: u32, verdicts: &mut Vec<(u32, Reason)>) {
+        let name = self.set().name(row);
+        self.admit(row, cost, |arrival| {
+            let reason = if arrival == row {
+                Reason::Fits
+            } else {
+                let name = Arc::clone(&name);
+                Reason::KeptWith { name }
+            };
+            verdicts.push((arrival, reason));
+        });
     }
 
     /// Notes that `row` stands.

@@ -1,0 +1,252 @@
+//! What candidates and the compiler's own texts become as pieces, each made at most once per world.
+//!
+//! Not a stage: the plan asks what a corpus would cost, and `contain` makes what then stands.
+
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::frame::{self, PRECEDENCE, Piece, Seam};
+use crate::object::{ContextObject, ObjectDocument, ObjectType, Protection};
+use crate::policy::{Order, Policy};
+use crate::render::chat;
+use crate::request::{Request, Target};
+use crate::section::Section;
+use crate::stages::normalize::Normalized;
+use crate::trace::{Form, Note};
+use crate::world::World;
+
+/// What the compiler says as the user where nothing else of the user's ends the messages.
+const CLOSING: &str = "Continue with the task.\n";
+
+/// The tool by which a model reaches what is left to retrieval (Deep Memory, the context manager).
+pub(crate) const ARCHIVE: &str = "query_archive";
+
+/// A piece that the compiler adds.
+#[derive(Clone)]
+pub(crate) struct Added {
+    pub(crate) name: &'static str,
+    pub(crate) section: Section,
+    pub(crate) piece: Piece,
+}
+
+/// What prices depend on besides the candidates.
+#[derive(Clone, Copy)]
+pub(crate) struct Pricing<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) policy: &'w Policy,
+    pub(crate) target: Target,
+}
+
+impl Pricing<'_> {
+    /// The pieces of these rows in these sections.
+    pub(crate) fn of_rows(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Piece> {
+        let keys = rows
+            .iter()
+            .map(|(row, section)| self.key(set, *row, *section));
+        self.world.pieces(keys, |at| {
+            let (row, section) = rows[at];
+            let piece = frame::frame(self.world, set.object(row), section, self.target);
+            if self.is_alone(set, row, section) {
+                frame::alone(self.world, piece)
+            } else {
+                piece
+            }
+        })
+    }
+
+    /// The forms of a row that its author made and that cost less than the next longer one, the
+    /// shortest first. What is protected to the letter has none.
+    pub(crate) fn shorter_forms(
+        &self,
+        set: &Normalized,
+        row: u32,
+        section: Section,
+        full: &Piece,
+    ) -> Vec<(Form, Piece)> {
+        let object = set.object(row);
+        let rare = object.revision().rare();
+        let mut forms = Vec::new();
+        if object.protection() == Protection::Verbatim {
+            return forms;
+        }
+        let mut least = full.tokens;
+        for (form, text) in [
+            (Form::Overview, &rare.overview),
+            (Form::Abstract, &rare.abstract_text),
+        ] {
+            let Some(text) = text else { continue };
+            let key = self.key(set, row, section) ^ ((form as u128 + 1) << 32);
+            let make = |_| {
+                let piece = frame::short_form(self.world, object, section, form, text);
+                if self.is_alone(set, row, section) {
+                    frame::alone(self.world, piece)
+                } else {
+                    piece
+                }
+            };
+            let made = self.world.pieces(std::iter::once(key), make);
+            let cheaper = made.into_iter().next().filter(|piece| piece.tokens < least);
+            if let Some(piece) = cheaper {
+                least = piece.tokens;
+                forms.push((form, piece));
+            }
+        }
+        forms.reverse();
+        forms
+    }
+
+    /// Text of a section that stands between turns is a message of its own.
+    fn is_alone(&self, set: &Normalized, row: u32, section: Section) -> bool {
+        self.target.is_chat()
+            && chat::is_alone(self.policy, section)
+            && !set.object(row).revision().is_message()
+    }
+
+    fn key(&self, set: &Normalized, row: u32, section: Section) -> u128 {
+        let object = set.object(row);
+        let id = object.revision().id();
+        let revision = match &object.overrides().name {
+            None => id.key(),
+            // The name may stand in the bytes.
+            Some(name) => Digest::of_parts([id.bytes().as_slice(), name.as_bytes()]).key(),
+        };
+        let alone = u128::from(self.is_alone(set, row, section)) << 4;
+        revision ^ ((section.index() as u128) << 8 | alone | self.target as u128 | 0x100_0000)
+    }
+
+    /// The precedence, the task's state and the query.
+    pub(crate) fn added(&self, request: &Request) -> Vec<Added> {
+        let cached =
+            |name: &'static str, section: Section, text: &[u8], make: &dyn Fn() -> Piece| {
+                let key = Digest::of_parts([name.as_bytes(), text]).key();
+                let piece = self
+                    .world
+                    .pieces(std::iter::once(key), |_| make())
+                    .into_iter()
+                    .next();
+                piece.map(|piece| Added {
+                    name,
+                    section,
+                    piece,
+                })
+            };
+        let precedence = self
+            .policy
+            .document()
+            .precedence
+            .then(|| {
+                cached("@precedence", Section::Identity, &[], &|| {
+                    Piece::added(self.world, PRECEDENCE)
+                })
+            })
+            .flatten();
+        let state = serde_json::to_vec(&request.task).unwrap_or_default();
+        let task = cached("@task", Section::Task, &state, &|| {
+            frame::task_state(self.world, &request.task).0
+        });
+        let has_data = !request.task.results.is_empty() || !request.task.errors.is_empty();
+        let data = has_data.then(|| {
+            cached("@task-data", Section::Task, &state, &|| {
+                let (state, data) = frame::task_state(self.world, &request.task);
+                data.unwrap_or(state)
+            })
+        });
+        let query = request.query.as_deref().and_then(|query| {
+            cached("@query", Section::Query, query.as_bytes(), &|| {
+                frame::query(self.world, query)
+            })
+        });
+        precedence
+            .into_iter()
+            .chain(task)
+            .chain(data.flatten())
+            .chain(query)
+            .collect()
+    }
+
+    /// The sections' headings: one flow in registry order has none, and neither have tools and turns
+    /// in a provider's body.
+    pub(crate) fn headings(&self) -> [Option<Piece>; Section::COUNT] {
+        let mut table = [const { None }; Section::COUNT];
+        let document = self.policy.document();
+        if !document.headings || document.order == Order::Registry {
+            return table;
+        }
+        let key = |section: &Section| (u128::MAX << 64) | section.index() as u128;
+        let pieces = self.world.pieces(Section::ALL.iter().map(key), |at| {
+            Piece::added(self.world, Section::ALL[at].heading())
+        });
+        for (section, piece) in Section::ALL.iter().zip(pieces) {
+            let own_channel =
+                self.target.is_chat() && matches!(section, Section::Tools | Section::History);
+            table[section.index()] = (!own_channel).then_some(piece);
+        }
+        table
+    }
+
+    /// What opens the history where its first words must be the user's.
+    pub(crate) fn opening(&self) -> Piece {
+        self.says(Section::History.heading())
+    }
+
+    /// What ends the messages where nothing else of the user's does.
+    pub(crate) fn closing(&self) -> Piece {
+        self.says(CLOSING)
+    }
+
+    fn says(&self, text: &'static str) -> Piece {
+        frame::alone(self.world, Piece::added(self.world, text))
+    }
+
+    /// The tool that reaches what is left to retrieval.
+    ///
+    /// # Errors
+    ///
+    /// None: its schema is constant, and tested.
+    pub(crate) fn archive(&self) -> Result<Added, Error> {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": {
+                "query": { "type": "string", "description": "What to look for, in words." },
+                "limit": { "type": "integer", "minimum": 1, "description": "The most passages to return." },
+            },
+            "required": ["query"],
+        });
+        let text = "Search the archive for passages of the documents that are not shown here. Use it \
+                    before answering from memory about them.";
+        let tool: Arc<ContextObject> = ObjectDocument {
+            object_type: Some(ObjectType::ToolSchema),
+            input_schema: Some(schema),
+            ..ObjectDocument::new(ARCHIVE, text)
+        }
+        .seal()?;
+        Ok(Added {
+            name: "@query_archive",
+            section: Section::Tools,
+            piece: frame::frame(self.world, &tool, Section::Tools, self.target),
+        })
+    }
+}
+
+/// What is worth knowing of a piece.
+pub(crate) fn notes(name: Arc<str>, piece: &Piece) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if piece.escaped > 0 {
+        notes.push(Note::ImitationEscaped {
+            name: Arc::clone(&name),
+            times: u32::from(piece.escaped),
+        });
+    }
+    if piece.disguised {
+        notes.push(Note::DisguisedImitation {
+            name: Arc::clone(&name),
+        });
+    }
+    match piece.seam {
+        Seam::Whole => {}
+        Seam::Trimmed => notes.push(Note::SeamTrimmed { name }),
+        Seam::Labelled => notes.push(Note::SeamLabelled { name }),
+    }
+    notes
+}

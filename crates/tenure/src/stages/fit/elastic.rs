@@ -1,0 +1,437 @@
+//! The elastic budget: shared among the sections as their utilities say (Prefill Compiler, 6.2), and
+//! spent within each in the order of the ranks.
+//!
+//! Within a section breadth goes before depth: who is in, by rank; then who stands at least in the
+//! next longer form, by rank; and so on. Compared in that order, a larger allocation never makes a
+//! worse choice. With the full forms alone this is the plain order of ranks.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::allocate::{Allocation, Certificate, Claim, Problem};
+use crate::error::Error;
+use crate::num::Score;
+use crate::object::Protection;
+use crate::policy::Policy;
+use crate::section::Section;
+use crate::stages::fit::account::{Account, Present};
+use crate::trace::{AllocationReport, Form, Reason};
+
+/// How the elastic budget was shared among the sections. Empty where they are one flow.
+#[derive(Clone, Default)]
+pub(crate) struct Shares {
+    pub(crate) reports: Vec<AllocationReport>,
+    /// Why no other allocation is worth more.
+    pub(crate) certificate: Option<Certificate>,
+}
+
+/// The elastic sections while they are filled.
+#[derive(Clone)]
+pub(super) struct Elastic<'p> {
+    policy: &'p Policy,
+    /// What waits in each section: in registry order, and once it is filled by rank.
+    pub(super) queues: [Vec<u32>; Section::COUNT],
+    demands: Vec<u32>,
+    pub(super) allocation: Allocation,
+    /// What each section has spent, flow-back included, and what of its own allocation.
+    pub(super) used: [u32; Section::COUNT],
+    own: [u32; Section::COUNT],
+    /// The rows that were passed over as longer than an item's share, with that share.
+    over_share: BTreeMap<u32, u32>,
+    gaps: [Option<Score>; Section::COUNT],
+}
+
+impl<'p> Elastic<'p> {
+    /// What is not chosen yet, and what it may spend.
+    pub(super) fn new(account: &Account<'_, '_>, policy: &'p Policy) -> Result<Self, Error> {
+        let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
+        for &row in &account.contained.live().rows {
+            if !account.chosen[row as usize] {
+                queues[account.section(row).index()].push(row);
+            }
+        }
+        Elastic::over(account, policy, queues)
+    }
+
+    fn over(
+        account: &Account<'_, '_>,
+        policy: &'p Policy,
+        queues: [Vec<u32>; Section::COUNT],
+    ) -> Result<Self, Error> {
+        let around = most_around(account, &queues);
+        let claim = |section: &Section| {
+            let at = section.index();
+            let rows = queues[at].iter();
+            let rows: u64 = rows.map(|row| u64::from(account.full_tokens(*row))).sum();
+            let heading = match &account.contained.headings[at] {
+                Some(piece) if !account.opened[at] && rows > 0 => piece.tokens,
+                _ => 0,
+            };
+            let demand = rows + u64::from(heading) + u64::from(around[at]);
+            let settings = policy.section(*section);
+            Claim {
+                weight: settings.weight,
+                alpha: settings.alpha,
+                beta: settings.beta,
+                min: settings.min,
+                max: settings.max,
+                demand: u32::try_from(demand).unwrap_or(u32::MAX),
+                cost: settings.cost,
+            }
+        };
+        let claims: Vec<Claim> = Section::ALL.iter().map(claim).collect();
+        let allocation = Problem::new(&claims, account.left)?
+            .with_sensitivity(policy.document().cost_sensitivity)?
+            .solve();
+        Ok(Elastic {
+            policy,
+            queues,
+            demands: claims.iter().map(|claim| claim.demand).collect(),
+            allocation,
+            used: [0; Section::COUNT],
+            own: [0; Section::COUNT],
+            over_share: BTreeMap::new(),
+            gaps: [None; Section::COUNT],
+        })
+    }
+
+    /// Whether the budget keeps some section from what it could use.
+    pub(super) fn is_cut(&self) -> bool {
+        self.allocation.tokens != self.allocation.ceilings
+    }
+
+    pub(super) fn wants(&self, section: Section) -> bool {
+        self.demands[section.index()] > 0
+    }
+
+    /// The same without a section, and what waited in it.
+    pub(super) fn without(
+        mut self,
+        account: &Account<'_, '_>,
+        section: Section,
+    ) -> Result<(Self, Vec<u32>), Error> {
+        let left_out = std::mem::take(&mut self.queues[section.index()]);
+        Ok((Elastic::over(account, self.policy, self.queues)?, left_out))
+    }
+
+    /// Fills the sections and lets what is left over flow back. `shorten`: with the shorter forms
+    /// first.
+    pub(super) fn choose<'c, 'a>(
+        mut self,
+        mut account: Account<'c, 'a>,
+        shorten: bool,
+        verdicts: &mut Vec<(u32, Reason)>,
+    ) -> (Account<'c, 'a>, Shares) {
+        // When everything fits, the order of ranks decides nothing.
+        if self.allocation.tokens == self.demands {
+            for row in std::mem::take(&mut self.queues).into_iter().flatten() {
+                if !account.chosen[row as usize] {
+                    account.stand(row);
+                    verdicts.push((row, Reason::Fits));
+                }
+            }
+            for section in Section::ALL {
+                self.used[section.index()] = self.demands[section.index()];
+            }
+            self.own = self.used;
+            let shares = self.shares();
+            return (account, shares);
+        }
+        if shorten {
+            let rows = account.contained.forms.keys();
+            let rows = rows.filter(|row| !account.chosen[**row as usize]);
+            account.short = rows.map(|row| (*row, 0)).collect();
+        }
+        for section in Section::ALL {
+            self.fill(&mut account, *section, verdicts);
+        }
+        self.flow_back(&mut account, verdicts);
+        self.judge_rest(&account, verdicts);
+        let shares = self.shares();
+        (account, shares)
+    }
+
+    /// Spends a section's own allocation.
+    pub(super) fn fill(
+        &mut self,
+        account: &mut Account<'_, '_>,
+        section: Section,
+        verdicts: &mut Vec<(u32, Reason)>,
+    ) {
+        let at = section.index();
+        let mut queue = std::mem::take(&mut self.queues[at]);
+        if section == Section::History {
+            queue.reverse();
+        } else {
+            queue.sort_unstable_by(|a, b| rank_order(account, *a, *b));
+        }
+        let granted = self.allocation.tokens[at];
+        let item_share = u64::from(self.policy.section(section).item_share.millionths());
+        let share = (u64::from(granted) * item_share / 1_000_000) as u32;
+        let within = |account: &Account<'_, '_>, row: u32, tokens: u32| {
+            let pinned = account.set().row(row).protection == Protection::Pinned;
+            pinned || tokens <= share || granted >= self.demands[at]
+        };
+        let room = |used: u32, left: u32| granted.saturating_sub(used).min(left);
+        let mut rest = Vec::new();
+        for &row in &queue {
+            if account.chosen[row as usize] {
+                continue;
+            }
+            let cost = account.cost(row);
+            if cost > room(self.used[at], account.left) {
+                rest.push(row);
+            } else if !within(account, row, account.tokens(row)) {
+                self.over_share.insert(row, share);
+                rest.push(row);
+            } else {
+                self.used[at] += cost;
+                account.let_in(row, cost, verdicts);
+            }
+        }
+        for _ in 1..Form::ALL.len() {
+            if account.short.is_empty() {
+                break;
+            }
+            for &row in queue
+                .iter()
+                .filter(|row| account.contained.forms.contains_key(row))
+            {
+                if account.chosen[row as usize]
+                    && let Some((form, more)) = account.longer(row)
+                    && more <= room(self.used[at], account.left)
+                    && within(account, row, account.tokens(row) + more)
+                {
+                    self.used[at] += more;
+                    account.lengthen(row, form, more);
+                }
+            }
+        }
+        self.own[at] = self.used[at];
+        self.gaps[at] = (section != Section::History)
+            .then(|| gap(account, &queue, granted.max(self.used[at])))
+            .flatten();
+        // Who stands in a shorter form may still grow from what flows back.
+        self.queues[at] = if account.short.is_empty() {
+            rest
+        } else {
+            queue
+        };
+    }
+
+    /// Gives what was left over to the sections in order, within their limits: first to who waits,
+    /// then to longer forms.
+    pub(super) fn flow_back(
+        &mut self,
+        account: &mut Account<'_, '_>,
+        verdicts: &mut Vec<(u32, Reason)>,
+    ) {
+        let mut added = true;
+        while added {
+            added = false;
+            for section in Section::ALL {
+                let at = section.index();
+                for place in 0..self.queues[at].len() {
+                    let row = self.queues[at][place];
+                    if account.chosen[row as usize] {
+                        continue;
+                    }
+                    let cost = account.cost(row);
+                    if cost <= self.room(account, *section) {
+                        self.used[at] += cost;
+                        account.let_in(row, cost, verdicts);
+                        added = true;
+                    }
+                }
+                let waits =
+                    |row: &u32| !account.chosen[*row as usize] || account.short.contains_key(row);
+                self.queues[at].retain(waits);
+            }
+        }
+        for _ in 1..Form::ALL.len() {
+            for section in Section::ALL {
+                let at = section.index();
+                for place in 0..self.queues[at].len() {
+                    let row = self.queues[at][place];
+                    if account.chosen[row as usize]
+                        && let Some((form, more)) = account.longer(row)
+                        && more <= self.room(account, *section)
+                    {
+                        self.used[at] += more;
+                        account.lengthen(row, form, more);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a section may still spend: of what is left, within its maximum and what is worth its cost.
+    pub(super) fn room(&self, account: &Account<'_, '_>, section: Section) -> u32 {
+        let at = section.index();
+        account
+            .left
+            .min(self.limit(section).saturating_sub(self.used[at]))
+    }
+
+    /// The most that a section may spend, however large the budget.
+    fn limit(&self, section: Section) -> u32 {
+        let max = match self.policy.section(section).max {
+            0 => u32::MAX,
+            max => max,
+        };
+        if self.has_price(section) {
+            max.min(self.allocation.ceilings[section.index()])
+        } else {
+            max
+        }
+    }
+
+    fn has_price(&self, section: Section) -> bool {
+        self.policy.document().cost_sensitivity > 0.0 && self.policy.section(section).cost > 0.0
+    }
+
+    /// Says of everything that still waits why.
+    fn judge_rest(&self, account: &Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
+        for section in Section::ALL {
+            let waits = |row: &&u32| !account.chosen[**row as usize];
+            for row in self.queues[section.index()].iter().filter(waits) {
+                verdicts.push((*row, self.why(account, *section, *row)));
+            }
+        }
+    }
+
+    /// Why a row that waits in this section gets nothing of what is left.
+    pub(super) fn why(&self, account: &Account<'_, '_>, section: Section, row: u32) -> Reason {
+        let at = section.index();
+        let max = match self.policy.section(section).max {
+            0 => u32::MAX,
+            max => max,
+        };
+        let left = account.left.min(max.saturating_sub(self.used[at]));
+        let needed = account.cost(row);
+        if needed <= left && self.has_price(section) {
+            let worth = self.allocation.ceilings[at];
+            Reason::NotWorthItsCost { needed, worth }
+        } else if let Some(share) = self.over_share.get(&row) {
+            let share = *share;
+            Reason::OverShare { needed, share }
+        } else {
+            Reason::NoRoom {
+                needed,
+                left,
+                displaced_by: account.last_in[at].map(|row| account.set().name(row)),
+            }
+        }
+    }
+
+    /// Notes what a section spent that was filled elsewhere: up to its allocation its own.
+    pub(super) fn spend(&mut self, section: Section, tokens: u32) {
+        let at = section.index();
+        self.used[at] = tokens;
+        self.own[at] = tokens.min(self.allocation.tokens[at]);
+    }
+
+    /// What each section was given and used.
+    pub(super) fn shares(&self) -> Shares {
+        let report = |section: &Section| {
+            let at = section.index();
+            let settings = self.policy.section(*section);
+            (self.demands[at] > 0).then_some(AllocationReport {
+                section: *section,
+                min: settings.min,
+                max: settings.max,
+                demand: self.demands[at],
+                allocated: self.allocation.tokens[at],
+                used: self.used[at],
+                flow_back: self.used[at] - self.own[at],
+                marginal: Some(self.allocation.marginals[at]),
+                gap: self.gaps[at],
+            })
+        };
+        Shares {
+            reports: Section::ALL.iter().filter_map(report).collect(),
+            certificate: Some(self.allocation.certificate),
+        }
+    }
+}
+
+/// The most that opening each section can add around the text: nothing where all the candidates
+/// together add nothing, else one message, and once what offering tools costs.
+fn most_around(
+    account: &Account<'_, '_>,
+    queues: &[Vec<u32>; Section::COUNT],
+) -> [u32; Section::COUNT] {
+    let mut most = [0; Section::COUNT];
+    let Some(chat) = account.around.chat else {
+        return most;
+    };
+    let mut all = account.present;
+    for row in queues.iter().flatten() {
+        account.place(*row, &mut all);
+    }
+    let tools = Present {
+        tools: all.tools,
+        ..account.present
+    };
+    let for_tools = account.around.more(&account.present, &tools);
+    let for_texts = account.around.more(&tools, &all).min(chat.per_message + 1);
+    for (section, queue) in Section::ALL.iter().zip(queues) {
+        if queue.is_empty() {
+            continue;
+        }
+        let most = &mut most[section.index()];
+        if !account.present.texts[section.index()] {
+            *most += for_texts;
+        }
+        if *section == Section::Tools {
+            *most += for_tools;
+        }
+    }
+    most
+}
+
+/// By how much of its score the choice among these rows falls short of the fractional knapsack: the
+/// best by score per token in `room` tokens, the last one cut. None where nothing can be gained.
+fn gap(account: &Account<'_, '_>, queue: &[u32], room: u32) -> Option<Score> {
+    let ranked = account.contained.ranked();
+    let score = |row: u32| u64::from(ranked.scores[row as usize].composite.millionths());
+    let cheapest = |row: u32| {
+        let shortest = account.forms(row).first().map(|(_, piece)| piece.tokens);
+        let short = shortest.filter(|_| account.short.contains_key(&row));
+        u64::from(short.unwrap_or_else(|| account.tokens(row)).max(1))
+    };
+    let mut items: Vec<(u64, u64)> = Vec::with_capacity(queue.len());
+    let mut chosen = 0u64;
+    for &row in queue {
+        items.push((score(row), cheapest(row)));
+        if account.chosen[row as usize] {
+            chosen += score(row);
+        }
+    }
+    items.sort_unstable_by(|(score, cost), (other, price)| (other * cost).cmp(&(score * price)));
+    let mut room = u64::from(room);
+    let mut best = 0u64;
+    for (score, cost) in items {
+        if cost > room {
+            best += score * room / cost;
+            break;
+        }
+        room -= cost;
+        best += score;
+    }
+    let short = best.saturating_sub(chosen);
+    (best > 0).then(|| Score::from_millionths((short * 1_000_000 / best) as u32))
+}
+
+/// Pinned first, then the higher grade, the higher score, the content's own key.
+pub(super) fn rank_order(account: &Account<'_, '_>, a: u32, b: u32) -> Ordering {
+    let ranked = account.contained.ranked();
+    let set = ranked.planned.resolved.live.set;
+    let pinned = |row: u32| set.row(row).protection == Protection::Pinned;
+    let score = |row: u32| &ranked.scores[row as usize];
+    pinned(b)
+        .cmp(&pinned(a))
+        .then_with(|| score(a).grade.cmp(&score(b).grade))
+        .then_with(|| score(b).composite.cmp(&score(a).composite))
+        .then_with(|| set.tie_break(a, b))
+}

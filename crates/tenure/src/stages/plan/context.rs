@@ -1,0 +1,190 @@
+//! The switch between a corpus as a whole and retrieval (Deep Memory, the context manager).
+//!
+//! The whole is chosen only where it surely fits: its own cost is exact, and the cost of what stands
+//! beside it is bounded from above.
+
+use std::collections::BTreeSet;
+
+use crate::error::Error;
+use crate::links::Links;
+use crate::pieces::{ARCHIVE, Pricing};
+use crate::policy::{ContextMode, Order, Policy};
+use crate::render::chat::shared_messages;
+use crate::request::{Request, Strategy};
+use crate::section::Section;
+use crate::stages::plan::Planned;
+use crate::trace::{ContextReport, EpochCause, Reason};
+use crate::world::World;
+
+/// Chooses, and omits what is left to retrieval.
+pub(super) fn choose(
+    planned: &mut Planned<'_>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+) -> Result<(), Error> {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let in_codex = |row: &u32| planned.section(*row) == Section::Codex;
+    let corpus: Vec<u32> = live.rows.iter().copied().filter(in_codex).collect();
+    if policy.document().order != Order::Sections {
+        if !corpus.is_empty() {
+            planned.strategy = Strategy::Documents;
+        }
+        return Ok(());
+    }
+    let mode = request.context.unwrap_or(policy.document().context.mode);
+    let served = request.served.as_ref().and_then(|ledger| ledger.strategy);
+    let keeps = planned.report.cause == EpochCause::Kept;
+    // What an epoch freezes it also settles; elsewhere documents come and go with each call.
+    let settled = served.filter(|_| keeps && policy.freezes(Section::Codex));
+    planned.strategy = match (settled, mode) {
+        (Some(strategy), _) => strategy,
+        (None, ContextMode::Retrieve) => Strategy::Retrieve,
+        (None, _) if corpus.is_empty() => Strategy::Full,
+        (None, _) => {
+            let pricing = Pricing {
+                world,
+                policy,
+                target: request.target,
+            };
+            let scales = Scales::new(planned, pricing, request, &corpus, served)?;
+            planned.report.context = Some(scales.report);
+            if mode == ContextMode::Full {
+                Strategy::Full
+            } else {
+                scales.strategy()
+            }
+        }
+    };
+    // Tools stay as they are while an epoch freezes them.
+    let offers = if keeps && policy.freezes(Section::Tools) {
+        served.unwrap_or(Strategy::Full) != Strategy::Full
+    } else {
+        planned.strategy != Strategy::Full
+    };
+    if offers && !planned.report.tools.iter().any(|name| &**name == ARCHIVE) {
+        planned.offers_archive = true;
+        planned.report.tools.push(ARCHIVE.into());
+        planned.report.tools.sort();
+    }
+    if planned.strategy == Strategy::Retrieve {
+        let live = &mut planned.resolved.live;
+        let links = Links::over(set, &live.rows);
+        let must = |row: &u32| planned.obligations[*row as usize].is_some();
+        let needed = links.needed(live.rows.iter().copied().filter(must));
+        let left: BTreeSet<u32> = corpus
+            .into_iter()
+            .filter(|row| !must(row) && !needed.contains(row))
+            .collect();
+        live.judge_further(|row| left.contains(&row).then_some(Reason::LeftToRetrieval));
+    }
+    Ok(())
+}
+
+/// What the choice rests on.
+struct Scales {
+    report: ContextReport,
+    /// The cost of the cheapest document.
+    least: u64,
+}
+
+impl Scales {
+    fn new(
+        planned: &Planned<'_>,
+        pricing: Pricing<'_>,
+        request: &Request,
+        corpus: &[u32],
+        served: Option<Strategy>,
+    ) -> Result<Scales, Error> {
+        let Pricing { world, policy, .. } = pricing;
+        let live = &planned.resolved.live;
+        let set = live.set;
+        let (budget, _) = request.budget.resolve(world.model(), request.target)?;
+        let priced = |rows: &[u32]| -> Vec<u64> {
+            let placed: Vec<(u32, Section)> = rows
+                .iter()
+                .map(|row| (*row, planned.section(*row)))
+                .collect();
+            let pieces = pricing.of_rows(set, &placed).into_iter();
+            pieces.map(|piece| u64::from(piece.tokens)).collect()
+        };
+        let costs = priced(corpus);
+        let too_long = corpus
+            .iter()
+            .zip(&costs)
+            .filter(|(row, cost)| **cost > u64::from(policy.limit(set.row(**row).authority)));
+        let too_long = too_long.count() as u32;
+
+        // What must stand beside it, and what the corpus brings along.
+        let must = |row: &u32| planned.obligations[*row as usize].is_some();
+        let mandatory = live.rows.iter().copied().filter(must);
+        let mut beside: BTreeSet<u32> = mandatory.collect();
+        let links = Links::over(set, &live.rows);
+        beside.extend(links.needed(beside.iter().copied().chain(corpus.iter().copied())));
+        for row in corpus {
+            beside.remove(row);
+        }
+        let beside: Vec<u32> = beside.into_iter().collect();
+        let rows: u64 = priced(&beside).iter().sum();
+        let added = pricing.added(request);
+        let added = added.iter().map(|added| &added.piece);
+        let headings = pricing.headings();
+        let texts = added.chain(headings.iter().flatten());
+        let texts: u64 = texts.map(|piece| u64::from(piece.tokens)).sum();
+        let elastic = Section::ALL
+            .iter()
+            .filter(|section| !section.tier().is_fixed() && **section != Section::Codex);
+        let minimums = elastic.map(|section| u64::from(policy.section(*section).min));
+        let around = if request.target.is_chat() {
+            let chat = world.model().chat;
+            let all = [true; Section::COUNT];
+            let messages = shared_messages(policy, request.target, &all, &all);
+            let ends = [pricing.opening(), pricing.closing()];
+            let ends: u32 = ends.iter().map(|piece| piece.tokens).sum();
+            u64::from(messages * (chat.per_message + 1) + chat.reply + chat.tools + ends)
+        } else {
+            0
+        };
+
+        let window = u64::from(request.budget.window.unwrap_or(world.model().window));
+        let share = u64::from(policy.document().context.share.millionths());
+        let percent = match served {
+            None => 100,
+            Some(Strategy::Full) => 105,
+            Some(_) => 95,
+        };
+        let report = ContextReport {
+            mode: request.context.unwrap_or(policy.document().context.mode),
+            documents: corpus.len() as u32,
+            too_long,
+            corpus: costs.iter().sum(),
+            threshold: window * share * percent / 100_000_000,
+            beside: rows + texts + minimums.sum::<u64>() + around,
+            budget,
+        };
+        Ok(Scales {
+            report,
+            least: costs.into_iter().min().unwrap_or(0),
+        })
+    }
+
+    fn strategy(&self) -> Strategy {
+        let ContextReport {
+            too_long,
+            corpus,
+            threshold,
+            beside,
+            budget,
+            ..
+        } = self.report;
+        let fits = |tokens: u64| beside.saturating_add(tokens) <= u64::from(budget);
+        if too_long == 0 && corpus < threshold && fits(corpus) {
+            Strategy::Full
+        } else if fits(self.least) {
+            Strategy::Documents
+        } else {
+            Strategy::Retrieve
+        }
+    }
+}
