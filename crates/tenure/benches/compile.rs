@@ -171,22 +171,103 @@ fn warm_dry_run(bencher: Bencher<'_, '_>, count: usize) {
     warm(bencher, count, "standard", &request(count, true));
 }
 
-/// The common case: a large set, a window that holds a part of it.
-#[divan::bench(args = SIZES)]
-fn warm_into_64k(bencher: Bencher<'_, '_>, count: usize) {
+/// A window that holds a part of a large set.
+fn into_64k() -> Request {
     let budget = Budget {
         tokens: Some(64_000),
         ..Budget::default()
     };
-    warm(
-        bencher,
-        count,
-        "standard",
-        &Request {
-            budget,
-            ..request(count, false)
-        },
-    );
+    Request {
+        budget,
+        ..request(0, false)
+    }
+}
+
+/// The common case: a large set, a window that holds a part of it.
+#[divan::bench(args = SIZES)]
+fn warm_into_64k(bencher: Bencher<'_, '_>, count: usize) {
+    warm(bencher, count, "standard", &into_64k());
+}
+
+/// The same where every object has two shorter forms.
+#[divan::bench(args = [31, 1_000, 10_000, 100_000], sample_count = 20)]
+fn forms_into_64k(bencher: Bencher<'_, '_>, count: usize) {
+    let seal = |number| {
+        let text = content(number);
+        let words = |count: usize| text.split(' ').take(count).collect::<Vec<_>>().join(" ");
+        let document = ObjectDocument {
+            abstract_text: Some(words(8)),
+            overview: Some(words(30)),
+            ..ObjectDocument::new(format!("rule-{number}"), text.clone())
+        };
+        document.seal().expect("a sound object")
+    };
+    let candidates = Candidates::new((0..count).map(seal).collect());
+    let (world, policy) = (world(), Policy::preset("standard").expect("a preset"));
+    let request = into_64k();
+    let run =
+        || compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile");
+    run();
+    bencher.bench_local(run);
+}
+
+/// Evidence spread over as many payloads of 64,000 tokens as it needs: 27 for 10⁴ passages.
+#[divan::bench(args = [1_000, 10_000], sample_count = 10)]
+fn pages_of_64k(bencher: Bencher<'_, '_>, count: usize) {
+    let seal = |number| {
+        let document = ObjectDocument {
+            object_type: Some(tenure::object::ObjectType::RetrievedPassage),
+            provenance: Some(tenure::object::Provenance {
+                source_id: Some("manual".into()),
+                retrieved_at: "2026-05-01".parse().ok(),
+                ..Default::default()
+            }),
+            ..ObjectDocument::new(format!("rule-{number}"), content(number))
+        };
+        document.seal().expect("a sound object")
+    };
+    let candidates = Candidates::new((0..count).map(seal).collect());
+    let policy =
+        "overflow = \"paginate\"\nmax_pages = 64\n[sections.evidence]\nrelevance_floor = 0.0";
+    let (world, policy) = (world(), Policy::from_toml(policy).expect("a policy"));
+    let request = into_64k();
+    let run =
+        || compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile");
+    assert!(run().compiled().count() > 1);
+    bencher.bench_local(run);
+}
+
+/// The same with nothing cached, the vocabulary loaded.
+#[divan::bench(args = [31, 1_000, 10_000, 100_000], sample_count = 5)]
+fn cold_into_64k(bencher: Bencher<'_, '_>, count: usize) {
+    let policy = Policy::preset("standard").expect("a preset");
+    let request = into_64k();
+    world().tokenizer().count("load");
+    bencher
+        .with_inputs(|| (world(), candidates(count)))
+        .bench_local_values(|(world, candidates)| {
+            compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile")
+        });
+}
+
+/// What a user would write instead: count each text, take the best that fit, join them.
+#[divan::bench(args = [31, 1_000, 10_000, 100_000], sample_count = 5)]
+fn count_and_take_64k(bencher: Bencher<'_, '_>, count: usize) {
+    let (world, candidates) = (world(), candidates(count));
+    world.tokenizer().count("load");
+    bencher.bench_local(|| {
+        let mut left = 64_000;
+        let mut out = String::new();
+        for object in candidates.objects() {
+            let tokens = world.tokenizer().count(object.revision().content());
+            if tokens <= left {
+                left -= tokens;
+                out.push_str(object.revision().content());
+                out.push('\n');
+            }
+        }
+        black_box(out)
+    });
 }
 
 /// Nothing cached: rows, postings, framing and counting included, the vocabulary loaded.
