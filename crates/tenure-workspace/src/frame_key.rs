@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use tenure::digest::Digest;
 use tenure::{Error, FrameKey};
 
+use crate::read::user_folder;
+
 /// Where the key is kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
 /// `~/.local/state`, in `tenure/frame-key`.
 ///
@@ -14,14 +16,7 @@ use tenure::{Error, FrameKey};
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no home.
 pub fn default_frame_key_path() -> Result<PathBuf, Error> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let state = absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state
+    user_folder("XDG_STATE_HOME", ".local/state")
         .map(|state| state.join("tenure").join("frame-key"))
         .ok_or_else(|| {
             Error::input(

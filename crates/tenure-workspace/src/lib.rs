@@ -43,4 +43,4 @@ pub use read::read_text;
 pub use registries::{Loaded, SeedSource, only_label};
 pub use snapshot::SnapshotFile;
 pub use tokenizer_json::TokenizerJson;
-pub use workspace::{RelevanceScorer, Workspace};
+pub use workspace::{RelevanceScorer, Workspace, default_catalogue_path};

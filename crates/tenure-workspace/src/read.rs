@@ -1,13 +1,25 @@
-//! Reading a text from outside: size, kind and encoding are checked before anything else sees it.
+//! Reading a text from outside: size, kind and encoding are checked before anything else sees it;
+//! where a user's own files are.
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tenure::Error;
 
 /// The largest file, in bytes.
 pub(crate) const MAX_FILE: u64 = 64 << 20;
+
+/// A folder of the user's: what the variable names, or else a folder below their home. A path that
+/// is not absolute counts as none.
+pub(crate) fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+}
 
 /// The text of a file. A byte order mark is dropped and CRLF becomes LF, so that the same text has
 /// the same digest wherever it was saved.

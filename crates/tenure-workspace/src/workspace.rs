@@ -12,7 +12,7 @@ use tenure::{
 
 use crate::collect::{Collect, Collected, collect};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
-use crate::read::read_text;
+use crate::read::{read_text, user_folder};
 use crate::tokenizer_json::TokenizerJson;
 
 /// Says how relevant a text is to a query: a cross-encoder, a model, or any function of the caller.
@@ -20,6 +20,14 @@ use crate::tokenizer_json::TokenizerJson;
 pub trait RelevanceScorer: Send + Sync {
     /// The relevance of `text` to `query`, or `None` to fall back on the lexical score.
     fn relevance(&self, query: &str, text: &str) -> Option<Score>;
+}
+
+/// Where a user's own models are kept unless the caller says otherwise: under `$XDG_CONFIG_HOME`, or
+/// `~/.config`, in `tenure/models.toml`. None where there is no home or no such file.
+pub fn default_catalogue_path() -> Option<PathBuf> {
+    let path = user_folder("XDG_CONFIG_HOME", ".config")?.join("tenure/models.toml");
+    // A link that leads nowhere is a file that cannot be read, not one that is not there.
+    path.symlink_metadata().is_ok().then_some(path)
 }
 
 /// Where the frame key comes from.
@@ -83,6 +91,24 @@ impl Workspace {
         }
     }
 
+    /// The same workspace with these models.
+    #[must_use]
+    pub fn with_catalogue(self, catalogue: Catalogue) -> Workspace {
+        Workspace { catalogue, ..self }
+    }
+
+    /// The same workspace with the models of this file laid over its own.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
+    pub fn load_catalogue(self, path: &Path) -> Result<Workspace, Error> {
+        let text = read_text(path)?;
+        let shown = path.display().to_string();
+        let catalogue = self.catalogue.clone().with_overrides(text, shown)?;
+        Ok(self.with_catalogue(catalogue))
+    }
+
     /// The workspace's key, made where it is kept in a file that is not there yet.
     pub(crate) fn frame_key(&self) -> Result<FrameKey, Error> {
         match &self.frame_key {
@@ -105,17 +131,11 @@ impl Workspace {
     pub fn world(&self, model: &str) -> Result<World, Error> {
         let frame_key = self.frame_key()?;
         if !model.ends_with(".json") {
-            return World::for_model(model, frame_key);
+            return World::from_catalogue(&self.catalogue, model, frame_key);
         }
         let tokenizer = TokenizerJson::load(Path::new(model))?;
         // What a file of tokens does not say is taken from no model: the window is the request's.
-        let unknown = Model {
-            window: 128_000,
-            reserve: 4_096,
-            tokenizer: model.to_owned(),
-            margin_percent: 0,
-            chat: Default::default(),
-        };
+        let unknown = Model::new(128_000, 4_096, model);
         Ok(World::new(
             tenure::Tokenizer::name(&tokenizer).to_owned(),
             unknown,
@@ -127,7 +147,8 @@ impl Workspace {
     /// Loads the vocabulary of a model of the catalogue, which every world of the process then
     /// shares. Whatever is wrong with the name, [`Workspace::world`] says it.
     pub fn preload(&self, model: &str) {
-        if let Ok(world) = World::for_model(model, FrameKey::new("none", [0; 32])) {
+        let none = FrameKey::new("none", [0; 32]);
+        if let Ok(world) = World::from_catalogue(&self.catalogue, model, none) {
             world.tokenizer().count("load");
         }
     }
@@ -234,6 +255,27 @@ mod tests {
         fn relevance(&self, _query: &str, text: &str) -> Option<Score> {
             text.contains("cat").then_some(Score::ONE)
         }
+    }
+
+    #[test]
+    fn worlds_are_of_the_models_of_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models.toml");
+        std::fs::write(
+            &path,
+            "models.mine = { extends = \"gpt-4o\", window = 64000 }\n",
+        )
+        .unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        assert!(workspace.world("mine").is_err());
+        let workspace = workspace.load_catalogue(&path).unwrap();
+        workspace.preload("mine");
+        let world = workspace.world("mine").unwrap();
+        assert_eq!((world.model_name(), world.model().window), ("mine", 64_000));
+        std::fs::write(&path, "\nmodels.mine = {}\n").unwrap();
+        let error = Workspace::open(&path).unwrap().load_catalogue(&path).err();
+        let at = error.unwrap().at.unwrap();
+        assert_eq!((at.source, at.line), (path.display().to_string(), Some(2)));
     }
 
     #[test]

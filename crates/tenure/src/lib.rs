@@ -35,6 +35,7 @@
 
 pub mod allocate;
 mod candidates;
+pub mod catalogue;
 mod compile;
 pub mod digest;
 mod envelope;
@@ -63,6 +64,7 @@ pub mod trace;
 pub mod world;
 
 pub use candidates::{Candidates, Unfetched};
+pub use catalogue::{Catalogue, Model};
 pub use compile::{compile, gate, needs};
 pub use digest::Digest;
 pub use envelope::{
@@ -77,4 +79,4 @@ pub use policy::Policy;
 pub use request::{AsOf, Budget, Principal, Request, Target, TaskState};
 pub use tokenizer::{CountKind, Tokenizer};
 pub use trace::{CompileRecord, Reason, Ruling, Trace, Verdict};
-pub use world::{Catalogue, Model, World};
+pub use world::World;

@@ -1,125 +1,13 @@
 //! The deterministic data that a compile needs besides its inputs: the model, its tokenizer and
 //! the key of the frames. A world never changes; what it caches are results of pure functions.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::catalogue::{Catalogue, ChatOverhead, Model};
 use crate::digest::{Digest, DigestMap};
-use crate::error::{Error, ErrorKind, nearest, parse_error};
+use crate::error::Error;
 use crate::frame::{FrameKey, Piece};
 use crate::tokenizer::{Bounded, Bpe, CountKind, Tokenizer, Vocabulary};
-
-const CATALOGUE: &str = include_str!("catalogue.toml");
-
-/// What is known of a model, dated (`catalogue.toml`).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Model {
-    /// Tokens that input and output share.
-    pub window: u32,
-    /// Tokens kept for the answer unless the request says otherwise.
-    pub reserve: u32,
-    /// A built-in vocabulary, whose counts are exact or the base of the bound.
-    pub tokenizer: String,
-    /// What is added to each count where the model has no vocabulary of its own.
-    #[serde(default)]
-    pub margin_percent: u32,
-    /// What the provider adds to a chat.
-    #[serde(default)]
-    pub chat: ChatOverhead,
-}
-
-/// What a provider adds to the text of a chat request, in tokens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ChatOverhead {
-    /// For each message.
-    pub per_message: u32,
-    /// For the answer's opening.
-    pub reply: u32,
-    /// For each tool offered.
-    pub per_tool: u32,
-    /// Once, when any tool is offered.
-    pub tools: u32,
-    /// For each tool call in an assistant's message.
-    pub per_call: u32,
-}
-
-impl Default for ChatOverhead {
-    fn default() -> ChatOverhead {
-        ChatOverhead {
-            per_message: 3,
-            reply: 3,
-            per_tool: 8,
-            tools: 12,
-            per_call: 4,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CatalogueFile {
-    #[allow(dead_code)] // read by people and by the catalogue's test
-    dated: String,
-    models: BTreeMap<String, Model>,
-}
-
-/// The models that are known, with what is known of them.
-#[derive(Clone, Debug)]
-pub struct Catalogue {
-    models: BTreeMap<String, Model>,
-}
-
-impl Catalogue {
-    /// The catalogue that is built in.
-    ///
-    /// # Errors
-    ///
-    /// None in a released build: a test reads it.
-    pub fn builtin() -> Result<Catalogue, Error> {
-        Catalogue::parse(CATALOGUE)
-    }
-
-    /// A catalogue from TOML.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when it does not have the catalogue's form.
-    pub fn parse(text: &str) -> Result<Catalogue, Error> {
-        let file: CatalogueFile = toml::from_str(text)
-            .map_err(|error| parse_error(error.message()).or_at("catalogue", None))?;
-        Ok(Catalogue {
-            models: file.models,
-        })
-    }
-
-    /// The model of this name.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when there is none; the nearest known name is offered.
-    pub fn model(&self, name: &str) -> Result<&Model, Error> {
-        self.models.get(name).ok_or_else(|| {
-            let error = Error::input(format!("unknown model `{}`", crate::object::clip(name)))
-                .expected("a model of the catalogue, or a path to a tokenizer.json");
-            match nearest(name, self.models.keys().map(String::as_str)) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => error.hint(format!(
-                    "known models: {}",
-                    self.names().collect::<Vec<_>>().join(", ")
-                )),
-            }
-        })
-    }
-
-    /// The names of all models, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str)
-    }
-}
 
 /// How many prices a world remembers before it starts afresh.
 const MAX_PRICES: usize = 1 << 20;
@@ -145,16 +33,33 @@ impl World {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when the model is unknown.
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when the model is unknown.
     pub fn for_model(name: &str, frame_key: FrameKey) -> Result<World, Error> {
-        let model = Catalogue::builtin()?.model(name)?.clone();
-        let vocabulary = Vocabulary::named(&model.tokenizer).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Input,
-                format!("unknown tokenizer `{}` of model `{name}`", model.tokenizer),
-            )
-            .expected("o200k_base or cl100k_base")
-        })?;
+        World::from_catalogue(&Catalogue::builtin()?, name, frame_key)
+    }
+
+    /// A world for a model of this catalogue.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when the model is unknown.
+    ///
+    /// ```
+    /// use tenure::{Catalogue, FrameKey, World};
+    /// let mine = "[models.\"gpt-4o\"]\nwindow = 64000";
+    /// let catalogue = Catalogue::builtin()?.with_overrides(mine, "models.toml")?;
+    /// let world = World::from_catalogue(&catalogue, "gpt-4o", FrameKey::new("demo", [7; 32]))?;
+    /// assert_eq!(world.model().window, 64_000);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn from_catalogue(
+        catalogue: &Catalogue,
+        name: &str,
+        frame_key: FrameKey,
+    ) -> Result<World, Error> {
+        let model = catalogue.model(name)?.clone();
+        let vocabulary = Vocabulary::named(&model.tokenizer)
+            .ok_or_else(|| Error::assertion("a catalogue with an unknown tokenizer"))?;
         let exact: Arc<dyn Tokenizer> = Arc::new(Bpe::new(vocabulary));
         let tokenizer = match model.margin_percent {
             0 => exact,
@@ -277,22 +182,5 @@ impl World {
             }
         }
         pieces.into_iter().flatten().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_catalogue_is_sound() {
-        let catalogue = Catalogue::builtin().unwrap();
-        for name in catalogue.names() {
-            let model = catalogue.model(name).unwrap();
-            assert!(model.reserve < model.window, "{name}");
-            assert!(Vocabulary::named(&model.tokenizer).is_some(), "{name}");
-        }
-        let error = catalogue.model("gpt-4p").unwrap_err();
-        assert!(error.hint.unwrap().contains("did you mean"));
     }
 }
