@@ -1,6 +1,7 @@
 //! The arguments: one table that makes the parser, the help, the man page and the completions.
 
 mod allocate;
+mod models;
 mod registry;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
+pub(crate) use models::*;
 pub(crate) use registry::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Allocate(AllocateArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
+    /// List the models that are known, or show what is known of one
+    Models(ModelsArgs),
     /// Compare two traces by section and object
     Diff(DiffArgs),
     /// Put the blocks of files and folders into a registry of a snapshot
@@ -116,6 +120,8 @@ pub(crate) struct CompileArgs {
     /// A model of the catalogue, or a path to a tokenizer.json [default: gpt-4o]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
     /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
@@ -247,6 +253,8 @@ pub(crate) struct TokensArgs {
     /// A model of the catalogue, or a path to a tokenizer.json
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,

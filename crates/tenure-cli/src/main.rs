@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Allocate(args) => commands::allocate::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
+        Command::Models(args) => commands::models::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Registry(args) => commands::registry::run(&args),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{Format, ReadingArgs};
+use super::{CatalogueArgs, Format, ReadingArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
@@ -300,6 +300,8 @@ pub(crate) struct EvictArgs {
     /// The model whose tokens are counted
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
 }
 
 #[derive(Debug, Args)]

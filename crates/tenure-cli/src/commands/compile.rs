@@ -83,7 +83,7 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
     };
-    let workspace = Workspace::open(&frame_key)?;
+    let workspace = super::with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
     let policy = workspace.policy(&args.policy)?;
     let model = args
         .model

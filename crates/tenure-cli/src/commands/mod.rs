@@ -6,6 +6,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod models;
 pub(crate) mod reading;
 pub(crate) mod registry;
 pub(crate) mod schema;
@@ -14,7 +15,24 @@ pub(crate) mod tokens;
 
 use std::io::{self, Write};
 
+use tenure::{Error, FrameKey};
+use tenure_workspace::{Workspace, default_catalogue_path};
+
+use crate::args::CatalogueArgs;
 use crate::failure::Failure;
+
+/// The workspace with the models that the arguments name, or else the user's own.
+fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, Error> {
+    match args.catalogue.clone().or_else(default_catalogue_path) {
+        Some(path) => workspace.load_catalogue(&path),
+        None => Ok(workspace),
+    }
+}
+
+/// A workspace for what frames nothing, and so needs no key.
+fn without_key(args: &CatalogueArgs) -> Result<Workspace, Error> {
+    with_models(Workspace::new(FrameKey::new("none", [0; 32]))?, args)
+}
 
 /// Writes data to standard output.
 fn print(text: &str) -> Result<(), Failure> {

@@ -4,10 +4,10 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::json;
-use tenure::{CountKind, Error, FrameKey};
-use tenure_workspace::{Workspace, read_text};
+use tenure::{CountKind, Error};
+use tenure_workspace::read_text;
 
-use super::{print, print_json};
+use super::{print, print_json, without_key};
 use crate::args::{Format, TokensArgs};
 use crate::failure::Failure;
 
@@ -24,9 +24,7 @@ pub(crate) fn run(args: &TokensArgs) -> Result<(), Failure> {
     } else {
         read_text(&args.file)?
     };
-    // Counting frames nothing, so no key is needed.
-    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
-    let world = workspace.world(&args.model)?;
+    let world = without_key(&args.catalogue)?.world(&args.model)?;
     let tokenizer = world.tokenizer();
     let count = tokenizer.count(&text);
     match args.format {
@@ -40,7 +38,7 @@ pub(crate) fn run(args: &TokensArgs) -> Result<(), Failure> {
         Format::Text => {
             if tokenizer.kind() == CountKind::Bounded {
                 anstream::eprintln!(
-                    "note: {} has no public vocabulary; this is an upper estimate ({})",
+                    "note: the vocabulary of {} is not built in; this is an upper estimate ({})",
                     args.model,
                     tokenizer.name()
                 );

@@ -32,7 +32,9 @@ impl Bench {
             .args(args)
             .current_dir(self.folder.path())
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env_remove("TENURE_FRAME_KEY_FILE")
+            .env_remove("TENURE_CATALOGUE")
             .stdin(Stdio::null());
         command
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use tenure::num::Score;
 use tenure::object::{MAX_CONTENT, Overrides};
 use tenure::registry::{Address, Applied, Capability, Kind, Op, Place, Until, retention};
-use tenure::{Error, ErrorKind, FrameKey, ObjectDocument, World};
+use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_workspace::{SnapshotFile, Workspace, default_frame_key_path, only_label, read_text};
 
 pub(super) use look::gate_of;
@@ -359,7 +359,8 @@ fn evict(args: &EvictArgs) -> Result<(), Failure> {
         (Some(blocks), _, _) => Until::blocks(blocks),
         (_, Some(bytes), _) => Until::bytes(bytes),
         (_, _, Some(tokens)) => {
-            world = World::for_model(&args.model, FrameKey::new("none", [0; 32])).map_err(usage)?;
+            let models = super::without_key(&args.catalogue)?;
+            world = models.world(&args.model).map_err(usage)?;
             Until::measured(tokens, |object| {
                 u64::from(world.price(object.revision().content()))
             })
