@@ -55,44 +55,53 @@ impl Pricing<'_> {
         })
     }
 
-    /// The forms of a row that its author made and that cost less than the next longer one, the
-    /// shortest first. What is protected to the letter has none.
+    /// The forms that the authors of these rows made and that cost less than the next longer one,
+    /// the shortest first, under the rows' numbers; nothing where nobody made any. What is protected to
+    /// the letter has none.
     pub(crate) fn shorter_forms(
         &self,
         set: &Normalized,
-        row: u32,
-        section: Section,
-        full: &Piece,
-    ) -> Vec<(Form, Piece)> {
-        let object = set.object(row);
-        let rare = object.revision().rare();
-        let mut forms = Vec::new();
-        if object.protection() == Protection::Verbatim {
-            return forms;
+        rows: &[(u32, Section)],
+        full: &[Piece],
+    ) -> Vec<Vec<(Form, Piece)>> {
+        let mut made: Vec<(usize, Form, &str)> = Vec::new();
+        for (at, (row, _)) in rows.iter().enumerate() {
+            if !set.row(*row).rare || set.row(*row).protection == Protection::Verbatim {
+                continue;
+            }
+            let rare = set.object(*row).revision().rare();
+            let forms = [
+                (Form::Overview, &rare.overview),
+                (Form::Abstract, &rare.abstract_text),
+            ];
+            let texts = forms.into_iter();
+            made.extend(texts.filter_map(|(form, text)| Some((at, form, text.as_deref()?))));
         }
-        let mut least = full.tokens;
-        for (form, text) in [
-            (Form::Overview, &rare.overview),
-            (Form::Abstract, &rare.abstract_text),
-        ] {
-            let Some(text) = text else { continue };
-            let key = self.key(set, row, section) ^ ((form as u128 + 1) << 32);
-            let make = |_| {
-                let piece = frame::short_form(self.world, object, section, form, text);
-                if self.is_alone(set, row, section) {
-                    frame::alone(self.world, piece)
-                } else {
-                    piece
-                }
-            };
-            let made = self.world.pieces(std::iter::once(key), make);
-            let cheaper = made.into_iter().next().filter(|piece| piece.tokens < least);
-            if let Some(piece) = cheaper {
-                least = piece.tokens;
-                forms.push((form, piece));
+        let keys = made.iter().map(|(at, form, _)| {
+            let (row, section) = rows[*at];
+            self.key(set, row, section) ^ ((*form as u128 + 1) << 32)
+        });
+        let pieces = self.world.pieces(keys, |at| {
+            let (at, form, text) = made[at];
+            let (row, section) = rows[at];
+            let piece = frame::short_form(self.world, set.object(row), section, form, text);
+            if self.is_alone(set, row, section) {
+                frame::alone(self.world, piece)
+            } else {
+                piece
+            }
+        });
+        let mut forms = Vec::new();
+        if !made.is_empty() {
+            forms.resize_with(set.rows.len(), Vec::new);
+        }
+        for ((at, form, _), piece) in made.into_iter().zip(pieces) {
+            let forms: &mut Vec<(Form, Piece)> = &mut forms[rows[at].0 as usize];
+            let next = forms.first().map_or(&full[at], |(_, piece)| piece);
+            if piece.tokens < next.tokens {
+                forms.insert(0, (form, piece));
             }
         }
-        forms.reverse();
         forms
     }
 

@@ -25,8 +25,8 @@ pub(crate) struct Contained<'a> {
     pub(crate) rescued: Rescued<'a>,
     /// The piece of each candidate, for those that got here.
     pub(crate) pieces: Vec<Option<Piece>>,
-    /// The shorter forms of those that have any, the shortest first.
-    pub(crate) forms: BTreeMap<u32, Vec<(Form, Piece)>>,
+    /// The shorter forms of each candidate, the shortest first; empty where none has any.
+    pub(crate) forms: Vec<Vec<(Form, Piece)>>,
     /// Which form stands in `pieces` where it is not the full one.
     pub(crate) shown: BTreeMap<u32, Shown>,
     /// The pieces that every payload has.
@@ -90,25 +90,24 @@ pub(crate) fn contain<'a>(
         .collect();
     let framed = pricing.of_rows(set, &placed);
     let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
-    let mut forms = BTreeMap::new();
+    let mut forms = pricing.shorter_forms(set, &placed, &framed);
     let mut shown = BTreeMap::new();
-    for ((row, section), piece) in placed.into_iter().zip(framed) {
-        if set.row(row).rare {
-            let mut shorter = pricing.shorter_forms(set, row, section, &piece);
-            // What was sent in a shorter form stays so.
-            let served = planned.frozen_form(row);
-            if let Some(at) = shorter.iter().position(|(form, _)| Some(*form) == served) {
-                let (form, short) = shorter.swap_remove(at);
-                let full = piece.tokens;
-                shown.insert(row, Shown { form, full });
-                pieces[row as usize] = Some(short);
-                continue;
-            }
-            if !shorter.is_empty() {
-                forms.insert(row, shorter);
-            }
-        }
+    for ((row, _), piece) in placed.into_iter().zip(framed) {
         pieces[row as usize] = Some(piece);
+    }
+    // What was sent in a shorter form stays so.
+    for &row in planned.frozen.keys() {
+        let Some(form) = planned.frozen_form(row) else {
+            continue;
+        };
+        let shorter = forms.get_mut(row as usize).map(std::mem::take);
+        let mut shorter = shorter.into_iter().flatten();
+        if let Some((_, short)) = shorter.find(|(known, _)| *known == form)
+            && let Some(full) = pieces[row as usize].replace(short)
+        {
+            let full = full.tokens;
+            shown.insert(row, Shown { form, full });
+        }
     }
     let live = &mut planned.resolved.live;
     let entered = live.rows.len();

@@ -7,8 +7,6 @@ mod account;
 mod elastic;
 mod pages;
 
-use std::collections::BTreeMap;
-
 use crate::envelope::Part;
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::frame::Piece;
@@ -19,7 +17,7 @@ use crate::section::Section;
 use crate::stages::contain::{Contained, Shown};
 use crate::trace::{Obligation, Reason, Stage, StageReport};
 use crate::world::World;
-use account::{Account, Around, Present};
+use account::{Account, Around, Present, Shortened};
 use elastic::{Elastic, Shares};
 
 /// Contained pieces, chosen for one payload.
@@ -36,8 +34,7 @@ pub(crate) struct Fitted<'a> {
 /// What was chosen for one payload.
 struct Choice {
     chosen: Vec<bool>,
-    /// The rows that stand in a shorter form, by its place among their forms.
-    short: BTreeMap<u32, usize>,
+    short: Shortened,
     verdicts: Vec<(u32, Reason)>,
     shares: Shares,
     overhead: u32,
@@ -92,7 +89,7 @@ fn choices(
     let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(rows);
     let account = Account {
         chosen: vec![false; contained.set().rows.len()],
-        short: BTreeMap::new(),
+        short: Shortened::default(),
         opened: [false; Section::COUNT],
         present: Present::default(),
         left: budget,
@@ -144,9 +141,10 @@ fn choices(
 
 impl<'a> Fitted<'a> {
     fn new(mut contained: Contained<'a>, choice: Choice, budget: u32, answer: u32) -> Fitted<'a> {
-        for (row, at) in choice.short {
+        for row in 0..contained.forms.len() {
+            let (row, forms) = (row as u32, &contained.forms[row]);
             if choice.chosen[row as usize]
-                && let Some((form, piece)) = contained.forms.get(&row).and_then(|all| all.get(at))
+                && let Some((form, piece)) = choice.short.of(row).and_then(|at| forms.get(at))
                 && let Some(full) = contained.pieces[row as usize].replace(piece.clone())
             {
                 let shown = Shown {

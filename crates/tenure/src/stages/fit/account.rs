@@ -1,6 +1,5 @@
 //! The running account of a fit: what stands, what is left, and what letting in more would cost.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::frame::Piece;
@@ -67,14 +66,43 @@ impl<'p> Around<'p> {
     }
 }
 
+/// The form that each row stands in, or would: a place among its shorter forms, or the full one.
+#[derive(Clone, Default)]
+pub(super) struct Shortened(Vec<u8>);
+
+impl Shortened {
+    /// These rows in their shortest form, the others in full.
+    pub(super) fn all(count: usize, rows: impl Iterator<Item = u32>) -> Shortened {
+        let mut places = vec![0; count];
+        rows.for_each(|row| places[row as usize] = 1);
+        Shortened(places)
+    }
+
+    /// Whether no row was ever shortened.
+    pub(super) fn is_off(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The place of a row's form among its shorter ones; none for the full one.
+    pub(super) fn of(&self, row: u32) -> Option<usize> {
+        let place = self.0.get(row as usize)?;
+        usize::from(*place).checked_sub(1)
+    }
+
+    fn set(&mut self, row: u32, at: Option<usize>) {
+        if let Some(place) = self.0.get_mut(row as usize) {
+            *place = at.map_or(0, |at| at as u8 + 1);
+        }
+    }
+}
+
 /// The running account while pieces are chosen.
 #[derive(Clone)]
 pub(super) struct Account<'c, 'a> {
     pub(super) contained: &'c Contained<'a>,
     pub(super) around: &'c Around<'c>,
     pub(super) chosen: Vec<bool>,
-    /// The rows that stand, or would, in a shorter form, by its place among their forms.
-    pub(super) short: BTreeMap<u32, usize>,
+    pub(super) short: Shortened,
     pub(super) opened: [bool; Section::COUNT],
     pub(super) present: Present,
     pub(super) left: u32,
@@ -88,9 +116,8 @@ impl Account<'_, '_> {
 
     /// What the row costs in the form that it has now.
     pub(super) fn tokens(&self, row: u32) -> u32 {
-        if !self.short.is_empty()
-            && let Some(at) = self.short.get(&row)
-            && let Some((_, piece)) = self.forms(row).get(*at)
+        if let Some(at) = self.short.of(row)
+            && let Some((_, piece)) = self.forms(row).get(at)
         {
             return piece.tokens;
         }
@@ -106,12 +133,15 @@ impl Account<'_, '_> {
 
     /// The shorter forms of a row, the shortest first.
     pub(super) fn forms(&self, row: u32) -> &[(Form, Piece)] {
-        self.contained.forms.get(&row).map_or(&[], Vec::as_slice)
+        self.contained
+            .forms
+            .get(row as usize)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The form after the one that the row has now, and what it costs more; none after the full one.
     pub(super) fn longer(&self, row: u32) -> Option<(Option<usize>, u32)> {
-        let next = self.short.get(&row)? + 1;
+        let next = self.short.of(row)? + 1;
         let (at, tokens) = match self.forms(row).get(next) {
             Some((_, piece)) => (Some(next), piece.tokens),
             None => (None, self.full_tokens(row)),
@@ -121,10 +151,7 @@ impl Account<'_, '_> {
 
     /// Gives a row the form that [`Account::longer`] named.
     pub(super) fn lengthen(&mut self, row: u32, at: Option<usize>, more: u32) {
-        match at {
-            Some(at) => self.short.insert(row, at),
-            None => self.short.remove(&row),
-        };
+        self.short.set(row, at);
         self.left -= more;
     }
 

@@ -14,7 +14,7 @@ use crate::num::Score;
 use crate::object::Protection;
 use crate::policy::Policy;
 use crate::section::Section;
-use crate::stages::fit::account::{Account, Present};
+use crate::stages::fit::account::{Account, Present, Shortened};
 use crate::trace::{AllocationReport, Form, Reason};
 
 /// How the elastic budget was shared among the sections. Empty where they are one flow.
@@ -138,9 +138,11 @@ impl<'p> Elastic<'p> {
             return (account, shares);
         }
         if shorten {
-            let rows = account.contained.forms.keys();
-            let rows = rows.filter(|row| !account.chosen[**row as usize]);
-            account.short = rows.map(|row| (*row, 0)).collect();
+            let forms = account.contained.forms.iter();
+            let rows = (0..).zip(forms).zip(&account.chosen);
+            let rows = rows.filter(|((_, forms), chosen)| !forms.is_empty() && !**chosen);
+            let rows = rows.map(|((row, _), _)| row);
+            account.short = Shortened::all(account.contained.forms.len(), rows);
         }
         for section in Section::ALL {
             self.fill(&mut account, *section, verdicts);
@@ -190,13 +192,10 @@ impl<'p> Elastic<'p> {
             }
         }
         for _ in 1..Form::ALL.len() {
-            if account.short.is_empty() {
+            if account.short.is_off() {
                 break;
             }
-            for &row in queue
-                .iter()
-                .filter(|row| account.contained.forms.contains_key(row))
-            {
+            for &row in &queue {
                 if account.chosen[row as usize]
                     && let Some((form, more)) = account.longer(row)
                     && more <= room(self.used[at], account.left)
@@ -212,11 +211,7 @@ impl<'p> Elastic<'p> {
             .then(|| gap(account, &queue, granted.max(self.used[at])))
             .flatten();
         // Who stands in a shorter form may still grow from what flows back.
-        self.queues[at] = if account.short.is_empty() {
-            rest
-        } else {
-            queue
-        };
+        self.queues[at] = if account.short.is_off() { rest } else { queue };
     }
 
     /// Gives what was left over to the sections in order, within their limits: first to who waits,
@@ -244,7 +239,7 @@ impl<'p> Elastic<'p> {
                     }
                 }
                 let waits =
-                    |row: &u32| !account.chosen[*row as usize] || account.short.contains_key(row);
+                    |row: &u32| !account.chosen[*row as usize] || account.short.of(*row).is_some();
                 self.queues[at].retain(waits);
             }
         }
@@ -397,7 +392,7 @@ fn gap(account: &Account<'_, '_>, queue: &[u32], room: u32) -> Option<Score> {
     let score = |row: u32| u64::from(ranked.scores[row as usize].composite.millionths());
     let cheapest = |row: u32| {
         let shortest = account.forms(row).first().map(|(_, piece)| piece.tokens);
-        let short = shortest.filter(|_| account.short.contains_key(&row));
+        let short = shortest.filter(|_| account.short.of(row).is_some());
         u64::from(short.unwrap_or_else(|| account.tokens(row)).max(1))
     };
     let mut items: Vec<(u64, u64)> = Vec::with_capacity(queue.len());
