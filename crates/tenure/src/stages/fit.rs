@@ -114,7 +114,7 @@ fn choices(
                 policy,
                 target: request.target,
             };
-            pages::paginate(&account, elastic, &verdicts, pricing)
+            pages::paginate(&account, &verdicts, pricing)
         }
         Overflow::DeferRetrieval if elastic.is_cut() => {
             let (elastic, waits) = elastic.without(&account, Section::Evidence)?;

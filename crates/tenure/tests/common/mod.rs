@@ -725,7 +725,7 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
                 base != "ordered" || matches!(overflow, Overflow::TruncateLowest | Overflow::FailLoud)
             };
             if let Some(overflow) = overflow.filter(walks) {
-                let pages = if before { 1 } else { 4 };
+                let pages = if before { 1 } else { 16 };
                 toml.push_str(&format!("max_pages = {pages}\noverflow = \"{overflow}\"\n"));
             }
             if mode.is_some() || share.is_some() {

@@ -7,6 +7,7 @@ use crate::envelope::Part;
 use crate::error::{Error, ErrorKind, MandatoryItem};
 use crate::frame::Piece;
 use crate::pieces::Pricing;
+use crate::policy::Policy;
 use crate::section::Section;
 use crate::stages::fit::Choice;
 use crate::stages::fit::account::Account;
@@ -24,7 +25,6 @@ struct Page<'c, 'a> {
 /// What is chosen for each page. Every page keeps room for the line that says which one it is.
 pub(super) fn paginate(
     account: &Account<'_, '_>,
-    elastic: Elastic<'_>,
     mandatory: &[(u32, Reason)],
     pricing: Pricing<'_>,
 ) -> Result<Vec<Choice>, Error> {
@@ -36,19 +36,11 @@ pub(super) fn paginate(
         Piece::added(pricing.world, text)
     };
     let parts = |of: u32| (1..=of).map(move |number| Part { number, of });
-    let mut elastic = elastic;
-    let mut evidence = std::mem::take(&mut elastic.queues[Section::Evidence.index()]);
-    evidence.sort_unstable_by(|a, b| rank_order(account, *a, *b));
     let mut reserve = piece(Part { number: 1, of: 1 }).tokens;
     loop {
-        let split = Split {
-            account,
-            elastic: elastic.clone(),
-            mandatory,
-            evidence: &evidence,
-            max_pages: pricing.policy.document().max_pages,
-            max: pricing.policy.section(Section::Evidence).max,
-        };
+        let mut account = account.clone();
+        account.left = account.left.saturating_sub(reserve);
+        let split = Split::new(account, mandatory, pricing.policy)?;
         let choices = split.pages(reserve)?;
         if choices.len() < 2 {
             return Ok(choices);
@@ -70,42 +62,67 @@ pub(super) fn paginate(
     }
 }
 
-struct Split<'s, 'c, 'a, 'p> {
-    account: &'s Account<'c, 'a>,
+struct Split<'m, 'c, 'a, 'p> {
+    /// With what must stand.
+    account: Account<'c, 'a>,
     elastic: Elastic<'p>,
-    mandatory: &'s [(u32, Reason)],
-    evidence: &'s [u32],
+    mandatory: &'m [(u32, Reason)],
+    /// By rank.
+    evidence: Vec<u32>,
     max_pages: u32,
-    /// The most that the evidence of a page may cost, or 0 for no limit.
-    max: u32,
+    /// What the evidence of a page may cost: its section's allocation, and at least the longest of it.
+    /// Both grow with the budget, so a larger one never makes more pages.
+    room: u32,
 }
 
-impl Split<'_, '_, '_, '_> {
-    /// The pages, each with `reserve` tokens to spare.
+impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
+    fn new(
+        account: Account<'c, 'a>,
+        mandatory: &'m [(u32, Reason)],
+        policy: &'p Policy,
+    ) -> Result<Self, Error> {
+        let mut elastic = Elastic::new(&account, policy)?;
+        let at = Section::Evidence.index();
+        let mut evidence = std::mem::take(&mut elastic.queues[at]);
+        evidence.sort_unstable_by(|a, b| rank_order(&account, *a, *b));
+        let most = match policy.section(Section::Evidence).max {
+            0 => u32::MAX,
+            max => max,
+        };
+        let longest = evidence.iter().map(|row| account.cost(*row)).max();
+        let room = elastic.allocation.tokens[at].max(longest.unwrap_or(0));
+        Ok(Split {
+            room: room.min(most).min(account.left),
+            max_pages: policy.document().max_pages,
+            account,
+            elastic,
+            mandatory,
+            evidence,
+        })
+    }
+
+    /// The pages; `reserve` tokens are set aside for the line that says which one it is.
     fn pages(mut self, reserve: u32) -> Result<Vec<Choice>, Error> {
         let mut base = Page {
             account: self.account.clone(),
             verdicts: self.mandatory.to_vec(),
             used: 0,
         };
-        base.account.left = base.account.left.saturating_sub(reserve);
+        base.account.left -= self.room;
         for section in Section::ALL.iter().filter(|at| **at != Section::Evidence) {
             self.elastic
                 .fill(&mut base.account, *section, &mut base.verdicts);
         }
+        base.account.left += self.room;
         let mut pages: Vec<Page<'_, '_>> = Vec::new();
         let mut placed: BTreeMap<u32, u32> = BTreeMap::new();
         let mut too_long = Vec::new();
-        let most = match self.max {
-            0 => u32::MAX,
-            max => max,
-        };
-        for &row in self.evidence {
+        for &row in &self.evidence {
             if placed.contains_key(&row) || base.account.chosen[row as usize] {
                 continue;
             }
             let fits = |page: &Page<'_, '_>| {
-                let left = page.account.left.min(most.saturating_sub(page.used));
+                let left = self.room.saturating_sub(page.used).min(page.account.left);
                 page.account.cost(row) <= left
             };
             if !pages.last().is_some_and(fits) {
@@ -138,8 +155,7 @@ impl Split<'_, '_, '_, '_> {
             }
         }
         if !too_long.is_empty() {
-            let room = base.account.left.min(most);
-            return Err(do_not_fit(&base.account, room, &too_long));
+            return Err(do_not_fit(&base.account, self.room, &too_long));
         }
         if pages.is_empty() {
             pages.push(base);
@@ -152,33 +168,55 @@ impl Split<'_, '_, '_, '_> {
         Ok(choices.collect())
     }
 
-    /// Gives what every page has left to what still waits: the same on each.
+    /// Gives what every page has left to what still waits, the same on each; what gets nothing has its
+    /// reason, from a page that has no room for it.
     fn flow_back(&mut self, pages: &mut [Page<'_, '_>]) {
-        for section in Section::ALL.iter().filter(|at| **at != Section::Evidence) {
-            for row in std::mem::take(&mut self.elastic.queues[section.index()]) {
-                let full = pages.iter().find(|page| {
-                    let account = &page.account;
-                    account.cost(row) > self.elastic.room(account, *section)
-                });
-                let reason = full.map(|page| self.elastic.why(&page.account, *section, row));
-                let mut spent = 0;
-                for Page {
-                    account, verdicts, ..
-                } in pages.iter_mut()
-                {
-                    if account.chosen[row as usize] {
+        let full = |elastic: &Elastic<'_>, pages: &[Page<'_, '_>], section: Section, row: u32| {
+            let no_room =
+                |page: &Page<'_, '_>| page.account.cost(row) > elastic.room(&page.account, section);
+            pages.iter().position(no_room)
+        };
+        let mut added = true;
+        while added {
+            added = false;
+            for section in Section::ALL {
+                let at = section.index();
+                for place in 0..self.elastic.queues[at].len() {
+                    let row = self.elastic.queues[at][place];
+                    if full(&self.elastic, pages, *section, row).is_some() {
                         continue;
                     }
-                    match &reason {
-                        Some(reason) => verdicts.push((row, reason.clone())),
-                        None => {
-                            let cost = account.cost(row);
-                            account.let_in(row, cost, verdicts);
-                            spent = spent.max(cost);
-                        }
+                    let waits = pages
+                        .iter_mut()
+                        .filter(|page| !page.account.chosen[row as usize]);
+                    let mut spent = 0;
+                    for Page {
+                        account, verdicts, ..
+                    } in waits
+                    {
+                        let cost = account.cost(row);
+                        account.let_in(row, cost, verdicts);
+                        spent = spent.max(cost);
+                        added = true;
+                    }
+                    self.elastic.used[at] += spent;
+                }
+                let waits = |row: &u32| {
+                    let chosen = |page: &Page<'_, '_>| page.account.chosen[*row as usize];
+                    !pages.iter().all(chosen)
+                };
+                self.elastic.queues[at].retain(waits);
+            }
+        }
+        for section in Section::ALL {
+            for row in std::mem::take(&mut self.elastic.queues[section.index()]) {
+                let page = full(&self.elastic, pages, *section, row).unwrap_or(0);
+                let reason = self.elastic.why(&pages[page].account, *section, row);
+                for page in pages.iter_mut() {
+                    if !page.account.chosen[row as usize] {
+                        page.verdicts.push((row, reason.clone()));
                     }
                 }
-                self.elastic.used[section.index()] += spent;
             }
         }
     }
@@ -192,7 +230,7 @@ impl Split<'_, '_, '_, '_> {
         } = page;
         let mut elastic = self.elastic.clone();
         elastic.spend(Section::Evidence, used);
-        for row in self.evidence {
+        for row in &self.evidence {
             if let Some(page) = placed.get(row)
                 && !account.chosen[*row as usize]
             {
