@@ -128,7 +128,7 @@ fn a_corpus_is_whole_or_asked_for() {
         explained.contains("corpus: full (auto: 1 documents of "),
         "{explained}"
     );
-    let message = bench.refused(1, &with(&compile, &["--context", "ful"]));
+    let message = bench.refused(1, &with(&compile, &["--context", "ful"])); // spellchecker:disable-line
     assert!(message.contains("did you mean `full`?"), "{message}");
     let message = bench.refused(
         3,
