@@ -376,7 +376,11 @@ fn mandatory_means_mandatory(case: &Case) -> Result<(), TestCaseError> {
         // What may not go in, at no budget.
         Err(error) if !error.mandatory.is_empty() => {
             prop_assert_eq!(error.kind, ErrorKind::Policy);
-            prop_assert_eq!(&run.unbounded().unwrap_err(), error);
+            match run.unbounded() {
+                // With another strategy for a corpus, a gate has other objects before it.
+                Ok(real) => prop_assert!(real.trace.plan.context.is_some(), "{}", error),
+                Err(again) => prop_assert_eq!(&again, error),
+            }
             Ok(())
         }
         Err(_) => Ok(()),
@@ -454,7 +458,10 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
         Err(again) => {
             // Or a section's own maximum, which fails loudly at any budget, too.
             let loud = again.kind == ErrorKind::Budget && again.what.contains("fail_loud");
-            prop_assert!(loud || again.kind == ErrorKind::Policy, "{}", again);
+            // Or a call without a tool, by a turn that needs a document that only stands where the
+            // corpus is whole.
+            let other = matches!(again.kind, ErrorKind::Policy | ErrorKind::Input);
+            prop_assert!(loud || other, "{}", again);
             return Ok(());
         }
     };

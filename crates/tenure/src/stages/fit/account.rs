@@ -78,11 +78,6 @@ impl Shortened {
         Shortened(places)
     }
 
-    /// Whether no row was ever shortened.
-    pub(super) fn is_off(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The place of a row's form among its shorter ones; none for the full one.
     pub(super) fn of(&self, row: u32) -> Option<usize> {
         let place = self.0.get(row as usize)?;

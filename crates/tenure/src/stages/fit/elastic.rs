@@ -5,7 +5,6 @@
 //! next longer form, by rank; and so on. Compared in that order, a larger allocation never makes a
 //! worse choice. With the full forms alone this is the plain order of ranks.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::allocate::{Allocation, Certificate, Claim, Problem};
@@ -29,8 +28,12 @@ pub(crate) struct Shares {
 #[derive(Clone)]
 pub(super) struct Elastic<'p> {
     policy: &'p Policy,
-    /// What waits in each section: in registry order, and once it is filled by rank.
+    /// What is to be shared out in each section, in registry order, until it is filled.
     pub(super) queues: [Vec<u32>; Section::COUNT],
+    /// What then still waits, by rank.
+    pub(super) waiting: [Vec<Waiting>; Section::COUNT],
+    /// What stands in a shorter form, by rank.
+    growing: [Vec<u32>; Section::COUNT],
     demands: Vec<u32>,
     pub(super) allocation: Allocation,
     /// What each section has spent, flow-back included, and what of its own allocation.
@@ -86,6 +89,8 @@ impl<'p> Elastic<'p> {
         Ok(Elastic {
             policy,
             queues,
+            waiting: Default::default(),
+            growing: Default::default(),
             demands: claims.iter().map(|claim| claim.demand).collect(),
             allocation,
             used: [0; Section::COUNT],
@@ -161,12 +166,7 @@ impl<'p> Elastic<'p> {
         verdicts: &mut Vec<(u32, Reason)>,
     ) {
         let at = section.index();
-        let mut queue = std::mem::take(&mut self.queues[at]);
-        if section == Section::History {
-            queue.reverse();
-        } else {
-            queue.sort_unstable_by(|a, b| rank_order(account, *a, *b));
-        }
+        let queue = by_rank(account, section, std::mem::take(&mut self.queues[at]));
         let granted = self.allocation.tokens[at];
         let item_share = u64::from(self.policy.section(section).item_share.millionths());
         let share = (u64::from(granted) * item_share / 1_000_000) as u32;
@@ -175,29 +175,33 @@ impl<'p> Elastic<'p> {
             pinned || tokens <= share || granted >= self.demands[at]
         };
         let room = |used: u32, left: u32| granted.saturating_sub(used).min(left);
-        let mut rest = Vec::new();
-        for &row in &queue {
+        for entry in &queue {
+            let Waiting { row, least, .. } = *entry;
+            let room = room(self.used[at], account.left);
+            if least > room && !account.chosen[row as usize] {
+                self.waiting[at].push(*entry);
+                continue;
+            }
             if account.chosen[row as usize] {
+                self.growing[at].push(row);
                 continue;
             }
             let cost = account.cost(row);
-            if cost > room(self.used[at], account.left) {
-                rest.push(row);
-            } else if !within(account, row, account.tokens(row)) {
+            if cost > room {
+                self.waiting[at].push(*entry);
+            } else if !within(account, row, least) {
                 self.over_share.insert(row, share);
-                rest.push(row);
+                self.waiting[at].push(*entry);
             } else {
                 self.used[at] += cost;
                 account.let_in(row, cost, verdicts);
+                self.growing[at].push(row);
             }
         }
+        self.growing[at].retain(|row| account.short.of(*row).is_some());
         for _ in 1..Form::ALL.len() {
-            if account.short.is_off() {
-                break;
-            }
-            for &row in &queue {
-                if account.chosen[row as usize]
-                    && let Some((form, more)) = account.longer(row)
+            for &row in &self.growing[at] {
+                if let Some((form, more)) = account.longer(row)
                     && more <= room(self.used[at], account.left)
                     && within(account, row, account.tokens(row) + more)
                 {
@@ -210,8 +214,6 @@ impl<'p> Elastic<'p> {
         self.gaps[at] = (section != Section::History)
             .then(|| gap(account, &queue, granted.max(self.used[at])))
             .flatten();
-        // Who stands in a shorter form may still grow from what flows back.
-        self.queues[at] = if account.short.is_off() { rest } else { queue };
     }
 
     /// Gives what was left over to the sections in order, within their limits: first to who waits,
@@ -226,30 +228,34 @@ impl<'p> Elastic<'p> {
             added = false;
             for section in Section::ALL {
                 let at = section.index();
-                for place in 0..self.queues[at].len() {
-                    let row = self.queues[at][place];
-                    if account.chosen[row as usize] {
-                        continue;
+                let mut waiting = std::mem::take(&mut self.waiting[at]);
+                waiting.retain(|Waiting { row, least, .. }| {
+                    if account.chosen[*row as usize] {
+                        self.growing[at].push(*row);
+                        return false;
                     }
-                    let cost = account.cost(row);
-                    if cost <= self.room(account, *section) {
+                    let room = self.room(account, *section);
+                    if *least > room {
+                        return true;
+                    }
+                    let cost = account.cost(*row);
+                    if cost <= room {
                         self.used[at] += cost;
-                        account.let_in(row, cost, verdicts);
+                        account.let_in(*row, cost, verdicts);
+                        self.growing[at].push(*row);
                         added = true;
                     }
-                }
-                let waits =
-                    |row: &u32| !account.chosen[*row as usize] || account.short.of(*row).is_some();
-                self.queues[at].retain(waits);
+                    cost > room
+                });
+                self.waiting[at] = waiting;
             }
         }
         for _ in 1..Form::ALL.len() {
             for section in Section::ALL {
                 let at = section.index();
-                for place in 0..self.queues[at].len() {
-                    let row = self.queues[at][place];
-                    if account.chosen[row as usize]
-                        && let Some((form, more)) = account.longer(row)
+                for place in 0..self.growing[at].len() {
+                    let row = self.growing[at][place];
+                    if let Some((form, more)) = account.longer(row)
                         && more <= self.room(account, *section)
                     {
                         self.used[at] += more;
@@ -288,9 +294,10 @@ impl<'p> Elastic<'p> {
     /// Says of everything that still waits why.
     fn judge_rest(&self, account: &Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
         for section in Section::ALL {
-            let waits = |row: &&u32| !account.chosen[**row as usize];
-            for row in self.queues[section.index()].iter().filter(waits) {
-                verdicts.push((*row, self.why(account, *section, *row)));
+            for Waiting { row, .. } in &self.waiting[section.index()] {
+                if !account.chosen[*row as usize] {
+                    verdicts.push((*row, self.why(account, *section, *row)));
+                }
             }
         }
     }
@@ -387,22 +394,13 @@ fn most_around(
 
 /// By how much of its score the choice among these rows falls short of the fractional knapsack: the
 /// best by score per token in `room` tokens, the last one cut. None where nothing can be gained.
-fn gap(account: &Account<'_, '_>, queue: &[u32], room: u32) -> Option<Score> {
-    let ranked = account.contained.ranked();
-    let score = |row: u32| u64::from(ranked.scores[row as usize].composite.millionths());
-    let cheapest = |row: u32| {
-        let shortest = account.forms(row).first().map(|(_, piece)| piece.tokens);
-        let short = shortest.filter(|_| account.short.of(row).is_some());
-        u64::from(short.unwrap_or_else(|| account.tokens(row)).max(1))
-    };
-    let mut items: Vec<(u64, u64)> = Vec::with_capacity(queue.len());
-    let mut chosen = 0u64;
-    for &row in queue {
-        items.push((score(row), cheapest(row)));
-        if account.chosen[row as usize] {
-            chosen += score(row);
-        }
-    }
+fn gap(account: &Account<'_, '_>, queue: &[Waiting], room: u32) -> Option<Score> {
+    let item = |entry: &Waiting| (u64::from(entry.score), u64::from(entry.least.max(1)));
+    let mut items: Vec<(u64, u64)> = queue.iter().map(item).collect();
+    let standing = queue
+        .iter()
+        .filter(|entry| account.chosen[entry.row as usize]);
+    let chosen: u64 = standing.map(|entry| u64::from(entry.score)).sum();
     items.sort_unstable_by(|(score, cost), (other, price)| (other * cost).cmp(&(score * price)));
     let mut room = u64::from(room);
     let mut best = 0u64;
@@ -418,15 +416,49 @@ fn gap(account: &Account<'_, '_>, queue: &[u32], room: u32) -> Option<Score> {
     (best > 0).then(|| Score::from_millionths((short * 1_000_000 / best) as u32))
 }
 
-/// Pinned first, then the higher grade, the higher score, the content's own key.
-pub(super) fn rank_order(account: &Account<'_, '_>, a: u32, b: u32) -> Ordering {
+/// A row that waits, with all that deciding on it mostly takes: rows are met by rank, which is no
+/// order in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) row: u32,
+    /// The least that it may cost: its own tokens, in the form that it begins with.
+    least: u32,
+    /// Its composite score in millionths.
+    score: u32,
+    /// Pinned first, then the higher grade, then the higher score.
+    rank: u64,
+    /// The content's own key.
+    tie: u64,
+}
+
+/// These rows by rank: in the history the latest first, elsewhere pinned first, then the higher
+/// grade, the higher score, the content's own key.
+pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32>) -> Vec<Waiting> {
     let ranked = account.contained.ranked();
-    let set = ranked.planned.resolved.live.set;
-    let pinned = |row: u32| set.row(row).protection == Protection::Pinned;
-    let score = |row: u32| &ranked.scores[row as usize];
-    pinned(b)
-        .cmp(&pinned(a))
-        .then_with(|| score(a).grade.cmp(&score(b).grade))
-        .then_with(|| score(b).composite.cmp(&score(a).composite))
-        .then_with(|| set.tie_break(a, b))
+    let set = account.set();
+    let entry = |row: u32| {
+        let facts = set.row(row);
+        let card = &ranked.scores[row as usize];
+        let score = card.composite.millionths();
+        let pinned = u64::from(facts.protection != Protection::Pinned);
+        Waiting {
+            row,
+            least: account.tokens(row),
+            score,
+            rank: pinned << 40 | (card.grade as u64) << 32 | u64::from(1_000_000 - score),
+            tie: facts.tie,
+        }
+    };
+    let mut queue: Vec<Waiting> = rows.into_iter().map(entry).collect();
+    if section == Section::History {
+        queue.reverse();
+    } else {
+        queue.sort_unstable_by(|a, b| {
+            let key = |entry: &Waiting| (entry.rank, entry.tie);
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| set.tie_break(a.row, b.row))
+        });
+    }
+    queue
 }

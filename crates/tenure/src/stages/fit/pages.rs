@@ -11,7 +11,7 @@ use crate::policy::Policy;
 use crate::section::Section;
 use crate::stages::fit::Choice;
 use crate::stages::fit::account::Account;
-use crate::stages::fit::elastic::{Elastic, rank_order};
+use crate::stages::fit::elastic::{Elastic, Waiting, by_rank};
 use crate::trace::Reason;
 
 /// One page while it is filled.
@@ -83,8 +83,9 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
     ) -> Result<Self, Error> {
         let mut elastic = Elastic::new(&account, policy)?;
         let at = Section::Evidence.index();
-        let mut evidence = std::mem::take(&mut elastic.queues[at]);
-        evidence.sort_unstable_by(|a, b| rank_order(&account, *a, *b));
+        let evidence = std::mem::take(&mut elastic.queues[at]);
+        let evidence = by_rank(&account, Section::Evidence, evidence).into_iter();
+        let evidence: Vec<u32> = evidence.map(|entry| entry.row).collect();
         let most = match policy.section(Section::Evidence).max {
             0 => u32::MAX,
             max => max,
@@ -181,8 +182,8 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
             added = false;
             for section in Section::ALL {
                 let at = section.index();
-                for place in 0..self.elastic.queues[at].len() {
-                    let row = self.elastic.queues[at][place];
+                for place in 0..self.elastic.waiting[at].len() {
+                    let row = self.elastic.waiting[at][place].row;
                     if full(&self.elastic, pages, *section, row).is_some() {
                         continue;
                     }
@@ -201,15 +202,15 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
                     }
                     self.elastic.used[at] += spent;
                 }
-                let waits = |row: &u32| {
-                    let chosen = |page: &Page<'_, '_>| page.account.chosen[*row as usize];
+                let waits = |entry: &Waiting| {
+                    let chosen = |page: &Page<'_, '_>| page.account.chosen[entry.row as usize];
                     !pages.iter().all(chosen)
                 };
-                self.elastic.queues[at].retain(waits);
+                self.elastic.waiting[at].retain(waits);
             }
         }
         for section in Section::ALL {
-            for row in std::mem::take(&mut self.elastic.queues[section.index()]) {
+            for Waiting { row, .. } in std::mem::take(&mut self.elastic.waiting[section.index()]) {
                 let page = full(&self.elastic, pages, *section, row).unwrap_or(0);
                 let reason = self.elastic.why(&pages[page].account, *section, row);
                 for page in pages.iter_mut() {
