@@ -37,6 +37,7 @@ pub mod allocate;
 mod candidates;
 pub mod catalogue;
 mod compile;
+pub mod condense;
 pub mod digest;
 mod envelope;
 pub mod error;

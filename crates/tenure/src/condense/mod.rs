@@ -1,0 +1,261 @@
+//! Condensation: a large text becomes a smaller one by the least harmful means.
+//!
+//! 1. **Lossless**: formatting and repetition go, all content stays, and an inverse gives it back
+//!    ([`json::expand`]).
+//! 2. **Lossy**, when that is not enough: what the task names, what went wrong, what is unlike the
+//!    rest, the first and the last stay; what is left out is counted where it was and in
+//!    [`Condensed::left_out`].
+//! 3. **Unchanged**, when neither fits: a no-op says that it was one.
+//!
+//! Each content type has a file of its own. All are pure functions of their arguments, take time
+//! near-linear in the length of the text, and never fail: what cannot be read as its type is
+//! treated as lines. Nothing here points to the original: who keeps it says where it is
+//! (Prefill Compiler, 6.7.2).
+
+mod detect;
+pub mod json;
+mod select;
+mod signal;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use crate::object::vocabulary::vocabulary;
+
+pub use detect::detect;
+
+vocabulary! {
+    /// What kind of text something is, which decides how it is condensed.
+    ContentType ("content type") {
+        /// Sentences.
+        Prose = "prose",
+        /// Headings, lists and fenced blocks.
+        Markdown = "markdown",
+        /// One JSON value, or one on each line.
+        Json = "json",
+        /// Lines that a program wrote as it went.
+        Log = "log",
+        /// What a search printed: paths, line numbers, lines.
+        Search = "search",
+        /// An exception with the frames it came through.
+        StackTrace = "stack_trace",
+        /// A unified difference.
+        Diff = "diff",
+        /// Source code.
+        Code = "code",
+        /// Values separated by commas, tabs or semicolons.
+        Table = "table",
+    }
+}
+
+vocabulary! {
+    /// How a text was condensed.
+    Method ("condensation method") {
+        /// It was not.
+        Unchanged = "unchanged",
+        /// White space between the tokens is gone. Lossless.
+        Minified = "minified",
+        /// Like records stand in tables. Lossless.
+        Tabulated = "tabulated",
+        /// Lines stand as a template and what differs. Lossless.
+        Folded = "folded",
+        /// What many lines share is said once. Lossless.
+        Grouped = "grouped",
+        /// Some records, lines or rows stand for all.
+        Selected = "selected",
+        /// Long values are cut and deep ones counted.
+        Outlined = "outlined",
+        /// Some sentences or blocks stand for all, as they were.
+        Extracted = "extracted",
+    }
+}
+
+vocabulary! {
+    /// Why something could be left out, in the order of the loss it risks (Prefill Compiler,
+    /// 6.7.2).
+    Omission ("omission class") {
+        /// White space and decoration.
+        Formatting = "formatting",
+        /// Words that acknowledge and say nothing.
+        Acknowledgement = "acknowledgement",
+        /// What is said elsewhere in the result.
+        Repeat = "repeat",
+        /// What the task seems not to need.
+        LowRelevance = "low_relevance",
+    }
+}
+
+vocabulary! {
+    /// What is counted when something is left out.
+    Unit ("unit") {
+        /// Bytes.
+        Bytes = "bytes",
+        /// Lines.
+        Lines = "lines",
+        /// Records of an array, rows of a table.
+        Records = "records",
+        /// Elements and entries of JSON values.
+        Values = "values",
+        /// Matches of a search.
+        Matches = "matches",
+        /// Frames of a stack.
+        Frames = "frames",
+        /// Sentences.
+        Sentences = "sentences",
+        /// Paragraphs, lists and fenced blocks.
+        Blocks = "blocks",
+    }
+}
+
+/// What a condensation is for.
+#[derive(Clone, Copy)]
+pub struct Goal<'g> {
+    /// The most tokens that the result may have. A ceiling: what fits already is made smaller
+    /// only where nothing is lost.
+    pub tokens: u32,
+    /// What the reader is about to do. What it names is kept.
+    pub task: &'g str,
+    /// Counts the tokens of a text.
+    pub count: &'g dyn Fn(&str) -> usize,
+    /// Whether nothing may be lost.
+    pub lossless_only: bool,
+}
+
+impl Goal<'_> {
+    fn count(&self, text: &str) -> u32 {
+        u32::try_from((self.count)(text)).unwrap_or(u32::MAX)
+    }
+}
+
+/// Something of one kind that is not in the result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeftOut {
+    /// Why it could go.
+    pub class: Omission,
+    /// What is counted.
+    pub unit: Unit,
+    /// How many.
+    pub count: u32,
+}
+
+/// A condensed text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Condensed {
+    /// The text.
+    pub text: String,
+    /// What it was taken for.
+    pub content_type: ContentType,
+    /// How it was made.
+    pub method: Method,
+    /// Whether all content is still there.
+    pub lossless: bool,
+    /// Whether it is within the goal; when not, the text is the original.
+    pub fits: bool,
+    /// The tokens of the original.
+    pub from: u32,
+    /// The tokens of the result.
+    pub to: u32,
+    /// What is not in it.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// SipHash with fixed keys: looked up, never iterated.
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
+
+/// Stands where something was left out. Content that starts a line with it is quoted.
+const GAP: char = '…';
+
+/// A form that a text can take, not yet counted.
+struct Draft {
+    text: String,
+    method: Method,
+    left_out: Vec<LeftOut>,
+}
+
+/// A text read as its type.
+trait Reading {
+    /// The form with all the content, when there is one.
+    fn lossless(&self) -> Option<Draft>;
+
+    /// A form of about so many tokens.
+    fn lossy(&self, goal: &Goal<'_>) -> Option<Draft>;
+}
+
+/// Condenses `text` by the least harmful means that brings it within the goal. The type is
+/// detected when none is given.
+///
+/// ```
+/// use tenure::condense::{Goal, Method, condense};
+/// let users: Vec<String> = (0..20).map(|id| format!(r#"{{ "id": {id}, "plan": "basic" }}"#)).collect();
+/// let goal = Goal { tokens: 4_000, task: "", count: &|text| text.len() / 4, lossless_only: true };
+/// let condensed = condense(&format!("[{}]", users.join(", ")), None, &goal);
+/// assert_eq!(condensed.method, Method::Tabulated);
+/// assert!(condensed.text.starts_with("@1\n@1: 20 rows\nid,plan=basic\n0\n1\n2\n"));
+/// assert!(condensed.to * 4 < condensed.from);
+/// ```
+pub fn condense(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) -> Condensed {
+    let content_type = content_type.unwrap_or_else(|| detect(text));
+    let from = goal.count(text);
+    let result = |draft: Draft, lossless: bool, to: u32| Condensed {
+        text: draft.text,
+        content_type,
+        method: draft.method,
+        lossless,
+        fits: to <= goal.tokens,
+        from,
+        to,
+        left_out: draft.left_out,
+    };
+    if let Some(reading) = read(text, content_type) {
+        // A form that is far too long is not counted to the end.
+        let within = |draft: &Draft| from <= goal.tokens || select::may_fit(&draft.text, goal);
+        if let Some(draft) = reading.lossless().filter(within) {
+            let to = goal.count(&draft.text);
+            if to < from && to <= goal.tokens {
+                return result(draft, true, to);
+            }
+        }
+        if from > goal.tokens
+            && !goal.lossless_only
+            && let Some(draft) = reading.lossy(goal)
+        {
+            let to = goal.count(&draft.text);
+            if to < from && to <= goal.tokens {
+                return result(draft, false, to);
+            }
+        }
+    }
+    let unchanged = Draft {
+        text: text.to_owned(),
+        method: Method::Unchanged,
+        left_out: Vec::new(),
+    };
+    result(unchanged, true, from)
+}
+
+fn read<'t>(text: &'t str, content_type: ContentType) -> Option<Box<dyn Reading + 't>> {
+    match content_type {
+        ContentType::Json => Some(Box::new(json::Json::read(text)?)),
+        _ => None,
+    }
+}
+
+/// A condensed text that cannot be expanded: a condensation did not write it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Malformed {
+    /// What is wrong.
+    pub what: &'static str,
+    /// The line, from one.
+    pub line: usize,
+}
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+#[cfg(test)]
+mod tests;
