@@ -18,7 +18,7 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// So many records are about a megabyte of JSON.
 const MEGABYTE_OF_JSON: usize = 4_200;
 /// So many lines are about a megabyte of log.
-const MEGABYTE_OF_LOG: usize = 10_700;
+const MEGABYTE_OF_LOG: usize = 12_600;
 
 const STATES: [&str; 4] = ["settled", "settled", "pending", "settled"];
 const REGIONS: [&str; 3] = ["eu-central-1", "us-east-1", "ap-southeast-2"];

@@ -1,7 +1,7 @@
 //! Condensation: a large text becomes a smaller one by the least harmful means.
 //!
 //! 1. **Lossless**: formatting and repetition go, all content stays, and an inverse gives it back
-//!    ([`json::expand`]).
+//!    ([`json::expand`], [`log::expand`]).
 //! 2. **Lossy**, when that is not enough: what the task names, what went wrong, what is unlike the
 //!    rest, the first and the last stay; what is left out is counted where it was and in
 //!    [`Condensed::left_out`].
@@ -14,6 +14,8 @@
 
 mod detect;
 pub mod json;
+mod lines;
+pub mod log;
 mod select;
 mod signal;
 
@@ -235,8 +237,12 @@ pub fn condense(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) 
 
 fn read<'t>(text: &'t str, content_type: ContentType) -> Option<Box<dyn Reading + 't>> {
     match content_type {
-        ContentType::Json => Some(Box::new(json::Json::read(text)?)),
-        _ => None,
+        ContentType::Code => None,
+        ContentType::Json => match json::Json::read(text) {
+            Some(json) => Some(Box::new(json)),
+            None => Some(Box::new(log::Log::read(text)?)),
+        },
+        _ => Some(Box::new(log::Log::read(text)?)),
     }
 }
 

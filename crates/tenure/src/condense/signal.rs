@@ -118,7 +118,13 @@ fn alarm(term: &str) -> Alarm {
     let ends = |words: &[&str]| words.iter().any(|word| term.ends_with(word));
     if bad || (term.len() > 8 && ends(&["error", "exception", "failure", "timeout"])) {
         Alarm::Error
-    } else if starts(&["warn", "invalid", "unavailable", "deprecat"]) {
+    } else if starts(&[
+        "warn",
+        "invalid",
+        "unavailable",
+        "deprecated",
+        "deprecation",
+    ]) {
         Alarm::Warning
     } else {
         Alarm::None

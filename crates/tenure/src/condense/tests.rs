@@ -89,6 +89,48 @@ fn what_the_task_names_and_what_is_rare_survive() {
 }
 
 #[test]
+fn each_way_in_which_a_log_went_wrong_is_kept() {
+    let faults = [
+        "ERROR db: pool exhausted",
+        "FATAL disk: no space left",
+        "WARN cache: evicting too much",
+    ];
+    let line = |at: usize| match at {
+        500 => format!("12:08:{:02} {}", at % 60, faults[0]),
+        700..720 => format!("12:11:{:02} {} after {at} s", at % 60, faults[1]),
+        900 => format!("12:15:{:02} {}", at % 60, faults[2]),
+        _ => format!(
+            "12:{:02}:{:02} INFO http: GET /orders/{} in {} ms",
+            at / 60,
+            at % 60,
+            at * 7,
+            at % 90
+        ),
+    };
+    let lines: Vec<String> = (0..2000).map(|at| line(at) + "\n").collect();
+    let counter = Bpe::new(Vocabulary::O200k);
+    let count = |text: &str| counter.count(text);
+    let condensed = check(
+        &lines.concat(),
+        None,
+        &goal(300, "What about order 8757?", &count),
+    );
+    assert_eq!(
+        (condensed.content_type, condensed.method),
+        (ContentType::Log, Method::Selected)
+    );
+    let text = &condensed.text;
+    assert!(
+        text.starts_with("… 20 × 12:11:{} FATAL disk: no space left after {} s\n"),
+        "{text}"
+    );
+    assert!(text.contains("\n… 1978 × 12:"), "{text}");
+    for at in [0, 500, 700, 900, 1251, 1999] {
+        assert!(text.contains(lines[at].trim_end()), "{at} {text}");
+    }
+}
+
+#[test]
 fn a_no_op_says_that_it_was_one() {
     let count = |text: &str| text.len();
     for (text, tokens, fits) in [
@@ -138,7 +180,7 @@ fn what_is_no_record_is_cut_to_an_outline() {
 #[test]
 fn odd_texts_take_no_time() {
     let count = |text: &str| text.len() / 4;
-    let bytes = 1 << 20;
+    let bytes = 1 << 18;
     let inputs = [
         "x".repeat(bytes),
         " ".repeat(bytes),
