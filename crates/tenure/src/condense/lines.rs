@@ -4,20 +4,25 @@
 use super::select::{Choice, excerpt, price, settle, write_kept};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
 
-/// Parts, one a line, and the order in which they are offered a place.
+/// Parts and the order in which they are offered a place.
 pub(super) struct Kept<'k> {
     /// What stands before them, with its newline.
     pub(super) head: &'k str,
-    /// The parts without their newlines.
+    /// The parts without the newlines that end them.
     pub(super) parts: &'k [&'k str],
+    /// What ends a part.
+    pub(super) end: &'k str,
     pub(super) order: &'k [u32],
     pub(super) unit: Unit,
+    pub(super) method: Method,
+    /// Why a part may go.
+    pub(super) class: &'k dyn Fn(usize) -> Omission,
 }
 
-/// The parts that fit, in their order, with a line for each gap.
+/// The parts that fit, in the order of the text, with a line for each gap.
 pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
     let fixed = price(kept.head, goal);
-    let gap = |count: usize| format!("{GAP} {count} {} left out\n", kept.unit);
+    let gap = |count: usize| format!("{GAP} {count} {} left out{}", kept.unit, kept.end);
     let gap_price = goal.count(&gap(1_000_000));
     settle(goal, |budget| {
         // A part that would take more than a quarter of all is cut.
@@ -30,7 +35,7 @@ pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
             gap: gap_price,
         };
         let stays = choice.make(|part| {
-            let text = as_line(kept.parts[part], longest);
+            let text = as_line(kept.parts[part], longest) + kept.end;
             let price = price(&text, goal);
             written.insert(part, text);
             price
@@ -39,25 +44,45 @@ pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
             return None;
         }
         let mut text = kept.head.to_owned();
-        write_kept(&stays, 0..stays.len(), &mut text, gap, |part| {
-            &written[&part]
-        });
-        let left = stays.iter().filter(|stays| !**stays).count();
+        write_kept(
+            &stays,
+            &mut text,
+            |gone| gap(gone.len()),
+            |part, text| text.push_str(&written[&part]),
+        );
         text.truncate(text.trim_end().len());
         Some(Draft {
             text,
-            method: Method::Selected,
-            left_out: vec![LeftOut {
-                class: Omission::LowRelevance,
-                unit: kept.unit,
-                count: left as u32,
-            }],
+            method: kept.method,
+            left_out: count(&stays, kept.unit, kept.class),
         })
     })
 }
 
-/// A part as a line of its own that cannot be taken for a gap.
-fn as_line(part: &str, longest: usize) -> String {
+/// What does not stay, by class.
+pub(super) fn count(stays: &[bool], unit: Unit, class: &dyn Fn(usize) -> Omission) -> Vec<LeftOut> {
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    for &wanted in Omission::ALL {
+        let gone = |at: &usize| !stays[*at] && class(*at) == wanted;
+        let count = (0..stays.len()).filter(gone).count() as u32;
+        if count > 0 {
+            left_out.push(LeftOut {
+                class: wanted,
+                unit,
+                count,
+            });
+        }
+    }
+    left_out
+}
+
+/// What the task seems not to need: the class of parts of which nothing else is known.
+pub(super) fn irrelevant(_: usize) -> Omission {
+    Omission::LowRelevance
+}
+
+/// A part that cannot be taken for a gap.
+pub(super) fn as_line(part: &str, longest: usize) -> String {
     let mark = if part.starts_with(GAP) { "=" } else { "" };
-    format!("{mark}{}\n", excerpt(part, longest))
+    format!("{mark}{}", excerpt(part, longest))
 }

@@ -16,7 +16,7 @@
 
 use std::fmt::Write;
 
-use super::lines::{Kept, keep};
+use super::lines::{Kept, irrelevant, keep};
 use super::select::{excerpt, order, price};
 use super::signal::{Alarm, Signs, Task, worth};
 use super::{Draft, GAP, Goal, Malformed, Map, Method, Reading, Unit};
@@ -288,8 +288,11 @@ impl Reading for Log<'_> {
             &Kept {
                 head: &head,
                 parts: &parts,
+                end: "\n",
                 order: &order(&worth),
                 unit: Unit::Lines,
+                method: Method::Selected,
+                class: &irrelevant,
             },
             goal,
         )

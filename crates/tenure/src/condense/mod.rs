@@ -1,7 +1,7 @@
 //! Condensation: a large text becomes a smaller one by the least harmful means.
 //!
 //! 1. **Lossless**: formatting and repetition go, all content stays, and an inverse gives it back
-//!    ([`json::expand`], [`log::expand`]).
+//!    ([`json::expand`], [`log::expand`], [`search::expand`], [`table::expand`]).
 //! 2. **Lossy**, when that is not enough: what the task names, what went wrong, what is unlike the
 //!    rest, the first and the last stay; what is left out is counted where it was and in
 //!    [`Condensed::left_out`].
@@ -13,11 +13,18 @@
 //! (Prefill Compiler, 6.7.2).
 
 mod detect;
+mod diff;
+pub mod fidelity;
 pub mod json;
 mod lines;
 pub mod log;
+mod markdown;
+mod prose;
+pub mod search;
 mod select;
 mod signal;
+pub mod table;
+mod trace;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -164,6 +171,24 @@ pub struct Condensed {
 /// SipHash with fixed keys: looked up, never iterated.
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
+impl Condensed {
+    /// The text that a lossless condensation was made of; of JSON the same tokens without white
+    /// space between them. An error where something was left out.
+    pub fn expand(&self) -> Result<String, Malformed> {
+        match (self.method, self.content_type) {
+            (Method::Unchanged, _) => Ok(self.text.clone()),
+            (Method::Tabulated, ContentType::Table) => table::expand(&self.text),
+            (Method::Minified | Method::Tabulated, _) => json::expand(&self.text),
+            (Method::Folded, _) => log::expand(&self.text),
+            (Method::Grouped, _) => search::expand(&self.text),
+            (Method::Selected | Method::Outlined | Method::Extracted, _) => Err(Malformed {
+                what: "something was left out",
+                line: 1,
+            }),
+        }
+    }
+}
+
 /// Stands where something was left out. Content that starts a line with it is quoted.
 const GAP: char = '…';
 
@@ -242,7 +267,13 @@ fn read<'t>(text: &'t str, content_type: ContentType) -> Option<Box<dyn Reading 
             Some(json) => Some(Box::new(json)),
             None => Some(Box::new(log::Log::read(text)?)),
         },
-        _ => Some(Box::new(log::Log::read(text)?)),
+        ContentType::Diff => Some(Box::new(diff::Diff::read(text))),
+        ContentType::Log => Some(Box::new(log::Log::read(text)?)),
+        ContentType::Markdown => Some(Box::new(markdown::Markdown::read(text))),
+        ContentType::Prose => Some(Box::new(prose::Prose::read(text))),
+        ContentType::Search => Some(Box::new(search::Search::read(text))),
+        ContentType::StackTrace => Some(Box::new(trace::Trace::read(text)?)),
+        ContentType::Table => Some(Box::new(table::Csv::read(text)?)),
     }
 }
 

@@ -91,28 +91,25 @@ impl Choice<'_> {
     }
 }
 
-/// Writes the parts that stay, each with its newline, and a line in the place of those that do not.
-pub(super) fn write_kept<'p>(
+/// Writes the parts that stay, and a line in the place of those that do not.
+pub(super) fn write_kept(
     kept: &[bool],
-    parts: Range<usize>,
     out: &mut String,
-    gap: impl Fn(usize) -> String,
-    part: impl Fn(usize) -> &'p str,
+    gap: impl Fn(Range<usize>) -> String,
+    mut part: impl FnMut(usize, &mut String),
 ) {
-    let mut gone = 0;
-    for at in parts {
-        if !kept[at] {
-            gone += 1;
-            continue;
+    let mut from = 0;
+    for (at, kept) in kept.iter().enumerate() {
+        if *kept {
+            if from < at {
+                out.push_str(&gap(from..at));
+            }
+            part(at, out);
+            from = at + 1;
         }
-        if gone > 0 {
-            out.push_str(&gap(gone));
-            gone = 0;
-        }
-        out.push_str(part(at));
     }
-    if gone > 0 {
-        out.push_str(&gap(gone));
+    if from < kept.len() {
+        out.push_str(&gap(from..kept.len()));
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) const NOTABLE: f64 = 0.5;
 
 /// Words of every task: they name nothing.
 #[rustfmt::skip]
-const EMPTY: [&str; 72] = [
+pub(super) const EMPTY: [&str; 72] = [
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by",
     "can", "check", "could", "did", "do", "does", "explain", "find", "for", "from", "get", "give",
     "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "list", "look", "me",

@@ -28,6 +28,17 @@ fn check(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) -> Cond
         assert!(condensed.fits && condensed.to < condensed.from);
     }
     assert!(condensed.lossless || !goal.lossless_only);
+    assert_eq!(condensed.expand().is_ok(), condensed.lossless);
+    if let Ok(expanded) = condensed.expand() {
+        let json = matches!(condensed.method, Method::Minified | Method::Tabulated)
+            && condensed.content_type == ContentType::Json;
+        if json {
+            let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(squeeze(&expanded), squeeze(text));
+        } else {
+            assert_eq!(expanded, text);
+        }
+    }
     assert_eq!(condensed, condense(text, content_type, goal));
     condensed
 }

@@ -131,9 +131,15 @@ impl<'s, 't> Sample<'s, 't> {
             }
             text.push('\n');
             text.push_str(&self.heads[number]);
-            write_kept(&kept, start..*end, &mut text, gap, |row| {
-                cut.get(&row).unwrap_or(&self.rows[row])
-            });
+            write_kept(
+                &kept[start..*end],
+                &mut text,
+                |gone| gap(gone.len()),
+                |row, text| {
+                    let row = start + row;
+                    text.push_str(cut.get(&row).unwrap_or(&self.rows[row]));
+                },
+            );
             start = *end;
         }
         let left = kept.iter().filter(|kept| !**kept).count();
