@@ -69,7 +69,8 @@ impl Choice<'_> {
             let part = part as usize;
             let before = first[part] || kept[part - 1];
             let after = first[part + 1] || kept[part + 1];
-            let price = cost(part);
+            // Each costs something, so that the budget bounds how many stay.
+            let price = cost(part).max(1);
             // A part amid what is left out makes two gaps of one; one between two that stay, none.
             let with = match (before, after) {
                 (false, false) => spent.saturating_add(self.gap),
