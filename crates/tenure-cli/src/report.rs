@@ -260,13 +260,14 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
         let list: Vec<_> = trace
             .verdicts
             .iter()
-            .filter(|verdict| verdict.verdict == ruling)
+            .enumerate()
+            .filter(|(_, verdict)| verdict.verdict == ruling)
             .collect();
         if list.is_empty() {
             continue;
         }
         let _ = writeln!(text, "{BOLD}{title} {}{BOLD:#}", list.len());
-        for verdict in list.iter().take(LISTED) {
+        for (candidate, verdict) in list.iter().take(LISTED) {
             let score = verdict.score.map_or_else(String::new, |score| {
                 format!("{:.2}", score.composite.to_f64())
             });
@@ -276,7 +277,7 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
                 printable(&verdict.name),
                 verdict.section,
                 verdict.tokens,
-                printable(&said(trace, verdict)),
+                printable(&said(trace, *candidate, verdict)),
             );
             if scores && let Some(card) = &verdict.score {
                 let _ = writeln!(
@@ -315,17 +316,19 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
 }
 
 /// The reason in words, and the form that stands where it is a shorter one.
-fn said(trace: &Trace, verdict: &Verdict) -> String {
+fn said(trace: &Trace, candidate: usize, verdict: &Verdict) -> String {
     let sentence = verdict.reason.sentence();
-    let shorter = trace.condensed.iter().find(|condensed| {
-        verdict.verdict == Ruling::Included
-            && condensed.name == verdict.name
-            && condensed.to == verdict.tokens
+    let known = |condensed: &&Condensed| condensed.candidate as usize == candidate;
+    let Some(shorter) = trace.condensed.iter().find(known) else {
+        return sentence;
+    };
+    let Condensed {
+        from, form, method, ..
+    } = shorter;
+    let fidelity = shorter.fidelity.map_or_else(String::new, |fidelity| {
+        format!(" ({method}, fidelity {:.2})", fidelity.to_f64())
     });
-    match shorter {
-        None => sentence,
-        Some(Condensed { from, method, .. }) => format!("{sentence}; {method} of {from} tokens"),
-    }
+    format!("{sentence}; {form} of {from} tokens{fidelity}")
 }
 
 fn notes(text: &mut String, trace: &Trace) {

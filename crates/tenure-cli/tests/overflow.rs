@@ -100,7 +100,8 @@ fn shorter_forms_are_shown() {
     let json = bench.json(&with(&COMPILE, &["--budget", &tokens, "--format", "json"]));
     let condensed = &json["trace"]["condensed"][0];
     assert_eq!(condensed["name"], "units");
-    assert_eq!(condensed["method"], "abstract");
+    assert_eq!(condensed["form"], "abstract");
+    assert_eq!(condensed["method"], "author");
     assert!(condensed["from"].as_u64() > condensed["to"].as_u64());
 }
 

@@ -206,7 +206,7 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
                         .compiled()
                         .flat_map(|compiled| &compiled.trace.condensed);
                     let form = forms.find(|form| form.name == one.name);
-                    let form = form.map_or_else(String::new, |form| format!(", {}", form.method));
+                    let form = form.map_or_else(String::new, |form| format!(", {}", form.form));
                     format!("{}: {}{form}\n", one.name, one.reason.code())
                 })
                 .collect(),

@@ -12,8 +12,11 @@ use std::sync::Arc;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::condense::Method;
 use crate::digest::Digest;
+use crate::num::Score;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role, ToolCall};
+use crate::pointer::PointerId;
 use crate::render::{anthropic, chat};
 use crate::request::{Target, TaskState};
 use crate::section::Section;
@@ -109,6 +112,17 @@ pub(crate) struct Piece {
     pub(crate) seam: Seam,
     /// The bytes, unless they are the content's own with one newline.
     pub(crate) text: Option<Arc<str>>,
+    /// How it was condensed, if it was.
+    pub(crate) how: Option<Arc<Condensation>>,
+}
+
+/// How a piece came to be shorter than its content.
+#[derive(Debug)]
+pub(crate) struct Condensation {
+    pub(crate) method: Method,
+    pub(crate) fidelity: Score,
+    /// By what the original can be read back, where something was left out.
+    pub(crate) pointer: Option<PointerId>,
 }
 
 /// What was done at the ends of a content so that counts add up.
@@ -149,6 +163,7 @@ impl Piece {
             disguised: false,
             seam: Seam::Whole,
             text,
+            how: None,
         }
     }
 }
@@ -205,10 +220,17 @@ pub(crate) fn short_form(
     world: &World,
     object: &ContextObject,
     section: Section,
+    target: Target,
     form: Form,
     text: &str,
 ) -> Piece {
-    if object.revision().authority_level() == Authority::Data {
+    let revision = object.revision();
+    if target.is_chat() && section == Section::History && revision.is_message() {
+        let around = world.model().chat.per_message.saturating_add(1);
+        let tokens = world.price(text).saturating_add(around);
+        return Piece::made(tokens, Mechanism::ToolMessage, Some(text.into()));
+    }
+    if revision.authority_level() == Authority::Data {
         return data(world, object, section, Some((form, text)));
     }
     let piece = plain(world, object.name(), text);

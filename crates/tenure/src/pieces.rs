@@ -4,10 +4,14 @@
 
 use std::sync::Arc;
 
+use crate::condense::fidelity::fidelity;
+use crate::condense::{Goal, Method, condense};
 use crate::digest::Digest;
 use crate::error::Error;
-use crate::frame::{self, PRECEDENCE, Piece, Seam};
-use crate::object::{ContextObject, ObjectDocument, ObjectType, Protection};
+use crate::frame::{self, Condensation, PRECEDENCE, Piece, Seam};
+use crate::num::Score;
+use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
+use crate::pointer::{pointer_id, pointer_line};
 use crate::policy::{Order, Policy};
 use crate::render::chat;
 use crate::request::{Request, Target};
@@ -21,6 +25,9 @@ const CLOSING: &str = "Continue with the task.\n";
 
 /// The tool by which a model reaches what is left to retrieval (Deep Memory, the context manager).
 pub(crate) const ARCHIVE: &str = "query_archive";
+
+/// To which parts of itself a content is condensed; to one without loss.
+const PARTS: [u32; 3] = [1, 2, 6];
 
 /// A piece that the compiler adds.
 #[derive(Clone)]
@@ -84,7 +91,14 @@ impl Pricing<'_> {
         let pieces = self.world.pieces(keys, |at| {
             let (at, form, text) = made[at];
             let (row, section) = rows[at];
-            let piece = frame::short_form(self.world, set.object(row), section, form, text);
+            let piece = frame::short_form(
+                self.world,
+                set.object(row),
+                section,
+                self.target,
+                form,
+                text,
+            );
             if self.is_alone(set, row, section) {
                 frame::alone(self.world, piece)
             } else {
@@ -103,6 +117,130 @@ impl Pricing<'_> {
             }
         }
         forms
+    }
+
+    /// Adds to the shorter forms of these rows what condensing their contents makes of them, for data
+    /// that may change with the call: without loss, a half, a sixth.
+    pub(crate) fn condensed_forms(
+        &self,
+        set: &Normalized,
+        rows: &[(u32, Section)],
+        full: &[Piece],
+        task: &str,
+        forms: &mut Vec<Vec<(Form, Piece)>>,
+    ) {
+        let above = self.policy.document().condense_above;
+        let may = |at: &usize| {
+            let (row, section) = rows[*at];
+            let facts = set.row(row);
+            let is_result = facts.object_type == ObjectType::ToolResult;
+            above > 0
+                && full[*at].tokens > above
+                && facts.text
+                && facts.protection != Protection::Verbatim
+                && !self.policy.freezes(section)
+                && match section {
+                    Section::History => is_result,
+                    _ => facts.authority == Authority::Data,
+                }
+        };
+        // What was said stays as it was said: it must not change with each request.
+        let task_of = |section: Section| match section {
+            Section::History => "",
+            _ => task,
+        };
+        let made: Vec<(usize, u32)> = (0..rows.len())
+            .filter(may)
+            .flat_map(|at| PARTS.map(|part| (at, part)))
+            .collect();
+        if made.is_empty() {
+            return;
+        }
+        let task_key = Digest::of(task.as_bytes()).key();
+        let keys = made.iter().map(|(at, part)| {
+            let (row, section) = rows[*at];
+            let task = match task_of(section) {
+                "" => 0,
+                _ => task_key,
+            };
+            (self.key(set, row, section) ^ (u128::from(*part) << 40)).wrapping_add(task)
+        });
+        let pieces = self.world.pieces(keys, |at| {
+            let (at, part) = made[at];
+            let (row, section) = rows[at];
+            self.condensed(set, row, section, task_of(section), part, full[at].tokens)
+        });
+        forms.resize_with(set.rows.len(), Vec::new);
+        for ((at, _), piece) in made.into_iter().zip(pieces) {
+            if piece.tokens < full[at].tokens {
+                forms[rows[at].0 as usize].push((Form::Condensed, piece));
+            }
+        }
+        for forms in forms.iter_mut() {
+            forms.sort_by_key(|(form, piece)| (piece.tokens, *form as u8));
+            forms.dedup_by_key(|(_, piece)| piece.tokens);
+        }
+    }
+
+    /// A content condensed to a `part` of what it costs, with a pointer to what was left out; costlier
+    /// than anything where that cannot be done.
+    fn condensed(
+        &self,
+        set: &Normalized,
+        row: u32,
+        section: Section,
+        task: &str,
+        part: u32,
+        full: u32,
+    ) -> Piece {
+        let object = set.object(row);
+        let content = object.revision().content();
+        let id = pointer_id(self.world.frame_key(), &object.revision().content_digest());
+        let count = |text: &str| self.world.price(text) as usize;
+        let goal = |tokens: u32| Goal {
+            tokens,
+            task,
+            count: &count,
+            lossless_only: part == 1,
+        };
+        let condensed = condense(content, None, &goal(full / part));
+        let mut text = condensed.text;
+        let pointer = (!condensed.lossless).then_some(id);
+        if let Some(id) = pointer {
+            let left_out = condensed.left_out.iter();
+            let left_out: Vec<String> = left_out
+                .map(|left| format!("{} {}", left.count, left.unit))
+                .collect();
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            text.push_str(&pointer_line(&left_out.join(", "), id));
+        }
+        let how = Condensation {
+            method: condensed.method,
+            fidelity: if condensed.lossless {
+                Score::ONE
+            } else {
+                fidelity(content, &text).score()
+            },
+            pointer,
+        };
+        let piece = frame::short_form(
+            self.world,
+            object,
+            section,
+            self.target,
+            Form::Condensed,
+            &text,
+        );
+        let tokens = match condensed.method {
+            Method::Unchanged => u32::MAX,
+            _ => piece.tokens,
+        };
+        Piece {
+            tokens,
+            how: Some(Arc::new(how)),
+            ..piece
+        }
     }
 
     /// Text of a section that stands between turns is a message of its own.
@@ -192,6 +330,26 @@ impl Pricing<'_> {
             table[section.index()] = (!own_channel).then_some(piece);
         }
         table
+    }
+
+    /// At most what stands in a payload besides the candidates: the compiler's own texts, and what the
+    /// provider adds.
+    pub(crate) fn most_around(&self, request: &Request) -> u64 {
+        let added = self.added(request);
+        let headings = self.headings();
+        let texts = added.iter().map(|added| &added.piece);
+        let texts = texts.chain(headings.iter().flatten());
+        let texts: u64 = texts.map(|piece| u64::from(piece.tokens)).sum();
+        if !self.target.is_chat() {
+            return texts;
+        }
+        let chat = self.world.model().chat;
+        let all = [true; Section::COUNT];
+        let messages = u64::from(chat::shared_messages(self.policy, self.target, &all, &all));
+        let ends = [self.opening(), self.closing()];
+        let ends: u64 = ends.iter().map(|piece| u64::from(piece.tokens)).sum();
+        let each = u64::from(chat.per_message) + 1;
+        texts + ends + messages * each + u64::from(chat.reply) + u64::from(chat.tools)
     }
 
     /// What opens the history where its first words must be the user's.

@@ -106,6 +106,9 @@ pub struct PolicyDocument {
     pub overflow: OverflowByClass,
     /// The most payloads that `paginate` may make.
     pub max_pages: u32,
+    /// Under `cascade_compress`, data of more than so many tokens is condensed where it does not fit
+    /// whole. 0: none is.
+    pub condense_above: u32,
     /// Whether a corpus stands in the payload whole.
     pub context: ContextPolicy,
     /// How much a token's cost counts against its utility: μ in 6.2.5. Nought: not at all.

@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::allocate::Certificate;
 use crate::candidates::Unfetched;
+use crate::condense::Method;
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::num::Score;
 use crate::object::{
     Classification, ContradictionStatus, Modality, TaskType, vocabulary::vocabulary,
 };
+use crate::pointer::PointerId;
 use crate::policy::ContextMode;
 use crate::request::{Strategy, json_error};
 use crate::score::ScoreCard;
@@ -61,6 +63,8 @@ vocabulary! {
         Abstract = "abstract",
         /// A paragraph or two, by its author.
         Overview = "overview",
+        /// What a condensation made of it.
+        Condensed = "condensed",
         /// All of it.
         Full = "full",
     }
@@ -595,6 +599,8 @@ pub struct AllocationReport {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Condensed {
+    /// Its place among the candidates.
+    pub candidate: u32,
     /// Its name.
     pub name: Arc<str>,
     /// What its full form would cost, in tokens.
@@ -602,7 +608,16 @@ pub struct Condensed {
     /// What the form that stands costs, in tokens.
     pub to: u32,
     /// That form.
-    pub method: Form,
+    pub form: Form,
+    /// How it was made: by its author, or by a condensation.
+    pub method: Method,
+    /// The share of the content's numbers, names, negations and identifiers that it still has; none
+    /// where its author made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Score>,
+    /// By what the original can be read back; none where nothing was left out, or by its author.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<PointerId>,
 }
 
 /// Which tokenizer counted, and what its counts are worth.

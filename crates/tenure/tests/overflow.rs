@@ -209,7 +209,7 @@ fn many_overviews_before_one_whole_text() {
                 (Ruling::Included, Some(condensed)) => {
                     assert_eq!(condensed.to, verdict.tokens);
                     assert!(condensed.from > condensed.to);
-                    condensed.method.to_string()
+                    condensed.form.to_string()
                 }
                 (Ruling::Included, None) => "full".to_owned(),
                 _ => "out".to_owned(),
@@ -520,4 +520,131 @@ fn the_gap_to_the_knapsack_is_stated() {
     );
     let gap = first(&cut).trace.allocations[0].gap.unwrap();
     assert!(gap.to_f64() > 0.3, "{gap}");
+}
+
+// --- condensation ---------------------------------------------------------------------------------
+
+/// A tool's output of like records, with one error and one record that the task names.
+fn records(count: usize) -> String {
+    let record = |at: usize| {
+        let status = if at == 77 { "ERROR: sensor lost" } else { "ok" };
+        format!(
+            r#"{{"id": {at}, "unit": "pascal", "pressure": {}, "status": "{status}"}}"#,
+            101_000 + at
+        )
+    };
+    let records: Vec<String> = (0..count).map(record).collect();
+    format!("[{}]", records.join(",\n "))
+}
+
+fn measured(count: usize) -> Value {
+    let mut output = support::result("output", "c0");
+    merge(&mut output, json!({ "content": records(count) }));
+    json!([
+        tool("read_sensor"),
+        support::turn("question", "user", "What was the pressure of id 123?"),
+        support::calls("call", &["c0"]),
+        output,
+        support::turn("thanks", "assistant", "Noted."),
+        support::turn("next", "user", "And the errors?"),
+    ])
+}
+
+#[test]
+fn a_large_output_is_condensed_where_it_does_not_fit() {
+    let objects = measured(400);
+    for target in ["text", "openai-chat", "anthropic-messages"] {
+        let at = |tokens: u32| {
+            let mut request = budget(tokens);
+            merge(
+                &mut request,
+                json!({ "target": target, "task": { "objective": "The pressure of id 123." } }),
+            );
+            let outcome = outcome(&objects, request, STANDARD).unwrap();
+            first(&outcome).clone()
+        };
+        let full = at(100_000);
+        assert!(full.trace.condensed.is_empty());
+        let whole = full.trace.verdict("output").unwrap().tokens;
+        // Without loss first: nothing to read back.
+        let table = at(full.envelope.total_tokens - whole / 4);
+        let condensed = &table.trace.condensed[0];
+        assert_eq!(
+            (&*condensed.name, condensed.form.term()),
+            ("output", "condensed")
+        );
+        assert_eq!(condensed.method.term(), "tabulated");
+        assert_eq!(
+            (condensed.pointer, condensed.fidelity.unwrap().to_f64()),
+            (None, 1.0)
+        );
+        assert!(condensed.to * 2 < condensed.from);
+        // Then with loss, and a pointer to the original.
+        let tight = at(full.envelope.total_tokens - whole + whole / 5);
+        let condensed = &tight.trace.condensed[0];
+        assert_eq!(condensed.method.term(), "selected");
+        let pointer = condensed.pointer.unwrap().to_string();
+        let payload = tight.envelope.payload.as_ref().unwrap();
+        let payload = String::from_utf8(payload.bytes().to_vec()).unwrap();
+        assert!(
+            payload.contains(&format!("rehydrate with {pointer}]")),
+            "{payload}"
+        );
+        assert!(payload.contains("ERROR: sensor lost"), "{payload}");
+        assert!(condensed.fidelity.unwrap().to_f64() < 1.0);
+        assert!(tight.envelope.total_tokens <= tight.envelope.budget);
+        assert_eq!(tight.trace.verdict("output").unwrap().tokens, condensed.to);
+    }
+}
+
+#[test]
+fn evidence_is_condensed_as_the_task_asks() {
+    let mut page = passage("log", &records(400));
+    merge(&mut page, json!({ "priority": 0.9 }));
+    let objects = json!([page]);
+    let at = |tokens: u32, task: &str, policy: &str| {
+        let mut request = budget(tokens);
+        merge(&mut request, json!({ "task": { "objective": task } }));
+        let outcome = outcome(&objects, request, policy).unwrap();
+        first(&outcome).clone()
+    };
+    let payload = |compiled: &Compiled| {
+        String::from_utf8(compiled.envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap()
+    };
+    let asked = at(2_500, "Why did the pressure of id 123 change?", STANDARD);
+    assert!(payload(&asked).contains("101123"), "{}", payload(&asked));
+    let other = at(2_500, "Why did the pressure of id 321 change?", STANDARD);
+    assert!(payload(&other).contains("101321"));
+    // Not where the policy says no, nor what is protected to the letter.
+    let off = at(2_500, "pressure", "condense_above = 0");
+    assert_eq!(off.trace.verdict("log").unwrap().reason.code(), "no_room");
+    let truncate = at(2_500, "pressure", "overflow = \"truncate_lowest\"");
+    assert_eq!(
+        truncate.trace.verdict("log").unwrap().reason.code(),
+        "no_room"
+    );
+}
+
+#[test]
+fn what_was_said_does_not_change_with_the_question() {
+    let objects = measured(400);
+    let said = |task: &str| {
+        let mut request = budget(3_000);
+        merge(
+            &mut request,
+            json!({ "target": "openai-chat", "task": { "objective": task } }),
+        );
+        let outcome = outcome(&objects, request, STANDARD).unwrap();
+        let payload = first(&outcome).envelope.payload.clone().unwrap();
+        let body: Value = serde_json::from_slice(payload.bytes()).unwrap();
+        let messages = body["messages"].as_array().unwrap().clone();
+        messages
+            .into_iter()
+            .find(|message| message["role"] == "tool")
+            .unwrap()
+    };
+    assert_eq!(
+        said("The pressure of id 123."),
+        said("The pressure of id 321.")
+    );
 }

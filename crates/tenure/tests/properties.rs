@@ -282,16 +282,17 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
                 let condensed = &real.trace.condensed;
                 let said = condensed.iter().any(|condensed| {
                     condensed.name == item.name
-                        && condensed.method == form
+                        && condensed.form == form
                         && condensed.to == item.tokens
                         && condensed.to < condensed.from
                 });
                 prop_assert!(said, "{:?}", item);
-                let text = match form {
-                    Form::Abstract => document.abstract_text,
-                    _ => document.overview,
-                };
-                text.unwrap()
+                match form {
+                    Form::Abstract => document.abstract_text.unwrap(),
+                    Form::Overview => document.overview.unwrap(),
+                    // What a condensation keeps is its own business.
+                    _ => continue,
+                }
             }
         };
         if revision.tool().is_some() {
@@ -777,7 +778,9 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
         let alone = object.revision().keep_with().is_empty()
             && ![Section::History, Section::Tools].contains(&verdict.section);
         let opens = real.envelope.section(verdict.section).is_none();
-        let shortens = cascades && object.to_document().unwrap().abstract_text.is_some();
+        let shortens = cascades
+            && (object.to_document().unwrap().abstract_text.is_some()
+                || run.policy.document().condense_above > 0);
         if by_rank && alone && !opens && !shortens {
             prop_assert_eq!(*needed, verdict.tokens);
         }
@@ -1045,7 +1048,7 @@ fn breadth_before_depth(
                 .condensed
                 .iter()
                 .find(|condensed| condensed.name == verdict.name);
-            match (verdict.verdict, form.map(|condensed| condensed.method)) {
+            match (verdict.verdict, form.map(|condensed| condensed.form)) {
                 (Ruling::Included, Some(Form::Abstract)) => 0,
                 (Ruling::Included, Some(_)) => 1,
                 (Ruling::Included, None) => 2,
@@ -1420,7 +1423,7 @@ fn the_worlds_are_rich() {
                 missing.remove(real.trace.plan.cause.term());
                 missing.remove(real.trace.strategy.unwrap().term());
                 for condensed in &real.trace.condensed {
-                    missing.remove(condensed.method.term());
+                    missing.remove(condensed.form.term());
                 }
                 for verdict in &real.trace.verdicts {
                     missing.remove(verdict.reason.code());
@@ -1472,7 +1475,7 @@ fn the_worlds_are_rich() {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [&str; 60] = [
+const EXPECTED: [&str; 61] = [
     // Reasons.
     "mandatory", "fits", "kept_with", "other_tenant", "other_user", "other_project", "other_session",
     "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
@@ -1483,7 +1486,7 @@ const EXPECTED: [&str; 60] = [
     "unanswered_tool_call", "over_limit", "no_room", "next_epoch", "after_stop",
     "over_share", "not_worth_its_cost", "deferred", "left_to_retrieval",
     // Strategies and forms.
-    "full", "documents", "retrieve", "abstract", "overview",
+    "full", "documents", "retrieve", "abstract", "overview", "condensed",
     // Epochs and allocations.
     "first", "kept", "floor_grew", "flow_back",
     // Failures.

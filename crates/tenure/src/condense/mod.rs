@@ -76,6 +76,8 @@ vocabulary! {
         Outlined = "outlined",
         /// Some sentences or blocks stand for all, as they were.
         Extracted = "extracted",
+        /// Its author wrote the shorter form.
+        Author = "author",
     }
 }
 
@@ -181,10 +183,12 @@ impl Condensed {
             (Method::Minified | Method::Tabulated, _) => json::expand(&self.text),
             (Method::Folded, _) => log::expand(&self.text),
             (Method::Grouped, _) => search::expand(&self.text),
-            (Method::Selected | Method::Outlined | Method::Extracted, _) => Err(Malformed {
-                what: "something was left out",
-                line: 1,
-            }),
+            (Method::Selected | Method::Outlined | Method::Extracted | Method::Author, _) => {
+                Err(Malformed {
+                    what: "something was left out",
+                    line: 1,
+                })
+            }
         }
     }
 }

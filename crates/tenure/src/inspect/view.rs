@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::candidates::{Candidates, digest_of};
-use crate::trace::{Ruling, Stage, Trace, View};
+use crate::trace::{Ruling, Stage, Trace, Verdict, View};
 
 impl Trace {
     /// The caller's view: nothing in it depends on an object that the caller may not see. The
@@ -25,6 +25,12 @@ impl Trace {
             candidates.unfetched(),
         );
         view.input_digest = view.inputs.root();
+        // Places are counted among what the caller sees.
+        let is_hidden = |verdict: &&Verdict| verdict.verdict == Ruling::Denied;
+        for condensed in &mut view.condensed {
+            let before = &self.verdicts[..condensed.candidate as usize];
+            condensed.candidate -= before.iter().filter(is_hidden).count() as u32;
+        }
         view.verdicts
             .retain(|verdict| verdict.verdict != Ruling::Denied);
         let count = view.verdicts.len() as u32;

@@ -82,7 +82,7 @@ impl<'a> Messages<'a> {
         };
         if revision.object_type() == ObjectType::ToolResult {
             let id = revision.tool_call_id().unwrap_or_default();
-            let content = revision.content();
+            let content = said.unwrap_or_default();
             return self.add(role, [Block::ToolResult { id, content }]);
         }
         let said = said.map(Block::Said);

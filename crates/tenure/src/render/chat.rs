@@ -241,7 +241,7 @@ impl<'a> Body<'a> {
         // A piece with a text of its own is a turn that could not stay as it is.
         let said = piece.text.as_deref().or(spoken(revision));
         let place = match &mut self.form {
-            Form::OpenAi(messages) => messages.turn(revision),
+            Form::OpenAi(messages) => messages.turn(revision, said),
             Form::Anthropic(messages) => messages.turn(revision, said),
         };
         place.span(0, said.map_or(0, str::len))

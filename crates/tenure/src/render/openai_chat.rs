@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, Tool};
-use crate::render::chat::{Place, array, spoken};
+use crate::render::chat::{Place, array};
 
 /// A tool as the API takes it.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
@@ -34,8 +34,8 @@ pub(crate) struct Messages<'a>(Vec<Message<'a>>);
 enum Message<'a> {
     /// Text pieces under one role, by their place among the texts.
     Text(Role, usize),
-    /// A turn or a result, as it is.
-    Turn(&'a Revision),
+    /// A turn or a result, and what it says.
+    Turn(&'a Revision, Option<&'a str>),
 }
 
 impl<'a> Messages<'a> {
@@ -46,8 +46,8 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a turn or a tool's result.
-    pub(crate) fn turn(&mut self, revision: &'a Revision) -> Place {
-        self.0.push(Message::Turn(revision));
+    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
+        self.0.push(Message::Turn(revision, said));
         self.last()
     }
 
@@ -85,7 +85,7 @@ impl<'a> Messages<'a> {
         let mut open: BTreeSet<&str> = BTreeSet::new();
         for message in &self.0 {
             match message {
-                Message::Turn(revision) if revision.object_type() == ObjectType::ToolResult => {
+                Message::Turn(revision, _) if revision.object_type() == ObjectType::ToolResult => {
                     let id = revision.tool_call_id().unwrap_or_default();
                     if !open.remove(id) {
                         return Err(Error::assertion(format!("`{id}` answers no open call")));
@@ -96,7 +96,7 @@ impl<'a> Messages<'a> {
                         "a message stands between a call and its results",
                     ));
                 }
-                Message::Turn(revision) => {
+                Message::Turn(revision, _) => {
                     open.extend(revision.tool_calls().iter().map(|call| call.id.as_str()));
                 }
                 Message::Text(..) => {}
@@ -114,12 +114,12 @@ impl Message<'_> {
     fn json(&self, texts: &[String]) -> Value {
         match self {
             Message::Text(role, text) => json!({ "content": texts[*text], "role": role }),
-            Message::Turn(revision) if revision.object_type() == ObjectType::ToolResult => {
-                json!({ "content": revision.content(), "role": "tool", "tool_call_id": revision.tool_call_id() })
+            Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {
+                json!({ "content": said.unwrap_or_default(), "role": "tool", "tool_call_id": revision.tool_call_id() })
             }
-            Message::Turn(revision) => {
+            Message::Turn(revision, said) => {
                 let role = revision.role().unwrap_or(Role::User);
-                let mut json = json!({ "content": spoken(revision), "role": role });
+                let mut json = json!({ "content": said, "role": role });
                 if !revision.tool_calls().is_empty() {
                     let call = |call: &crate::object::ToolCall| {
                         json!({

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::frame::{Piece, Seam};
 use crate::object::{ObjectType, Role};
 use crate::pieces::{self, Added, Pricing};
-use crate::policy::Policy;
+use crate::policy::{Overflow, Policy};
 use crate::render::{chat, legal};
 use crate::request::Request;
 use crate::section::Section;
@@ -90,7 +90,11 @@ pub(crate) fn contain<'a>(
         .collect();
     let framed = pricing.of_rows(set, &placed);
     let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
-    let mut forms = pricing.shorter_forms(set, &placed, &framed);
+    let mut forms = Vec::new();
+    if may_be_cut(&placed, &framed, pricing, request)? {
+        forms = pricing.shorter_forms(set, &placed, &framed);
+        pricing.condensed_forms(set, &placed, &framed, &request.query_text(), &mut forms);
+    }
     let mut shown = BTreeMap::new();
     for ((row, _), piece) in placed.into_iter().zip(framed) {
         pieces[row as usize] = Some(piece);
@@ -151,6 +155,40 @@ pub(crate) fn contain<'a>(
         as_messages(&mut contained, pricing)?;
     }
     Ok(contained)
+}
+
+/// Whether shorter forms may be wanted: something was sent in one, or everything together is more
+/// than the budget, a section's maximum, or what is worth its cost.
+fn may_be_cut(
+    placed: &[(u32, Section)],
+    pieces: &[Piece],
+    pricing: Pricing<'_>,
+    request: &Request,
+) -> Result<bool, Error> {
+    let Pricing { world, policy, .. } = pricing;
+    if request
+        .served
+        .as_ref()
+        .is_some_and(|ledger| !ledger.forms.is_empty())
+    {
+        return Ok(true);
+    }
+    if policy.overflow(request.task.class()) != Overflow::CascadeCompress {
+        return Ok(false);
+    }
+    let (budget, _) = request.budget.resolve(world.model(), request.target)?;
+    let mut sums = [0u64; Section::COUNT];
+    for ((_, section), piece) in placed.iter().zip(pieces) {
+        sums[section.index()] += u64::from(piece.tokens);
+    }
+    let around = pricing.most_around(request);
+    let over = |section: &Section| {
+        let max = policy.section(*section).max;
+        max > 0 && sums[section.index()] + around > u64::from(max)
+    };
+    Ok(sums.iter().sum::<u64>() + around > u64::from(budget)
+        || policy.document().cost_sensitivity > 0.0
+        || Section::ALL.iter().any(over))
 }
 
 /// Refuses what the provider would, and adds what its messages must begin and end with. All of it

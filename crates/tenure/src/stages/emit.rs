@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use crate::condense::Method;
 use crate::digest::{Digest, DigestMap};
 use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
 use crate::error::{Error, ErrorKind};
@@ -436,13 +437,19 @@ fn trace(
             left,
         });
     }
-    let condensed = contained.shown.iter().map(|(row, shown)| Condensed {
-        name: set.name(*row),
-        from: shown.full,
-        to: contained.pieces[*row as usize]
-            .as_ref()
-            .map_or(0, |piece| piece.tokens),
-        method: shown.form,
+    let condensed = contained.shown.iter().map(|(row, shown)| {
+        let piece = contained.pieces[*row as usize].as_ref();
+        let how = piece.and_then(|piece| piece.how.as_deref());
+        Condensed {
+            candidate: *row,
+            name: set.name(*row),
+            from: shown.full,
+            to: piece.map_or(0, |piece| piece.tokens),
+            form: shown.form,
+            method: how.map_or(Method::Author, |how| how.method),
+            fidelity: how.map(|how| how.fidelity),
+            pointer: how.and_then(|how| how.pointer),
+        }
     });
     Trace {
         version: TRACE_VERSION,

@@ -718,6 +718,8 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
             if !precedence && !supplied {
                 toml.push_str("required = [\"task\"]\n");
             }
+            // The random texts are short.
+            toml.push_str(&format!("condense_above = {}\n", if headings { 8 } else { 0 }));
             if let Some(price) = price {
                 toml.push_str(&format!("cost_sensitivity = {price}\n"));
             }

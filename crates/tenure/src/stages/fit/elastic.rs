@@ -14,7 +14,7 @@ use crate::object::Protection;
 use crate::policy::Policy;
 use crate::section::Section;
 use crate::stages::fit::account::{Account, Present, Shortened};
-use crate::trace::{AllocationReport, Form, Reason};
+use crate::trace::{AllocationReport, Reason};
 
 /// How the elastic budget was shared among the sections. Empty where they are one flow.
 #[derive(Clone, Default)]
@@ -41,6 +41,8 @@ pub(super) struct Elastic<'p> {
     own: [u32; Section::COUNT],
     /// The rows that were passed over as longer than an item's share, with that share.
     over_share: BTreeMap<u32, u32>,
+    /// The most forms that any object has besides the full one.
+    steps: usize,
     gaps: [Option<Score>; Section::COUNT],
 }
 
@@ -96,6 +98,13 @@ impl<'p> Elastic<'p> {
             used: [0; Section::COUNT],
             own: [0; Section::COUNT],
             over_share: BTreeMap::new(),
+            steps: account
+                .contained
+                .forms
+                .iter()
+                .map(Vec::len)
+                .max()
+                .unwrap_or(0),
             gaps: [None; Section::COUNT],
         })
     }
@@ -199,7 +208,7 @@ impl<'p> Elastic<'p> {
             }
         }
         self.growing[at].retain(|row| account.short.of(*row).is_some());
-        for _ in 1..Form::ALL.len() {
+        for _ in 0..self.steps {
             for &row in &self.growing[at] {
                 if let Some((form, more)) = account.longer(row)
                     && more <= room(self.used[at], account.left)
@@ -250,7 +259,7 @@ impl<'p> Elastic<'p> {
                 self.waiting[at] = waiting;
             }
         }
-        for _ in 1..Form::ALL.len() {
+        for _ in 0..self.steps {
             for section in Section::ALL {
                 let at = section.index();
                 for place in 0..self.growing[at].len() {

@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::links::Links;
 use crate::pieces::{ARCHIVE, Pricing};
 use crate::policy::{ContextMode, Order, Policy};
-use crate::render::chat::shared_messages;
 use crate::request::{Request, Strategy};
 use crate::section::Section;
 use crate::stages::plan::Planned;
@@ -127,26 +126,10 @@ impl Scales {
         }
         let beside: Vec<u32> = beside.into_iter().collect();
         let rows: u64 = priced(&beside).iter().sum();
-        let added = pricing.added(request);
-        let added = added.iter().map(|added| &added.piece);
-        let headings = pricing.headings();
-        let texts = added.chain(headings.iter().flatten());
-        let texts: u64 = texts.map(|piece| u64::from(piece.tokens)).sum();
         let elastic = Section::ALL
             .iter()
             .filter(|section| !section.tier().is_fixed() && **section != Section::Codex);
         let minimums = elastic.map(|section| u64::from(policy.section(*section).min));
-        let around = if request.target.is_chat() {
-            let chat = world.model().chat;
-            let all = [true; Section::COUNT];
-            let messages = shared_messages(policy, request.target, &all, &all);
-            let ends = [pricing.opening(), pricing.closing()];
-            let ends: u32 = ends.iter().map(|piece| piece.tokens).sum();
-            u64::from(messages * (chat.per_message + 1) + chat.reply + chat.tools + ends)
-        } else {
-            0
-        };
-
         let window = u64::from(request.budget.window.unwrap_or(world.model().window));
         let share = u64::from(policy.document().context.share.millionths());
         let percent = match served {
@@ -160,7 +143,7 @@ impl Scales {
             too_long,
             corpus: costs.iter().sum(),
             threshold: window * share * percent / 100_000_000,
-            beside: rows + texts + minimums.sum::<u64>() + around,
+            beside: rows + pricing.most_around(request) + minimums.sum::<u64>(),
             budget,
         };
         Ok(Scales {
