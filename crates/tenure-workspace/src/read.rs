@@ -28,53 +28,82 @@ pub(crate) fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and, for bytes that are not UTF-8 or NUL, the line.
 pub fn read_text(path: &Path) -> Result<String, Error> {
+    decode(read_bytes(path)?).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(path.display().to_string(), line)
+    })
+}
+
+/// The bytes of a file as they are.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, is a folder or is too large.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let shown = path.display().to_string();
-    let failed = |error: std::io::Error| {
-        let reason = match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file".to_owned(),
-            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-            _ => error.to_string(),
-        };
-        Error::input(format!("cannot read `{shown}`: {reason}"))
-    };
-    let file = fs::File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
+    let file = fs::File::open(path).map_err(|error| failed(&shown, &error))?;
+    let metadata = file.metadata().map_err(|error| failed(&shown, &error))?;
     if metadata.is_dir() {
         return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
     }
+    read_bytes_from(file, &shown)
+}
+
+/// The bytes of what is read under this name.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read or is too large.
+pub fn read_bytes_from(source: impl Read, shown: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     // One byte more than allowed tells a large file, and a pipe that never ends, from a full one.
-    file.take(MAX_FILE + 1)
+    source
+        .take(MAX_FILE + 1)
         .read_to_end(&mut bytes)
-        .map_err(failed)?;
+        .map_err(|error| failed(shown, &error))?;
     if bytes.len() as u64 > MAX_FILE {
         return Err(
             Error::input(format!("`{shown}` is larger than {} MiB", MAX_FILE >> 20))
                 .hint("split it into smaller files"),
         );
     }
-    decode(bytes).map_err(|error| {
-        let line = error.at.as_ref().and_then(|at| at.line);
-        error.at(shown, line)
-    })
+    Ok(bytes)
+}
+
+fn failed(shown: &str, error: &std::io::Error) -> Error {
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    Error::input(format!("cannot read `{shown}`: {reason}"))
 }
 
 /// Bytes as text, or the line at which they are none.
-pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String, Error> {
-    if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
-        bytes.drain(..3);
-    }
+pub(crate) fn decode(bytes: Vec<u8>) -> Result<String, Error> {
+    let text = text_of(&bytes)?;
+    Ok(if text.contains('\r') {
+        text.replace("\r\n", "\n")
+    } else {
+        text.to_owned()
+    })
+}
+
+/// Bytes as the text that they are but for a byte order mark; carriage returns stay.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line of what is not UTF-8 or NUL.
+pub fn text_of(bytes: &[u8]) -> Result<&str, Error> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Err(Error::input("the text is UTF-16")
             .expected("UTF-8")
             .hint("save it as UTF-8"));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..valid]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let valid = error.valid_up_to();
+        let line = 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count();
         Error::input(format!("byte {valid} is not UTF-8"))
             .at("", Some(line))
             .expected("UTF-8")
@@ -85,13 +114,9 @@ pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String, Error> {
         return Err(Error::input("a NUL character stands in the text")
             .at("", Some(line))
             .expected("text")
-            .hint("binary data does not belong into an object's content"));
+            .hint("binary data has no place in a text"));
     }
-    Ok(if text.contains('\r') {
-        text.replace("\r\n", "\n")
-    } else {
-        text
-    })
+    Ok(text)
 }
 
 #[cfg(test)]

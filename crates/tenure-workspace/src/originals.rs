@@ -1,0 +1,433 @@
+//! Originals: what a condensation was made of, kept in a folder so that whatever it left out can be
+//! read back byte for byte.
+//!
+//! A file is named after the id of its pointer and the SHA-256 of its content. It is written once
+//! and never again, and nobody but its owner can read it. Nothing is deleted here.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use tenure::{Digest, Error, FrameKey, PointerId, pointer_id};
+
+use crate::read::{MAX_FILE, user_folder};
+use crate::workspace::Workspace;
+
+/// Where originals are kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
+/// `~/.local/state`, in `tenure/originals`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no home.
+pub fn default_originals_path() -> Result<PathBuf, Error> {
+    user_folder("XDG_STATE_HOME", ".local/state")
+        .map(|state| state.join("tenure").join("originals"))
+        .ok_or_else(|| {
+            Error::input("there is no place for originals: neither XDG_STATE_HOME nor HOME is set")
+                .hint("name a folder with --originals")
+        })
+}
+
+/// Where an original is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pointer {
+    /// What it is read back with.
+    pub id: PointerId,
+    /// The SHA-256 of its bytes.
+    pub digest: Digest,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+impl Pointer {
+    /// Where these bytes are once they are kept under this key.
+    pub fn to(key: &FrameKey, content: &[u8]) -> Pointer {
+        let digest = Digest::of(content);
+        Pointer {
+            id: pointer_id(key, &digest),
+            digest,
+            bytes: content.len() as u64,
+        }
+    }
+
+    fn file_name(&self) -> String {
+        let digest = self.digest.to_string();
+        format!("{}-{}", self.id, &digest["sha256:".len()..])
+    }
+}
+
+/// A folder of originals.
+///
+/// ```no_run
+/// use tenure_workspace::{Originals, Workspace, default_originals_path};
+/// let workspace = Workspace::open_default()?;
+/// let originals = Originals::at(default_originals_path()?);
+/// let pointer = workspace.keep(&originals, b"a long text")?;
+/// assert_eq!(workspace.rehydrate(&originals, pointer.id)?, b"a long text");
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Originals {
+    folder: PathBuf,
+}
+
+impl Originals {
+    /// The originals in this folder, which is made when the first is kept.
+    pub fn at(folder: impl Into<PathBuf>) -> Originals {
+        Originals {
+            folder: folder.into(),
+        }
+    }
+
+    /// Keeps these bytes. What is kept already is only looked at: a pointer is given for nothing
+    /// that could not be read back.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when they are too many, when the folder cannot
+    /// be written, or when the same original was altered since it was kept. Then nothing is left
+    /// behind.
+    pub fn keep(&self, key: &FrameKey, content: &[u8]) -> Result<Pointer, Error> {
+        let pointer = Pointer::to(key, content);
+        if pointer.bytes > MAX_FILE {
+            return Err(Error::input(format!(
+                "an original of {} bytes is larger than {} MiB",
+                pointer.bytes,
+                MAX_FILE >> 20
+            ))
+            .hint("split it into smaller texts"));
+        }
+        let path = self.folder.join(pointer.file_name());
+        if fs::symlink_metadata(&path).is_err() {
+            match self.put(&path, content) {
+                Ok(()) => return Ok(pointer),
+                // Somebody else kept the same meanwhile.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(Error::input(format!(
+                        "cannot keep the original in `{}`: {error}",
+                        self.folder.display()
+                    ))
+                    .hint("name a folder that can be written with --originals"));
+                }
+            }
+        }
+        read_whole(&path, &pointer.digest)?;
+        Ok(pointer)
+    }
+
+    /// The bytes of the original with this id.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, when what there is was kept
+    /// under another key, or when it was altered since.
+    pub fn read(&self, key: &FrameKey, id: PointerId) -> Result<Vec<u8>, Error> {
+        let named = self.named(id)?;
+        let own = named
+            .iter()
+            .find(|(digest, _)| pointer_id(key, digest) == id);
+        match own {
+            Some((digest, path)) => read_whole(path, digest),
+            None if named.is_empty() => Err(self.missing(id)),
+            None => Err(Error::input(format!(
+                "the original {id} in `{}` was kept under another key",
+                self.folder.display()
+            ))
+            .hint("name the key that it was kept under with --frame-key")),
+        }
+    }
+
+    fn missing(&self, id: PointerId) -> Error {
+        Error::input(format!(
+            "there is no original {id} in `{}`",
+            self.folder.display()
+        ))
+        .hint("originals stay on the machine and under the key that they were kept with; name another folder with --originals")
+    }
+
+    /// The files named after this id, with the digests in their names, in the order of these. Only
+    /// one is of the workspace's own key.
+    fn named(&self, id: PointerId) -> Result<Vec<(Digest, PathBuf)>, Error> {
+        let failed = |error: std::io::Error| {
+            Error::input(format!(
+                "cannot read the originals in `{}`: {error}",
+                self.folder.display()
+            ))
+        };
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let prefix = format!("{id}-");
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            let hex = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+            if let Some(Ok(digest)) = hex.map(|hex| format!("sha256:{hex}").parse()) {
+                found.push((digest, entry.path()));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Writes beside the place and moves there, so that nobody finds half an original.
+    fn put(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
+        let mut folders = fs::DirBuilder::new();
+        folders.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        folders.create(&self.folder)?;
+        // A temporary file is readable by its owner alone, and goes when something fails.
+        let mut draft = tempfile::Builder::new()
+            .prefix(".original-")
+            .tempfile_in(&self.folder)?;
+        draft.write_all(content)?;
+        draft.as_file().sync_all()?;
+        draft.persist_noclobber(path)?;
+        // The new name is as lasting as the bytes.
+        #[cfg(unix)]
+        File::open(&self.folder)?.sync_all()?;
+        Ok(())
+    }
+}
+
+/// The bytes of a kept file, which must have this digest.
+fn read_whole(path: &Path, digest: &Digest) -> Result<Vec<u8>, Error> {
+    let failed = |error: std::io::Error| {
+        Error::input(format!(
+            "cannot read the original `{}`: {error}",
+            path.display()
+        ))
+    };
+    let altered = || {
+        Error::input(format!(
+            "the original `{}` was altered since it was kept",
+            path.display()
+        ))
+        .expected(format!("a file with the digest {digest}"))
+        .hint("remove it, and condense what it was made of again")
+    };
+    // What is not a file may be a pipe that never ends.
+    if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
+        return Err(altered());
+    }
+    let mut content = Vec::new();
+    // One byte more than allowed tells a file that is too large from a full one.
+    File::open(path)
+        .map_err(failed)?
+        .take(MAX_FILE + 1)
+        .read_to_end(&mut content)
+        .map_err(failed)?;
+    if Digest::of(&content) != *digest {
+        return Err(altered());
+    }
+    Ok(content)
+}
+
+impl Workspace {
+    /// Where these bytes are once they are kept; nothing is written but the key, where there was
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no frame key and none can be made.
+    pub fn pointer(&self, content: &[u8]) -> Result<Pointer, Error> {
+        Ok(Pointer::to(&self.frame_key()?, content))
+    }
+
+    /// Keeps these bytes under the workspace's key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Originals::keep`], and when there is no frame key and none can be made.
+    pub fn keep(&self, originals: &Originals, content: &[u8]) -> Result<Pointer, Error> {
+        originals.keep(&self.frame_key()?, content)
+    }
+
+    /// The bytes of an original that was kept under the workspace's key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Originals::read`].
+    pub fn rehydrate(&self, originals: &Originals, id: PointerId) -> Result<Vec<u8>, Error> {
+        // A search that cannot find anything makes no key.
+        if originals.named(id)?.is_empty() {
+            return Err(originals.missing(id));
+        }
+        originals.read(&self.frame_key()?, id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> FrameKey {
+        FrameKey::new("test", [byte; 32])
+    }
+
+    fn bench() -> (tempfile::TempDir, Originals) {
+        let folder = tempfile::tempdir().unwrap();
+        let originals = Originals::at(folder.path().join("a/originals"));
+        (folder, originals)
+    }
+
+    fn files(originals: &Originals) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&originals.folder).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    #[test]
+    fn bytes_come_back_as_they_were() {
+        let (_folder, originals) = bench();
+        let all: Vec<u8> = (0..=255).collect();
+        for content in [&b""[..], b"a\r\n b \n", b"\xEF\xBB\xBFno newline", &all] {
+            let pointer = originals.keep(&key(1), content).unwrap();
+            assert_eq!(pointer, Pointer::to(&key(1), content));
+            assert_eq!(originals.read(&key(1), pointer.id).unwrap(), content);
+        }
+        assert_eq!(files(&originals).len(), 4);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_them() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, originals) = bench();
+        originals.keep(&key(1), b"secret").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&originals.folder), 0o700);
+        assert_eq!(mode(&files(&originals)[0]), 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_kept_is_never_written_again() {
+        use std::os::unix::fs::MetadataExt;
+        let (_folder, originals) = bench();
+        let first = originals.keep(&key(1), b"once").unwrap();
+        let stamp = || {
+            let found = fs::metadata(&files(&originals)[0]).unwrap();
+            (
+                found.ino(),
+                found.mtime(),
+                found.mtime_nsec(),
+                found.nlink(),
+            )
+        };
+        let before = stamp();
+        let again = std::thread::scope(|scope| {
+            let keepers: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| originals.keep(&key(1), b"once").unwrap()))
+                .collect();
+            keepers
+                .into_iter()
+                .all(|keeper| keeper.join().unwrap() == first)
+        });
+        assert!(again);
+        assert_eq!(stamp(), before);
+        assert_eq!(files(&originals).len(), 1);
+    }
+
+    #[test]
+    fn those_who_keep_the_same_at_once_agree() {
+        let (_folder, originals) = bench();
+        let content = vec![b'x'; 100_000];
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| originals.keep(&key(1), &content).unwrap());
+            }
+        });
+        assert_eq!(files(&originals).len(), 1);
+    }
+
+    #[test]
+    fn missing_foreign_and_altered_are_told_apart() {
+        let (_folder, originals) = bench();
+        let absent = Pointer::to(&key(1), b"never kept").id;
+        let says = |result: Result<Vec<u8>, Error>| {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind, tenure::ErrorKind::Input);
+            error.what
+        };
+        assert!(says(originals.read(&key(1), absent)).contains("there is no original"));
+        let pointer = originals.keep(&key(1), b"kept").unwrap();
+        assert!(says(originals.read(&key(1), absent)).contains("there is no original"));
+        assert!(says(originals.read(&key(2), pointer.id)).contains("another key"));
+        let path = &files(&originals)[0];
+        for altered in [&b"kepT"[..], b"", b"kept and more"] {
+            fs::write(path, altered).unwrap();
+            assert!(says(originals.read(&key(1), pointer.id)).contains("altered"));
+            // It is neither mended nor pointed to.
+            let kept = originals.keep(&key(1), b"kept").map(|_| Vec::new());
+            assert!(says(kept).contains("altered"));
+            assert_eq!(fs::read(path).unwrap(), altered);
+        }
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+        assert!(says(originals.read(&key(1), pointer.id)).contains("altered"));
+    }
+
+    #[test]
+    fn a_planted_file_is_not_read() {
+        let (_folder, originals) = bench();
+        let pointer = originals.keep(&key(1), b"kept").unwrap();
+        // Its digest is right, and it sorts first; its id is not of this digest.
+        let planted = (0..)
+            .map(|number| format!("planted {number}"))
+            .find(|text| Digest::of(text.as_bytes()) < pointer.digest)
+            .unwrap();
+        let name = Pointer {
+            digest: Digest::of(planted.as_bytes()),
+            ..pointer
+        };
+        fs::write(originals.folder.join(name.file_name()), &planted).unwrap();
+        fs::write(originals.folder.join(format!("{}-short", pointer.id)), "x").unwrap();
+        assert_eq!(originals.read(&key(1), pointer.id).unwrap(), b"kept");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_or_a_pipe_in_its_place_is_not_followed() {
+        let (folder, originals) = bench();
+        let pointer = originals.keep(&key(1), b"kept").unwrap();
+        let path = files(&originals).remove(0);
+        let elsewhere = folder.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(originals.read(&key(1), pointer.id).is_err());
+        assert!(originals.keep(&key(1), b"kept").is_err());
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_nothing_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "x").unwrap();
+        let originals = Originals::at(file.join("originals"));
+        let error = originals.keep(&key(1), b"kept").unwrap_err();
+        assert!(error.what.contains("cannot keep the original"), "{error}");
+        assert!(error.hint.is_some());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let large = vec![0; MAX_FILE as usize + 1];
+        let error = bench().1.keep(&key(1), &large).unwrap_err();
+        assert!(error.what.contains("64 MiB"), "{error}");
+    }
+
+    #[test]
+    fn a_vain_search_makes_no_key() {
+        let (folder, originals) = bench();
+        let path = folder.path().join("frame-key");
+        let workspace = Workspace::open(&path).unwrap();
+        let absent = Pointer::to(&key(1), b"x").id;
+        assert!(workspace.rehydrate(&originals, absent).is_err());
+        assert!(!path.exists());
+        let kept = workspace.keep(&originals, b"x").unwrap();
+        assert_eq!(workspace.pointer(b"x").unwrap(), kept);
+        assert_eq!(workspace.rehydrate(&originals, kept.id).unwrap(), b"x");
+    }
+}
