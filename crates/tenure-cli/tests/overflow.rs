@@ -106,6 +106,55 @@ fn shorter_forms_are_shown() {
 }
 
 #[test]
+fn what_a_payload_points_to_can_be_read_back() {
+    let bench = Bench::new();
+    let record = |at: usize| {
+        format!(
+            "{{\"id\": {at}, \"state\": \"idle\", \"load\": {}}}",
+            at * 7
+        )
+    };
+    let records: Vec<String> = (0..600).map(record).collect();
+    let content = format!("[{}]", records.join(",\n"));
+    let object = serde_json::json!([{
+        "name": "pumps", "content": content, "object_type": "retrieved_passage",
+        "provenance": { "source_id": "scada", "retrieved_at": "2026-05-01" },
+    }]);
+    bench.file("pumps.json", object.to_string());
+    let args = [
+        "compile",
+        "pumps.json",
+        "--task",
+        "The load of id 300",
+        "--format",
+        "json",
+        "--budget",
+    ];
+    let json = bench.json(&with(&args, &["2500"]));
+    let condensed = &json["trace"]["condensed"][0];
+    assert_eq!(condensed["form"], "condensed");
+    let pointer = condensed["pointer"].as_str().unwrap();
+    assert!(
+        json["envelope"]["payload"]
+            .as_str()
+            .unwrap()
+            .contains(pointer)
+    );
+    let kept = bench.folder.path().join("state/tenure/originals");
+    let files: Vec<_> = fs::read_dir(&kept)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 1);
+    assert_eq!(fs::read_to_string(&files[0]).unwrap(), content);
+    // Whole, nothing is kept; a dry run keeps nothing either.
+    fs::remove_dir_all(&kept).unwrap();
+    bench.json(&with(&args, &["90000"]));
+    bench.json(&with(&args, &["2500", "--dry-run"]));
+    assert!(!kept.exists());
+}
+
+#[test]
 fn a_corpus_is_whole_or_asked_for() {
     let bench = Bench::new();
     bench.file(

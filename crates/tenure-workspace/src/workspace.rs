@@ -12,6 +12,7 @@ use tenure::{
 
 use crate::collect::{Collect, Collected, collect};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
+use crate::originals::Originals;
 use crate::read::{read_text, user_folder};
 use crate::tokenizer_json::TokenizerJson;
 
@@ -219,6 +220,30 @@ impl Workspace {
     ) -> Result<Outcome, Error> {
         let facts = self.answer(world, policy, request, candidates)?;
         tenure::compile(world, policy, request, candidates, &facts)
+    }
+
+    /// Keeps the original of everything that an outcome names by a pointer, so that each can be read
+    /// back. The traces are the operator's, of these candidates.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::keep`].
+    pub fn keep_originals(
+        &self,
+        originals: &Originals,
+        outcome: &Outcome,
+        candidates: &Candidates,
+    ) -> Result<(), Error> {
+        let condensed = outcome
+            .compiled()
+            .flat_map(|compiled| &compiled.trace.condensed)
+            .filter(|condensed| condensed.pointer.is_some());
+        for condensed in condensed {
+            if let Some(object) = candidates.objects().get(condensed.candidate as usize) {
+                self.keep(originals, object.revision().content().as_bytes())?;
+            }
+        }
+        Ok(())
     }
 
     /// **record**: the trace with what only the outside knows. There is no store yet; the caller

@@ -26,8 +26,19 @@ const CLOSING: &str = "Continue with the task.\n";
 /// The tool by which a model reaches what is left to retrieval (Deep Memory, the context manager).
 pub(crate) const ARCHIVE: &str = "query_archive";
 
-/// To which parts of itself a content is condensed; to one without loss.
-const PARTS: [u32; 3] = [1, 2, 6];
+/// The least that a long content is condensed to, in tokens.
+const LEAST: u32 = 1024;
+
+/// To which parts of itself a content of so many tokens is condensed: to one, without loss; to a
+/// half and a sixth; and of a long one to a quarter of the last as long as that is long, too. Parts
+/// beyond the limit of one item are of no use.
+fn parts(tokens: u32, limit: u32) -> impl Iterator<Item = u32> {
+    let further = std::iter::successors(Some(24u32), |part| part.checked_mul(4));
+    let further = further.take_while(move |part| tokens / part >= LEAST);
+    let lossy = [2, 6].into_iter().chain(further);
+    let lossy = lossy.filter(move |part| tokens / part <= limit);
+    std::iter::once(1).chain(lossy)
+}
 
 /// A piece that the compiler adds.
 #[derive(Clone)]
@@ -120,7 +131,7 @@ impl Pricing<'_> {
     }
 
     /// Adds to the shorter forms of these rows what condensing their contents makes of them, for data
-    /// that may change with the call: without loss, a half, a sixth.
+    /// that may change with the call, to several [`parts`] of itself.
     pub(crate) fn condensed_forms(
         &self,
         set: &Normalized,
@@ -151,7 +162,10 @@ impl Pricing<'_> {
         };
         let made: Vec<(usize, u32)> = (0..rows.len())
             .filter(may)
-            .flat_map(|at| PARTS.map(|part| (at, part)))
+            .flat_map(|at| {
+                let limit = self.policy.limit(set.row(rows[at].0).authority);
+                parts(full[at].tokens, limit).map(move |part| (at, part))
+            })
             .collect();
         if made.is_empty() {
             return;

@@ -16,7 +16,8 @@ use tenure::{
     World,
 };
 use tenure_workspace::{
-    Collect, Collected, Progress, Workspace, default_frame_key_path, read_text,
+    Collect, Collected, Originals, Progress, Workspace, default_frame_key_path,
+    default_originals_path, read_text,
 };
 
 use super::{print_json, reading};
@@ -46,6 +47,18 @@ impl Job {
     /// trace where it is wanted.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Outcome, Error> {
         let mut outcome = self.compile()?;
+        let points = |outcome: &Outcome| {
+            let mut condensed = outcome
+                .compiled()
+                .flat_map(|compiled| &compiled.trace.condensed);
+            condensed.any(|condensed| condensed.pointer.is_some())
+        };
+        if !self.request.dry_run && points(&outcome) {
+            // What the payload points to must be there before anybody reads the payload.
+            let originals = Originals::at(default_originals_path()?);
+            self.workspace
+                .keep_originals(&originals, &outcome, &self.candidates)?;
+        }
         if args.view == View::Caller {
             for compiled in outcome.compiled_mut() {
                 compiled.trace = compiled.trace.caller_view(&self.candidates);

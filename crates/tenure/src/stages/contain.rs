@@ -91,12 +91,33 @@ pub(crate) fn contain<'a>(
     let framed = pricing.of_rows(set, &placed);
     let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
     let mut forms = Vec::new();
-    if may_be_cut(&placed, &framed, pricing, request)? {
+    let limit = |row: u32| policy.limit(set.row(row).authority);
+    let too_long = |(piece, (row, _)): (&Piece, &(u32, Section))| piece.tokens > limit(*row);
+    let too_long = framed.iter().zip(&placed).any(too_long);
+    if may_be_cut(&placed, &framed, pricing, request, too_long)? {
         forms = pricing.shorter_forms(set, &placed, &framed);
         pricing.condensed_forms(set, &placed, &framed, &request.query_text(), &mut forms);
     }
     let mut shown = BTreeMap::new();
     for ((row, _), piece) in placed.into_iter().zip(framed) {
+        // What is longer than one item may be has its longest form that is not.
+        let forms = forms
+            .get_mut(row as usize)
+            .filter(|_| piece.tokens > limit(row));
+        let within = forms.and_then(|forms| {
+            let fits = |(_, piece): &(Form, Piece)| piece.tokens <= limit(row);
+            let at = forms.iter().rposition(fits)?;
+            forms.truncate(at + 1);
+            forms.pop()
+        });
+        let piece = match within {
+            None => piece,
+            Some((form, shorter)) => {
+                let full = piece.tokens;
+                shown.insert(row, Shown { form, full });
+                shorter
+            }
+        };
         pieces[row as usize] = Some(piece);
     }
     // What was sent in a shorter form stays so.
@@ -119,7 +140,7 @@ pub(crate) fn contain<'a>(
         let tokens = pieces[row as usize]
             .as_ref()
             .map_or(0, |piece| piece.tokens);
-        let limit = policy.limit(set.row(row).authority);
+        let limit = limit(row);
         (tokens > limit).then_some(Reason::OverLimit { limit })
     });
     if rescued.ranked.planned.resolved.live.rows.len() < entered {
@@ -157,13 +178,14 @@ pub(crate) fn contain<'a>(
     Ok(contained)
 }
 
-/// Whether shorter forms may be wanted: something was sent in one, or everything together is more
-/// than the budget, a section's maximum, or what is worth its cost.
+/// Whether shorter forms may be wanted: something was sent in one, or is longer than one item may be,
+/// or everything together is more than the budget, a section's maximum, or what is worth its cost.
 fn may_be_cut(
     placed: &[(u32, Section)],
     pieces: &[Piece],
     pricing: Pricing<'_>,
     request: &Request,
+    too_long: bool,
 ) -> Result<bool, Error> {
     let Pricing { world, policy, .. } = pricing;
     if request
@@ -175,6 +197,9 @@ fn may_be_cut(
     }
     if policy.overflow(request.task.class()) != Overflow::CascadeCompress {
         return Ok(false);
+    }
+    if too_long {
+        return Ok(true);
     }
     let (budget, _) = request.budget.resolve(world.model(), request.target)?;
     let mut sums = [0u64; Section::COUNT];

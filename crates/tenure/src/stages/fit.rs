@@ -147,9 +147,10 @@ impl<'a> Fitted<'a> {
                 && let Some((form, piece)) = choice.short.of(row).and_then(|at| forms.get(at))
                 && let Some(full) = contained.pieces[row as usize].replace(piece.clone())
             {
+                let before = contained.shown.get(&row);
                 let shown = Shown {
                     form: *form,
-                    full: full.tokens,
+                    full: before.map_or(full.tokens, |before| before.full),
                 };
                 contained.shown.insert(row, shown);
                 let live = &mut contained.rescued.ranked.planned.resolved.live;
