@@ -166,7 +166,12 @@ impl Certificate {
 /// The worth of the token after `above` tokens beyond the minimum.
 fn worth(claim: &Claim, above: u32, sensitivity: f64) -> f64 {
     let scale = claim.weight * claim.alpha;
-    scale * ln_1p(1.0 / (claim.beta + f64::from(above))) - sensitivity * claim.cost
+    let utility = match scale > 0.0 {
+        true => scale * ln_1p(1.0 / (claim.beta + f64::from(above))),
+        // However small its beta: nought times infinity is no number.
+        false => 0.0,
+    };
+    utility - sensitivity * claim.cost
 }
 
 impl<'c> Problem<'c> {
@@ -252,12 +257,14 @@ impl<'c> Problem<'c> {
         if price == 0.0 {
             return most;
         }
-        let mut room = self.count(claim, 0.0).min(f64::from(most)) as u32;
-        while room < most && worth(claim, room, self.sensitivity) >= 0.0 {
-            room += 1;
-        }
-        while room > 0 && worth(claim, room - 1, self.sensitivity) < 0.0 {
-            room -= 1;
+        let (mut room, mut end) = (0, most);
+        while room < end {
+            let middle = room + (end - room) / 2;
+            if worth(claim, middle, self.sensitivity) >= 0.0 {
+                room = middle + 1;
+            } else {
+                end = middle;
+            }
         }
         room
     }
@@ -360,8 +367,10 @@ impl<'c> Problem<'c> {
             }
             (sum - left, slope)
         };
-        let scales: f64 = terms.iter().map(|term| term.0).sum();
-        let shifts: f64 = terms.iter().map(|term| term.2.max(0.0)).sum();
+        // Numbers at the end of the range may sum to more than there is.
+        let most = |sum: f64| sum.min(f64::MAX);
+        let scales = most(terms.iter().map(|term| term.0).sum());
+        let shifts = most(terms.iter().map(|term| term.2.max(0.0)).sum());
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut lambda = scales / (left + shifts + 1.0);
         for _ in 0..60 {
@@ -602,6 +611,29 @@ mod tests {
             );
         }
         assert_eq!(solve(&[], 10, 0.0).certificate.unspent, 10);
+        // Sums beyond all numbers, worth that does not fall, a beta next to nothing.
+        let end = Claim {
+            weight: 1.7e308,
+            beta: 1.7e308,
+            demand: 1_000,
+            ..Claim::default()
+        };
+        let spent = solve(&[end; 2], 1_000, 0.0).tokens;
+        assert_eq!(spent.iter().sum::<u32>(), 1_000);
+        let flat = Claim {
+            beta: 1e20,
+            demand: u32::MAX,
+            cost: 1.0,
+            ..Claim::default()
+        };
+        assert_eq!(solve(&[flat], u32::MAX, 0.9e-20).tokens, [u32::MAX]);
+        let point = Claim {
+            weight: 0.0,
+            beta: 1e-320,
+            demand: 10,
+            ..Claim::default()
+        };
+        assert_eq!(solve(&[point, last], 1, 0.0).tokens, [0, 1]);
     }
 
     #[test]
