@@ -3,7 +3,7 @@
 //! Not a stage: the plan asks whether what it froze can still stand, the ranking what the mandatory
 //! brings along, and rescue ties what is left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::object::{MAX_CALLS, ObjectType};
 use crate::section::Section;
@@ -17,13 +17,24 @@ pub(crate) const MAX_CLOSURE: usize = 2 * MAX_CALLS;
 /// Who needs whom among some rows.
 #[derive(Clone, Default)]
 pub(crate) struct Links<'a> {
+    /// What a conversation ties: no other row of the same name will do.
     needs: BTreeMap<u32, BTreeSet<u32>>,
     needed_by: BTreeMap<u32, BTreeSet<u32>>,
-    /// The pairs that a conversation ties: no other row of the same name will do.
-    tied: BTreeSet<(u32, u32)>,
-    /// The rows of each name that something is kept with, in order.
-    named: BTreeMap<&'a str, Vec<u32>>,
+    /// The names that each row is kept with.
+    wants: BTreeMap<u32, &'a [String]>,
+    /// The names that something is kept with.
+    named: BTreeMap<&'a str, Named>,
     broken: BTreeMap<u32, Reason>,
+}
+
+/// The rows of a name. Who is kept with it needs the first that is still in: looked up when it is
+/// asked for, so that many of a name may leave, and many be kept with it.
+#[derive(Clone, Default)]
+struct Named {
+    /// In order; the first is still in.
+    rows: VecDeque<u32>,
+    /// Who is kept with the name.
+    holders: BTreeSet<u32>,
 }
 
 impl<'a> Links<'a> {
@@ -55,15 +66,18 @@ impl<'a> Links<'a> {
 
     /// The rows that need more than [`MAX_CLOSURE`] others: a chain that long is a mistake or an
     /// attack, and following it for each of its members would cost the square of its length.
-    pub(crate) fn overlong(&self) -> BTreeSet<u32> {
+    pub(crate) fn overlong(&self, set: &Normalized) -> BTreeSet<u32> {
         let mut overlong = BTreeSet::new();
-        for &row in self.needs.keys() {
+        for &row in self.needs.keys().chain(self.wants.keys()) {
             if !overlong.contains(&row) && self.closure(row, MAX_CLOSURE).is_none() {
                 // Whoever needs it, near or far, brings along no fewer.
                 let mut open = vec![row];
                 while let Some(next) = open.pop() {
                     if overlong.insert(next) {
                         open.extend(self.needed_by.get(&next).into_iter().flatten());
+                        let named = self.named.get(set.object(next).name());
+                        let first = named.filter(|named| named.rows.front() == Some(&next));
+                        open.extend(first.into_iter().flat_map(|named| &named.holders));
                     }
                 }
             }
@@ -76,12 +90,12 @@ impl<'a> Links<'a> {
         let mut reached = BTreeSet::from([row]);
         let mut open = vec![row];
         while let Some(next) = open.pop() {
-            for needed in self.needs.get(&next).into_iter().flatten() {
-                if reached.insert(*needed) {
+            for needed in self.direct(next) {
+                if reached.insert(needed) {
                     if reached.len() - 1 > most {
                         return None;
                     }
-                    open.push(*needed);
+                    open.push(needed);
                 }
             }
         }
@@ -94,9 +108,9 @@ impl<'a> Links<'a> {
         let mut reached = BTreeSet::new();
         let mut open: Vec<u32> = rows.collect();
         while let Some(next) = open.pop() {
-            for needed in self.needs.get(&next).into_iter().flatten() {
-                if reached.insert(*needed) {
-                    open.push(*needed);
+            for needed in self.direct(next) {
+                if reached.insert(needed) {
+                    open.push(needed);
                 }
             }
         }
@@ -105,7 +119,7 @@ impl<'a> Links<'a> {
 
     /// All that `row` needs, itself excluded, in order.
     pub(crate) fn of(&self, row: u32) -> impl Iterator<Item = u32> + use<> {
-        let needed = if self.needs.contains_key(&row) {
+        let needed = if self.needs.contains_key(&row) || self.wants.contains_key(&row) {
             self.closure(row, usize::MAX)
         } else {
             None
@@ -113,16 +127,20 @@ impl<'a> Links<'a> {
         needed.into_iter().flatten()
     }
 
-    fn add(&mut self, row: u32, needs: u32) {
+    /// What `row` itself needs.
+    fn direct(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let tied = self.needs.get(&row).into_iter().flatten().copied();
+        let names = self.wants.get(&row).into_iter().copied().flatten();
+        let first = |name: &String| self.named.get(name.as_str())?.rows.front().copied();
+        let needed = tied.chain(names.filter_map(first));
+        needed.filter(move |needed| *needed != row)
+    }
+
+    fn tie(&mut self, row: u32, needs: u32) {
         if row != needs {
             self.needs.entry(row).or_default().insert(needs);
             self.needed_by.entry(needs).or_default().insert(row);
         }
-    }
-
-    fn tie(&mut self, row: u32, needs: u32) {
-        self.add(row, needs);
-        self.tied.insert((row, needs));
     }
 
     /// Takes out one row. Whoever was kept with its name turns to the next of that name.
@@ -132,23 +150,33 @@ impl<'a> Links<'a> {
                 holders.remove(&row);
             }
         }
-        let same_name = self.named.get(set.object(row).name());
-        let next = same_name.and_then(|rows| rows.iter().find(|row| !gone.contains_key(row)));
-        let next = next.copied();
-        for holder in self.needed_by.remove(&row).unwrap_or_default() {
-            match next {
-                Some(next) if !self.tied.contains(&(holder, row)) => self.add(holder, next),
-                _ => {
-                    self.broken
-                        .entry(holder)
-                        .or_insert_with(|| Reason::ClosureMissing {
-                            name: set.name(row),
-                        });
-                }
+        for name in self.wants.remove(&row).unwrap_or_default() {
+            if let Some(named) = self.named.get_mut(name.as_str()) {
+                named.holders.remove(&row);
             }
-            if let Some(needs) = self.needs.get_mut(&holder) {
+        }
+        let mut left = self.needed_by.remove(&row).unwrap_or_default();
+        for holder in &left {
+            if let Some(needs) = self.needs.get_mut(holder) {
                 needs.remove(&row);
             }
+        }
+        if let Some(named) = self.named.get_mut(set.object(row).name()) {
+            while named
+                .rows
+                .pop_front_if(|first| gone.contains_key(first))
+                .is_some()
+            {}
+            if named.rows.is_empty() {
+                left.append(&mut named.holders);
+            }
+        }
+        for holder in left {
+            self.broken
+                .entry(holder)
+                .or_insert_with(|| Reason::ClosureMissing {
+                    name: set.name(row),
+                });
         }
     }
 }
@@ -167,13 +195,16 @@ fn link_names<'a>(set: &'a Normalized, rows: &[u32], links: &mut Links<'a>) {
     for &row in rows {
         let name = set.object(row).name();
         if wanted.contains(name) {
-            links.named.entry(name).or_default().push(row);
+            links.named.entry(name).or_default().rows.push_back(row);
         }
     }
     for &row in rows {
-        for name in set.object(row).revision().keep_with() {
-            match links.named.get(name.as_str()).map(|rows| rows[0]) {
-                Some(needed) => links.add(row, needed),
+        let wants = set.object(row).revision().keep_with();
+        for name in wants {
+            match links.named.get_mut(name.as_str()) {
+                Some(named) => {
+                    named.holders.insert(row);
+                }
                 None => {
                     links
                         .broken
@@ -183,6 +214,9 @@ fn link_names<'a>(set: &'a Normalized, rows: &[u32], links: &mut Links<'a>) {
                         });
                 }
             }
+        }
+        if !wants.is_empty() {
+            links.wants.insert(row, wants);
         }
     }
 }

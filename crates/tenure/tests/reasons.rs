@@ -775,6 +775,39 @@ fn on_page() {
     assert_eq!(reasons("neighbour"), [Reason::Fits, Reason::Fits]);
 }
 
+#[test]
+fn many_of_a_name_may_leave() {
+    // Each turn to the next of the name must not cost a walk over those that left, or over those kept
+    // with it: that would take minutes here.
+    let one = |over: Value| rule(over);
+    let named = (0..3000).map(|at| {
+        let content = format!("Pressure {at}.");
+        one(json!({ "name": "x", "content": content, "keep_with": ["missing"] }))
+    });
+    let kept = (0..3000).map(|at| {
+        let content = format!("Pascal {at}.");
+        one(json!({ "name": format!("y{at}"), "content": content, "keep_with": ["x"] }))
+    });
+    let mut objects: Vec<Value> = named.chain(kept).collect();
+    let reasons = |objects: &[Value]| {
+        let real = compiled(
+            &objects.to_vec().into(),
+            json!({}),
+            "[grades]\nminimal = 0.0",
+        )
+        .unwrap();
+        let verdicts = &real.trace.verdicts[3000..6000];
+        let missing = verdicts.iter().filter(
+            |verdict| matches!(&verdict.reason, Reason::ClosureMissing { name } if **name == *"x"),
+        );
+        missing.count()
+    };
+    assert_eq!(reasons(&objects), 3000);
+    // The last of the name serves.
+    objects.push(one(json!({ "name": "x", "content": "Be brief." })));
+    assert_eq!(reasons(&objects), 0);
+}
+
 /// A document of a corpus.
 fn document(name: &str, content: &str) -> Value {
     json!({ "name": name, "content": content, "object_type": "artifact" })

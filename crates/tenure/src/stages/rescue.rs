@@ -20,7 +20,7 @@ pub(crate) fn rescue(mut ranked: Ranked<'_>) -> Rescued<'_> {
     for (row, reason) in links.break_off(live.set) {
         live.verdicts[row as usize] = Some(reason);
     }
-    for row in links.overlong() {
+    for row in links.overlong(live.set) {
         live.verdicts[row as usize] = Some(Reason::ClosureTooLong {
             limit: MAX_CLOSURE as u32,
         });
