@@ -373,9 +373,12 @@ pub struct ServedLedger {
     /// Which of these stand in a shorter form, by their place in `floor`, counted from nought.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub forms: BTreeMap<u32, Form>,
-    /// Whether the corpus stood in the payload whole.
+    /// How the model came by the corpus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
+    /// Whether the compiler's own tool `query_archive` stands in the floor.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archive: bool,
 }
 
 /// One request to compile: the task and all that the outcome may depend on.

@@ -53,6 +53,8 @@ vocabulary! {
         Frozen = "frozen",
         /// The corpus stands whole.
         FullContext = "full_context",
+        /// The caller's own `query_archive`, by which the model reaches what is left to retrieval.
+        Archive = "archive",
     }
 }
 
@@ -334,6 +336,7 @@ impl Reason {
                 Obligation::OpenExchange => "mandatory: the open exchange".into(),
                 Obligation::Frozen => "mandatory: sent in this epoch".into(),
                 Obligation::FullContext => "mandatory: the corpus stands whole".into(),
+                Obligation::Archive => "mandatory: it reaches what is left to retrieval".into(),
             },
             Reason::Fits => "ranked and fits".into(),
             Reason::KeptWith { name } => format!("kept with `{name}`"),
@@ -555,7 +558,8 @@ pub struct ContextReport {
     pub mode: ContextMode,
     /// How many documents the corpus has.
     pub documents: u32,
-    /// How many of them are longer than the policy allows for one item.
+    /// How many of them, or of what must stand beside them, are longer than the policy allows for one
+    /// item.
     pub too_long: u32,
     /// What they would cost together, in tokens.
     pub corpus: u64,

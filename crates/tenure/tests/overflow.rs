@@ -9,6 +9,7 @@ use support::{Case, STANDARD, merge, passage, rule, tool};
 use tenure::policy::Overflow;
 use tenure::request::{Strategy, TaskClass};
 use tenure::section::Section;
+use tenure::trace::EpochCause;
 use tenure::{Compiled, Error, ErrorKind, Outcome, Policy, Reason, Ruling};
 
 fn outcome(objects: &Value, request: Value, policy: &str) -> Result<Outcome, Error> {
@@ -486,6 +487,116 @@ fn a_document_that_is_too_long_or_broken_keeps_the_rest_readable() {
         [reason("d0"), reason("d1"), reason("d2")],
         ["closure_missing", "not_applicable", "mandatory"]
     );
+}
+
+#[test]
+fn a_corpus_that_cannot_stand_whole_does_not_fail_the_compile() {
+    // A chain that is too long is left out; a document that needs what is too long is one too long.
+    let chained = |at: usize| {
+        let mut document = document(at, 0);
+        merge(
+            &mut document,
+            json!({ "keep_with": [format!("d{}", at + 1)] }),
+        );
+        document
+    };
+    let chain: Value = (0..300).map(chained).chain([document(300, 0)]).collect();
+    let real = strategy(&chain, window(30_000, None), STANDARD, Strategy::Full);
+    let reason = |real: &Compiled, name: &str| real.trace.verdict(name).unwrap().reason.code();
+    assert_eq!(reason(&real, "d0"), "closure_too_long");
+    assert_eq!(reason(&real, "d299"), "mandatory");
+    let mut objects = corpus(3);
+    merge(&mut objects[0], json!({ "keep_with": ["long"] }));
+    let long = "The pressure is high. ".repeat(100);
+    let long = rule(json!({ "name": "long", "content": long.trim() }));
+    objects.as_array_mut().unwrap().push(long);
+    let limits = "[limits]\nuser_tokens = 200";
+    let real = strategy(&objects, window(4000, None), limits, Strategy::Documents);
+    assert_eq!(real.trace.plan.context.unwrap().too_long, 1);
+    assert_eq!(reason(&real, "d0"), "closure_missing");
+    assert_eq!(reason(&real, "d1"), "fits");
+}
+
+#[test]
+fn a_tool_of_the_callers_that_serves_stands() {
+    let mut own = tool("query_archive");
+    merge(&mut own, json!({ "optional": true, "content": "Zebra." }));
+    let objects = json!([tool("measure"), own, document(0, 3)]);
+    for (policy, gate) in [
+        ("[sections.tools]\nrelevance_floor = 0.5", None),
+        (STANDARD, Some(json!({ "top_k": 0 }))),
+    ] {
+        let mut request = json!({ "context": "retrieve" });
+        merge(&mut request, json!({ "gate": gate }));
+        let real = strategy(&objects, request.clone(), policy, Strategy::Retrieve);
+        let tools = names(&real, Section::Tools);
+        assert!(tools.contains(&"query_archive".to_owned()), "{tools:?}");
+        merge(&mut request, json!({ "served": real.envelope.served }));
+        let next = strategy(&objects, request, policy, Strategy::Retrieve);
+        assert_eq!(names(&next, Section::Tools), tools);
+        assert_eq!(next.envelope.served, real.envelope.served);
+    }
+    // One that cannot stand serves nobody.
+    let mut objects = objects;
+    merge(&mut objects[1], json!({ "keep_with": ["nobody"] }));
+    let request = json!({ "context": "retrieve" });
+    let real = strategy(&objects, request, STANDARD, Strategy::Retrieve);
+    assert!(names(&real, Section::Tools).contains(&"@query_archive".to_owned()));
+}
+
+#[test]
+fn tools_stay_while_documents_come_and_go() {
+    let policy = "[layout]\nfloor = [\"identity\", \"tools\", \"policy\"]\n\
+                  history = [\"history\", \"codex\", \"memory\", \"karma\"]\n\
+                  tail = [\"recall\", \"evidence\", \"task\", \"query\"]";
+    let with = |documents: usize| -> Value {
+        let documents = (0..documents).map(|at| document(at, 20));
+        std::iter::once(tool("measure")).chain(documents).collect()
+    };
+    for (calls, expected) in [
+        ([1, 20, 20, 1], "full documents documents full"),
+        ([0, 20, 20, 0], "full documents documents full"),
+        ([20, 1, 1, 20], "documents full full documents"),
+    ] {
+        let mut served: Option<Compiled> = None;
+        let mut strategies = Vec::new();
+        for documents in calls {
+            let request = window(2000, served.as_ref());
+            let next = outcome(&with(documents), request, policy).unwrap();
+            let next = first(&next).clone();
+            strategies.push(next.trace.strategy.unwrap().term());
+            if let Some(before) = &served {
+                assert_eq!(names(before, Section::Tools), names(&next, Section::Tools));
+            }
+            served = Some(next);
+        }
+        assert_eq!(strategies.join(" "), expected);
+    }
+}
+
+#[test]
+fn a_forged_ledger_ends_the_epoch() {
+    let objects = json!([
+        json!({ "name": "who", "content": "You are careful.", "object_type": "policy_rule", "authority_level": 0 }),
+        rule(json!({ "name": "units" })),
+        passage("found", "The pressure is high."),
+    ]);
+    let case = Case::new(&objects, json!({}), STANDARD);
+    let ids = case.candidates.objects().iter();
+    let ids: Vec<_> = ids.map(|object| object.revision().id()).collect();
+    let cause = |floor: &[usize]| {
+        let floor: Vec<_> = floor.iter().map(|at| ids[*at]).collect();
+        let request =
+            json!({ "served": { "floor": floor, "forms": { "0": "full", "9": "abstract" } } });
+        first(&outcome(&objects, request, STANDARD).unwrap())
+            .trace
+            .plan
+            .cause
+    };
+    assert_eq!(cause(&[0, 1]), EpochCause::Kept);
+    // In an order that no payload has, or of what no epoch freezes.
+    assert_eq!(cause(&[1, 0]), EpochCause::SettingsChanged);
+    assert_eq!(cause(&[0, 2]), EpochCause::SettingsChanged);
 }
 
 #[test]

@@ -928,6 +928,17 @@ fn obligation_full_context() {
     );
 }
 
+#[test]
+fn obligation_archive() {
+    let mut own = tool("query_archive");
+    merge(&mut own, json!({ "optional": true }));
+    let request = json!({ "context": "retrieve" });
+    let real = compiled(&json!([own]), request, STANDARD).unwrap();
+    let because = Obligation::Archive;
+    let reason = &real.trace.verdict("query_archive").unwrap().reason;
+    assert_eq!(*reason, Reason::Mandatory { because });
+}
+
 // --- epoch causes ---------------------------------------------------------------------------------
 
 /// What the plan says about `objects` after `before` were served.
@@ -1182,7 +1193,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        40 + 7 + 5 + 5,
+        40 + 7 + 6 + 5,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -82,6 +82,8 @@ pub(crate) fn emit(
             settings: Some(ordered.fitted.contained.planned().settings),
             // Without a corpus there is nothing to remember.
             strategy: served_strategy(ordered.fitted.contained.planned(), request),
+            archive: ordered.fitted.contained.planned().offers_archive
+                && policy.freezes(Section::Tools),
         },
     };
     let compiled = Compiled { envelope, trace };

@@ -202,9 +202,17 @@ fn keep(
         present.entry(id).or_default().push_back(*row);
     }
     let mut frozen = BTreeMap::new();
+    let mut reached = 0;
     for (place, id) in ledger.floor.iter().enumerate() {
         let row = present.get_mut(id).and_then(VecDeque::pop_front);
-        frozen.insert(row.ok_or(EpochCause::FrozenGone)?, place as u32);
+        let row = row.ok_or(EpochCause::FrozenGone)?;
+        // A ledger without a digest may be of another layout.
+        let section = set.row(row).section;
+        if !policy.freezes(section) || policy.place(section) < reached {
+            return Err(EpochCause::SettingsChanged);
+        }
+        reached = policy.place(section);
+        frozen.insert(row, place as u32);
     }
     // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.
     let waits = |row: &u32| {

@@ -106,10 +106,12 @@ pub(crate) fn rank<'a>(
     let mut links = Links::over(set, &planned.resolved.live.rows);
     let broken = links.break_off(set);
     if planned.strategy == Strategy::Full && policy.document().order == Order::Sections {
-        // The gate and a document's own conditions go before.
+        // The gate and a document's own conditions go before, and what never can stand need not.
+        let overlong = links.overlong(set);
         for &at in &planned.resolved.live.rows {
             let barred = gated_out.contains_key(&at)
                 || broken.contains_key(&at)
+                || overlong.contains(&at)
                 || (set.row(at).rare && inactive(set, at, request, &terms).is_some());
             if planned.section(at) == Section::Codex && !barred {
                 obligations[at as usize].get_or_insert(Obligation::FullContext);
@@ -163,10 +165,9 @@ pub(crate) fn rank<'a>(
     omit_doubles(live, standing, protected);
     let live = &planned.resolved.live;
     let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
-    planned
-        .report
-        .tools
-        .retain(|name| stands.contains(name) || &**name == ARCHIVE);
+    let offers = planned.offers_archive;
+    let tools = &mut planned.report.tools;
+    tools.retain(|name| stands.contains(name) || (offers && &**name == ARCHIVE));
     Ranked {
         planned,
         scores,

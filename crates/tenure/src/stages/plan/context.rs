@@ -12,7 +12,7 @@ use crate::policy::{ContextMode, Order, Policy};
 use crate::request::{Request, Strategy};
 use crate::section::Section;
 use crate::stages::plan::Planned;
-use crate::trace::{ContextReport, EpochCause, Reason};
+use crate::trace::{ContextReport, EpochCause, Obligation, Reason};
 use crate::world::World;
 
 /// Chooses, and omits what is left to retrieval.
@@ -37,6 +37,10 @@ pub(super) fn choose(
     let keeps = planned.report.cause == EpochCause::Kept;
     // What an epoch freezes it also settles; elsewhere documents come and go with each call.
     let settled = served.filter(|_| keeps && policy.freezes(Section::Codex));
+    // Tools stay as they are while an epoch freezes them.
+    let ledger = request.served.as_ref();
+    let held = (keeps && policy.freezes(Section::Tools))
+        .then(|| ledger.is_some_and(|ledger| ledger.archive));
     planned.strategy = match (settled, mode) {
         (Some(strategy), _) => strategy,
         (None, ContextMode::Retrieve) => Strategy::Retrieve,
@@ -47,7 +51,12 @@ pub(super) fn choose(
                 policy,
                 target: request.target,
             };
-            let scales = Scales::new(planned, pricing, request, &corpus, served)?;
+            let archive = match held {
+                Some(true) => u64::from(pricing.archive()?.piece.tokens),
+                _ => 0,
+            };
+            let mut scales = Scales::new(planned, pricing, request, &corpus, served)?;
+            scales.report.beside += archive;
             planned.report.context = Some(scales.report);
             if mode == ContextMode::Full {
                 Strategy::Full
@@ -56,14 +65,26 @@ pub(super) fn choose(
             }
         }
     };
-    // Tools stay as they are while an epoch freezes them.
-    let offers = if keeps && policy.freezes(Section::Tools) {
-        served.unwrap_or(Strategy::Full) != Strategy::Full
-    } else {
-        planned.strategy != Strategy::Full
-    };
-    if offers && !planned.report.tools.iter().any(|name| &**name == ARCHIVE) {
+    let live = &planned.resolved.live;
+    let own =
+        live.rows.iter().copied().find(|row| {
+            set.row(*row).section == Section::Tools && set.object(*row).name() == ARCHIVE
+        });
+    let own = own.filter(|row| {
+        let broken = Links::over(set, &live.rows).break_off(set);
+        !broken.contains_key(row)
+    });
+    if let Some(own) = own {
+        // It serves, so it stands.
+        let obligation = &mut planned.obligations[own as usize];
+        if planned.strategy != Strategy::Full
+            && matches!(obligation, None | Some(Obligation::FixedTier))
+        {
+            *obligation = Some(Obligation::Archive);
+        }
+    } else if held.unwrap_or(planned.strategy != Strategy::Full) {
         planned.offers_archive = true;
+        planned.report.tools.retain(|name| &**name != ARCHIVE);
         planned.report.tools.push(ARCHIVE.into());
         planned.report.tools.sort();
     }
@@ -109,11 +130,11 @@ impl Scales {
             pieces.map(|piece| u64::from(piece.tokens)).collect()
         };
         let costs = priced(corpus);
-        let too_long = corpus
-            .iter()
-            .zip(&costs)
-            .filter(|(row, cost)| **cost > u64::from(policy.limit(set.row(**row).authority)));
-        let too_long = too_long.count() as u32;
+        let too_long = |rows: &[u32], costs: &[u64]| {
+            let limit = |row: &u32| u64::from(policy.limit(set.row(*row).authority));
+            let both = rows.iter().zip(costs);
+            both.filter(|(row, cost)| **cost > limit(row)).count() as u32
+        };
 
         // What must stand beside it, and what the corpus brings along.
         let must = |row: &u32| planned.obligations[*row as usize].is_some();
@@ -125,7 +146,9 @@ impl Scales {
             beside.remove(row);
         }
         let beside: Vec<u32> = beside.into_iter().collect();
-        let rows: u64 = priced(&beside).iter().sum();
+        let needed = priced(&beside);
+        let too_long = too_long(corpus, &costs) + too_long(&beside, &needed);
+        let rows: u64 = needed.iter().sum();
         let elastic = Section::ALL
             .iter()
             .filter(|section| !section.tier().is_fixed() && **section != Section::Codex);
