@@ -83,7 +83,7 @@ pub fn compile(
         // 11 The payload, and the proof that every promise was kept.
         stages::emit(ordered, world, policy, request, facts)
     };
-    let compiled = pages.into_iter().map(write).collect::<Result<_, _>>()?;
+    let compiled = pages.map(write).collect::<Result<_, _>>()?;
     Ok(Outcome::of(compiled))
 }
 

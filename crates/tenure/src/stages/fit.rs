@@ -54,27 +54,26 @@ impl Choice {
     }
 }
 
-/// Chooses, for one payload or for each of several.
+/// Chooses, for one payload or for each of several, which are handed out one by one.
 pub(crate) fn fit<'a>(
     contained: Contained<'a>,
     world: &World,
     policy: &Policy,
     request: &Request,
-) -> Result<Vec<Fitted<'a>>, Error> {
+) -> Result<impl Iterator<Item = Fitted<'a>> + use<'a>, Error> {
     let (budget, answer) = request.budget.resolve(world.model(), request.target)?;
     refused(&contained)?;
     let choices = choices(&contained, world, policy, request, budget)?;
-    let fitted = |contained, choice| Fitted::new(contained, choice, budget, answer);
     let mut choices = choices.into_iter().peekable();
-    let mut pages = Vec::new();
-    while let Some(choice) = choices.next() {
-        if choices.peek().is_none() {
-            pages.push(fitted(contained, choice));
-            break;
-        }
-        pages.push(fitted(contained.clone(), choice));
-    }
-    Ok(pages)
+    let mut contained = Some(contained);
+    Ok(std::iter::from_fn(move || {
+        let choice = choices.next()?;
+        let page = match choices.peek() {
+            Some(_) => contained.clone(),
+            None => contained.take(),
+        };
+        Some(Fitted::new(page?, choice, budget, answer))
+    }))
 }
 
 fn choices(
