@@ -1,6 +1,7 @@
 //! The arguments: one table that makes the parser, the help, the man page and the completions.
 
 mod allocate;
+mod condense;
 mod models;
 mod registry;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
+pub(crate) use condense::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
 
@@ -41,6 +43,16 @@ pub(crate) enum Command {
     /// request: sources and a task, as `tenure compile` takes them, compiled at each budget without a
     /// payload. All budgets, demands and shares are in tokens.
     Allocate(AllocateArgs),
+    /// Make a text smaller, without loss where that is enough
+    ///
+    /// Prints a form of the text that has at most `--to` tokens: without loss where that is enough,
+    /// else with what the task names, what went wrong and what is unlike the rest. Then the original is
+    /// kept, and the last line says what was left out and what to read it back with:
+    /// `[omitted: 812 records; rehydrate with ID]`. A text that has no such form is printed as it is,
+    /// with a warning. Standard error says in one line what was done.
+    Condense(CondenseArgs),
+    /// Print the original that a pointer names, byte for byte
+    Rehydrate(RehydrateArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
     /// List the models that are known, or show what is known of one

@@ -24,6 +24,8 @@ fn main() -> ExitCode {
         Command::Compile(args) => commands::compile::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Allocate(args) => commands::allocate::run(&args),
+        Command::Condense(args) => commands::condense::run(&args),
+        Command::Rehydrate(args) => commands::rehydrate::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Diff(args) => commands::diff::run(&args),

@@ -25,6 +25,7 @@
 struct RegistryGuide;
 
 mod collect;
+mod condense;
 mod encoder;
 mod frame_key;
 mod originals;
@@ -38,6 +39,7 @@ mod walk;
 mod workspace;
 
 pub use collect::{Collect, Collected, Progress, Warning, WarningKind};
+pub use condense::{Condensation, Condensing, counted};
 pub use encoder::Encoder;
 pub use frame_key::{default_frame_key_path, load_frame_key};
 pub use originals::{Originals, Pointer, default_originals_path};

@@ -84,6 +84,9 @@ impl PointerId {
             Some((_, id)) => id.parse(),
             None => text.parse(),
         }
+        .map_err(|error: Error| {
+            error.expected("16 hexadecimal digits in lower case, or a whole pointer line")
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `tenure compile`, and what `tenure explain` shares with it.
 
 use std::cell::RefCell;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant as Clock, SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use tenure_workspace::{
     default_originals_path, read_text,
 };
 
-use super::{print_json, reading};
+use super::{print_json, reading, usage, write_whole};
 use crate::args::{CompileArgs, Format, View};
 use crate::failure::Failure;
 use crate::report;
@@ -208,14 +208,6 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     Ok(request)
 }
 
-/// The same error as a mistake in the call.
-fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
-    result.map_err(|error| Error {
-        kind: ErrorKind::Usage,
-        ..error
-    })
-}
-
 fn bad_instant(flag: &str, message: &str) -> Error {
     let (what, expected) = message
         .split_once("; expected ")
@@ -241,29 +233,11 @@ fn task_file(path: &Path) -> Result<TaskState, Error> {
         .map_err(|error| tenure::request::json_error(&error, &path.display().to_string()))
 }
 
-/// Writes the trace, or the traces of several pages, beside its place and moves it there: whoever reads it reads all of it. What is
-/// not a regular file (a pipe, a device) is written to as it is.
+/// Writes the trace, or the traces of several pages.
 fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-    let failed =
-        |error: std::io::Error| Error::input(format!("cannot write `{}`: {error}", path.display()));
-    let json = serde_json::to_string_pretty(trace).map_err(|error| failed(error.into()))?;
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if target.exists() && !target.is_file() {
-        return std::fs::write(&target, format!("{json}\n")).map_err(failed);
-    }
-    let name = target
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let draft = format!(".{}.{}", name.unwrap_or_default(), std::process::id());
-    let draft = target.with_file_name(draft);
-    let written = std::fs::File::create_new(&draft)
-        .and_then(|mut file| writeln!(file, "{json}"))
-        .and_then(|()| std::fs::rename(&draft, &target));
-    written.map_err(|error| {
-        // The draft may not exist; the first failure is the one to report.
-        let _ = std::fs::remove_file(&draft);
-        failed(error)
-    })
+    let json = serde_json::to_string_pretty(trace)
+        .map_err(|error| Error::input(format!("cannot write `{}`: {error}", path.display())))?;
+    write_whole(path, format!("{json}\n").as_bytes())
 }
 
 /// A progress bar that appears only when loading takes over a second, and only on a terminal.

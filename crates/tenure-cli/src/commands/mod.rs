@@ -2,6 +2,7 @@
 
 pub(crate) mod allocate;
 pub(crate) mod compile;
+pub(crate) mod condense;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod generate;
@@ -9,17 +10,21 @@ pub(crate) mod import;
 pub(crate) mod models;
 pub(crate) mod reading;
 pub(crate) mod registry;
+pub(crate) mod rehydrate;
 pub(crate) mod schema;
 pub(crate) mod skills;
 pub(crate) mod tokens;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
-use tenure::{Error, FrameKey};
-use tenure_workspace::{Workspace, default_catalogue_path};
+use tenure::{Error, ErrorKind, FrameKey};
+use tenure_workspace::{
+    Originals, Workspace, default_catalogue_path, default_frame_key_path, default_originals_path,
+};
 
-use crate::args::CatalogueArgs;
-use crate::failure::Failure;
+use crate::args::{CatalogueArgs, OriginalsArgs};
+use crate::failure::{Failure, printable};
 
 /// The workspace with the models that the arguments name, or else the user's own.
 fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, Error> {
@@ -32,6 +37,67 @@ fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, 
 /// A workspace for what frames nothing, and so needs no key.
 fn without_key(args: &CatalogueArgs) -> Result<Workspace, Error> {
     with_models(Workspace::new(FrameKey::new("none", [0; 32]))?, args)
+}
+
+/// A workspace with its originals.
+fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Originals), Error> {
+    let frame_key = match &args.frame_key {
+        Some(path) => path.clone(),
+        None => default_frame_key_path()?,
+    };
+    let folder = match &args.originals {
+        Some(path) => path.clone(),
+        None => default_originals_path()?,
+    };
+    Ok((Workspace::open(&frame_key)?, Originals::at(folder)))
+}
+
+/// The same error as a mistake in the call.
+fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| Error {
+        kind: ErrorKind::Usage,
+        ..error
+    })
+}
+
+/// Writes beside the place and moves there: whoever reads the file reads all of it. What is not a
+/// regular file (a pipe, a device) is written to as it is.
+fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let failed =
+        |error: io::Error| Error::input(format!("cannot write `{}`: {error}", path.display()));
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if target.exists() && !target.is_file() {
+        return std::fs::write(&target, content).map_err(failed);
+    }
+    let name = target
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    let draft = format!(".{}.{}", name.unwrap_or_default(), std::process::id());
+    let draft = target.with_file_name(draft);
+    let written = std::fs::File::create_new(&draft)
+        .and_then(|mut file| file.write_all(content))
+        .and_then(|()| std::fs::rename(&draft, &target));
+    written.map_err(|error| {
+        // The draft may not exist; the first failure is the one to report.
+        let _ = std::fs::remove_file(&draft);
+        failed(error)
+    })
+}
+
+/// Writes data to standard output as it is; on a terminal, without what could steer it.
+fn print_bytes(content: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        let text = printable(&String::from_utf8_lossy(content));
+        out.write_all(text.as_bytes())?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            out.write_all(b"\n")?;
+        }
+    } else {
+        out.write_all(content)?;
+    }
+    out.flush()?;
+    Ok(())
 }
 
 /// Writes data to standard output.

@@ -464,7 +464,7 @@ fn table<R: AsRef<[String]>>(rows: &[R], right: &[usize]) -> String {
 }
 
 /// A number with commas between its thousands.
-fn grouped(number: u32) -> String {
+pub(super) fn grouped(number: u32) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

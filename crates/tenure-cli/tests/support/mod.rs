@@ -35,6 +35,7 @@ impl Bench {
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env_remove("TENURE_FRAME_KEY_FILE")
             .env_remove("TENURE_CATALOGUE")
+            .env_remove("TENURE_ORIGINALS")
             .stdin(Stdio::null());
         command
     }

@@ -1,0 +1,73 @@
+//! The arguments of `tenure condense` and `tenure rehydrate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::{CatalogueArgs, Format, tokens};
+
+#[derive(Debug, Args)]
+pub(crate) struct CondenseArgs {
+    /// The text, or `-` for standard input; at most 64 MiB of UTF-8
+    #[arg(value_name = "FILE|-", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The most tokens that the result may have, its pointer included
+    #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
+    pub(crate) to: u32,
+    /// What the reader is about to do: what it names is kept
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) task: String,
+    /// What the text is: prose, markdown, json, log, search, stack_trace, diff, code or table
+    /// [default: detected]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) content_type: Option<String>,
+    /// Leave nothing out: a form with all the content, or the text as it is
+    #[arg(long)]
+    pub(crate) lossless: bool,
+    /// Keep no original: what is left out can be read back only from wherever the text came from,
+    /// and no pointer says where
+    #[arg(long)]
+    pub(crate) no_keep: bool,
+    /// A model of the catalogue, or a path to a tokenizer.json
+    #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
+    pub(crate) model: String,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    #[command(flatten)]
+    pub(crate) originals: OriginalsArgs,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RehydrateArgs {
+    /// The id of an original, 16 hexadecimal digits, or the whole pointer line
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) originals: OriginalsArgs,
+    /// How to print it: the bytes as they are, or with their id and digest
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// Where originals are kept, and under which key.
+#[derive(Debug, Args)]
+pub(crate) struct OriginalsArgs {
+    /// The folder of originals [default: $XDG_STATE_HOME/tenure/originals]
+    #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
+    pub(crate) originals: Option<PathBuf>,
+    /// The file that holds the workspace's key [default: $XDG_STATE_HOME/tenure/frame-key]
+    #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) frame_key: Option<PathBuf>,
+}

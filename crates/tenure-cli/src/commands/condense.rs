@@ -1,0 +1,138 @@
+//! `tenure condense`.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tenure::condense::{ContentType, Method};
+use tenure::{CountKind, Error, ErrorKind};
+use tenure_workspace::{Condensation, Condensing, counted, read_bytes, read_bytes_from, text_of};
+
+use super::models::grouped;
+use super::{print_bytes, print_json, usage, with_originals, without_key};
+use crate::args::{CondenseArgs, Format};
+use crate::failure::{Failure, warning};
+
+/// Condenses, keeps the original where something was left out, and prints.
+pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
+    if args.to == 0 {
+        return Err(
+            Error::new(ErrorKind::Usage, "--to: a text has no form of 0 tokens")
+                .expected("at least 1")
+                .into(),
+        );
+    }
+    let content_type = args.content_type.as_deref().map(str::parse::<ContentType>);
+    let content_type = content_type.map(usage).transpose()?;
+    let (content, shown) = if args.file == Path::new("-") {
+        let shown = "standard input".to_owned();
+        (read_bytes_from(io::stdin().lock(), &shown)?, shown)
+    } else {
+        (read_bytes(&args.file)?, args.file.display().to_string())
+    };
+    text_of(&content).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(shown, line)
+    })?;
+    let world = without_key(&args.catalogue)?.world(&args.model)?;
+    let tokenizer = world.tokenizer();
+    // Where nothing is left out neither a key nor a folder is needed, so neither is made.
+    let (workspace, originals) = with_originals(&args.originals)?;
+    let wanted = Condensing {
+        tokens: args.to,
+        task: &args.task,
+        content_type,
+        lossless_only: args.lossless,
+        originals: (!args.no_keep).then_some(&originals),
+    };
+    let done = workspace.condense(tokenizer, &content, &wanted)?;
+    match args.format {
+        Format::Json => print_json(&as_json(&done)),
+        Format::Text => {
+            print_bytes(done.condensed.text.as_bytes())?;
+            if tokenizer.kind() == CountKind::Bounded {
+                anstream::eprintln!(
+                    "note: the vocabulary of {} is not built in; tokens are an upper estimate ({})",
+                    args.model,
+                    tokenizer.name()
+                );
+            }
+            say(&done, args);
+            Ok(())
+        }
+    }
+}
+
+fn as_json(done: &Condensation) -> Value {
+    let condensed = &done.condensed;
+    let left_out: Vec<Value> = condensed
+        .left_out
+        .iter()
+        .map(|left| json!({ "class": left.class, "unit": left.unit, "count": left.count }))
+        .collect();
+    json!({
+        "from": condensed.from,
+        "to": condensed.to,
+        "method": condensed.method,
+        "content_type": condensed.content_type,
+        "lossless": condensed.lossless,
+        "fits": condensed.fits,
+        "fidelity": done.fidelity,
+        "left_out": left_out,
+        "pointer": done.pointer.map(|pointer| pointer.id),
+        "text": condensed.text,
+    })
+}
+
+/// Says in one line what was done.
+fn say(done: &Condensation, args: &CondenseArgs) {
+    let condensed = &done.condensed;
+    let from = grouped(condensed.from);
+    if condensed.method == Method::Unchanged {
+        let to = grouped(args.to);
+        let why = match () {
+            () if condensed.fits => {
+                anstream::eprintln!(
+                    "{from} tokens, unchanged: within {to} already, and nothing to gain without loss"
+                );
+                return;
+            }
+            () if done.crowded_out => "no smaller form fits together with its pointer into",
+            () if args.lossless => "no lossless form fits into",
+            () => "no smaller form fits into",
+        };
+        warning(&format!("{from} tokens, unchanged: {why} {to}"));
+        return;
+    }
+    let kind = condensed.content_type.term().replace('_', " ");
+    let mut line = format!(
+        "{from} → {} tokens ({} %), {kind} {}",
+        grouped(condensed.to),
+        percent(condensed.to, condensed.from),
+        condensed.method
+    );
+    if condensed.lossless {
+        line += ", lossless";
+    } else {
+        line += &format!(", fidelity {}", hundredths(done.fidelity.to_f64()));
+        for (number, noun) in counted(&condensed.left_out) {
+            line += &format!(", {} {noun}", grouped(number));
+        }
+        line += " left out";
+        if done.pointer.is_none() {
+            line += ", original not kept";
+        }
+    }
+    anstream::eprintln!("{line}");
+}
+
+/// Rounded; nothing that is there becomes 0.
+fn percent(part: u32, whole: u32) -> u64 {
+    let (part, whole) = (u64::from(part), u64::from(whole).max(1));
+    ((part * 100 + whole / 2) / whole).max(u64::from(part > 0))
+}
+
+/// Rounded down, so that only what is whole is 1.
+fn hundredths(share: f64) -> String {
+    format!("{:.2}", (share * 100.0).floor() / 100.0)
+}

@@ -1,0 +1,35 @@
+//! `tenure rehydrate`.
+
+use serde_json::json;
+use tenure::{Digest, Error, PointerId};
+
+use super::{print_bytes, print_json, usage, with_originals, write_whole};
+use crate::args::{Format, RehydrateArgs};
+use crate::failure::Failure;
+
+/// Reads an original back and prints it.
+pub(crate) fn run(args: &RehydrateArgs) -> Result<(), Failure> {
+    let id = usage(PointerId::of(&args.id))?;
+    let (workspace, originals) = with_originals(&args.originals)?;
+    let content = workspace.rehydrate(&originals, id)?;
+    if args.format == Format::Text {
+        return match &args.out {
+            Some(path) => Ok(write_whole(path, &content)?),
+            None => print_bytes(&content),
+        };
+    }
+    let text = std::str::from_utf8(&content).map_err(|_| {
+        Error::input(format!("the original {id} is not text"))
+            .hint("leave out --format json to have its bytes")
+    })?;
+    let value = json!({
+        "id": id,
+        "digest": Digest::of(&content),
+        "bytes": content.len(),
+        "content": text,
+    });
+    match &args.out {
+        Some(path) => Ok(write_whole(path, format!("{value:#}\n").as_bytes())?),
+        None => print_json(&value),
+    }
+}

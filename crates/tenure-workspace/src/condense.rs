@@ -1,0 +1,233 @@
+//! The verb **condense**: a text within so many tokens, with a pointer to the whole of it where
+//! something was left out.
+
+use tenure::condense::fidelity::fidelity;
+use tenure::condense::{Condensed, ContentType, Goal, LeftOut, Method, Unit, condense};
+use tenure::num::Score;
+use tenure::{Error, Tokenizer, pointer_line};
+
+use crate::originals::{Originals, Pointer};
+use crate::read::text_of;
+use crate::workspace::Workspace;
+
+/// The text is made smaller for the sake of its pointer at most so often.
+const TRIES: u32 = 6;
+
+/// What a text is condensed for.
+#[derive(Clone, Copy, Debug)]
+pub struct Condensing<'c> {
+    /// The most tokens that the result may have, its pointer included.
+    pub tokens: u32,
+    /// What the reader is about to do. What it names is kept.
+    pub task: &'c str,
+    /// What the text is; detected when not said.
+    pub content_type: Option<ContentType>,
+    /// Whether nothing may be lost.
+    pub lossless_only: bool,
+    /// Where the original is kept when something is left out. Without it no pointer stands in the
+    /// result, and what was left out is gone unless the caller has it.
+    pub originals: Option<&'c Originals>,
+}
+
+/// A condensed text with its pointer.
+#[derive(Clone, Debug)]
+pub struct Condensation {
+    /// The result; its `text` and its `to` include the pointer.
+    pub condensed: Condensed,
+    /// Where the original is, when something was left out and it was kept.
+    pub pointer: Option<Pointer>,
+    /// How much of what the original says is still in the text.
+    pub fidelity: Score,
+    /// Whether a smaller form was given up because there was no room for its pointer.
+    pub crowded_out: bool,
+}
+
+impl Condensation {
+    /// A text that is already whole, or that cannot be made smaller.
+    fn whole(condensed: Condensed) -> Condensation {
+        Condensation {
+            condensed,
+            pointer: None,
+            fidelity: Score::ONE,
+            crowded_out: false,
+        }
+    }
+}
+
+impl Workspace {
+    /// **condense**: the text in these bytes by the least harmful means. Where something was left
+    /// out, the original is kept, and the last line points to it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the bytes are no text, or the original
+    /// cannot be kept.
+    pub fn condense(
+        &self,
+        tokenizer: &dyn Tokenizer,
+        content: &[u8],
+        wanted: &Condensing<'_>,
+    ) -> Result<Condensation, Error> {
+        let text = text_of(content)?;
+        let count = |text: &str| tokenizer.count(text);
+        let within = |tokens: u32| {
+            let goal = Goal {
+                tokens,
+                task: wanted.task,
+                count: &count,
+                lossless_only: wanted.lossless_only,
+            };
+            condense(text, wanted.content_type, &goal)
+        };
+        let mut condensed = within(wanted.tokens);
+        if condensed.lossless {
+            return Ok(Condensation::whole(condensed));
+        }
+        let Some(originals) = wanted.originals else {
+            return Ok(Condensation {
+                fidelity: fidelity(text, &condensed.text).score(),
+                ..Condensation::whole(condensed)
+            });
+        };
+        let pointer = self.pointer(content)?;
+        let mut room = wanted.tokens;
+        for _ in 0..TRIES {
+            let pointed = with_pointer(&condensed, &pointer);
+            let to = u32::try_from(count(&pointed)).unwrap_or(u32::MAX);
+            if to <= wanted.tokens && to < condensed.from {
+                self.keep(originals, content)?;
+                return Ok(Condensation {
+                    fidelity: fidelity(text, &condensed.text).score(),
+                    condensed: Condensed {
+                        text: pointed,
+                        to,
+                        ..condensed
+                    },
+                    pointer: Some(pointer),
+                    crowded_out: false,
+                });
+            }
+            // The first time this is what the pointer costs, then what its joint and its words do.
+            room = room.saturating_sub(to.saturating_sub(wanted.tokens).max(1));
+            condensed = within(room);
+            if condensed.method == Method::Unchanged {
+                break;
+            }
+        }
+        Ok(Condensation {
+            crowded_out: true,
+            ..Condensation::whole(Condensed {
+                text: text.to_owned(),
+                method: Method::Unchanged,
+                lossless: true,
+                fits: false,
+                to: condensed.from,
+                left_out: Vec::new(),
+                ..condensed
+            })
+        })
+    }
+}
+
+/// The text, and the line that says where the rest is.
+fn with_pointer(condensed: &Condensed, pointer: &Pointer) -> String {
+    let parts = counted(&condensed.left_out)
+        .into_iter()
+        .map(|(number, noun)| format!("{number} {noun}"));
+    let left_out = match parts.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "parts".to_owned(),
+        some => some,
+    };
+    let line = pointer_line(&left_out, pointer.id);
+    let joint = match condensed.text.ends_with('\n') || condensed.text.is_empty() {
+        true => "",
+        false => "\n",
+    };
+    format!("{}{joint}{line}\n", condensed.text)
+}
+
+/// What was left out for whatever reason, as numbers with their nouns.
+pub fn counted(left_out: &[LeftOut]) -> Vec<(u32, &'static str)> {
+    let sum = |unit: Unit| {
+        let of_unit = left_out.iter().filter(|left| left.unit == unit);
+        of_unit.fold(0u32, |sum, left| sum.saturating_add(left.count))
+    };
+    let some = Unit::ALL.iter().map(|unit| (sum(*unit), unit.term()));
+    some.filter(|(number, _)| *number > 0)
+        .map(|(number, plural)| match (number, plural) {
+            (1, "matches") => (1, "match"),
+            (1, plural) => (1, plural.trim_end_matches('s')),
+            _ => (number, plural),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::condense::Omission;
+    use tenure::{FrameKey, PointerId};
+
+    use super::*;
+
+    fn records(count: usize) -> String {
+        let records: Vec<String> = (0..count)
+            .map(|id| format!(r#"{{"id": {id}, "name": "item {}"}}"#, id * 7_919 % 1_000))
+            .collect();
+        format!("[{}]", records.join(",\n"))
+    }
+
+    #[test]
+    fn a_result_with_its_pointer_is_never_above_its_budget() {
+        let folder = tempfile::tempdir().unwrap();
+        let originals = Originals::at(folder.path().join("originals"));
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let world = workspace.world("gpt-4o").unwrap();
+        let tokenizer = world.tokenizer();
+        let text = records(300);
+        let (mut pointed, mut crowded) = (0, 0);
+        for tokens in (1..=400).step_by(7) {
+            let wanted = Condensing {
+                tokens,
+                task: "",
+                content_type: None,
+                lossless_only: false,
+                originals: Some(&originals),
+            };
+            let done = workspace
+                .condense(tokenizer, text.as_bytes(), &wanted)
+                .unwrap();
+            let condensed = &done.condensed;
+            assert_eq!(condensed.to as usize, tokenizer.count(&condensed.text));
+            assert_eq!(condensed.fits, condensed.to <= tokens);
+            crowded += usize::from(done.crowded_out);
+            match done.pointer {
+                Some(pointer) => {
+                    pointed += 1;
+                    assert!(condensed.fits && !condensed.left_out.is_empty());
+                    let last = condensed.text.lines().last().unwrap();
+                    assert_eq!(PointerId::of(last), Ok(pointer.id));
+                    let read = workspace.rehydrate(&originals, pointer.id).unwrap();
+                    assert_eq!(read, text.as_bytes());
+                }
+                None => assert_eq!(condensed.text, text),
+            }
+        }
+        assert!(pointed > 20 && crowded > 0, "{pointed} {crowded}");
+    }
+
+    #[test]
+    fn what_was_left_out_is_added_up() {
+        let left = |class, unit, count| LeftOut { class, unit, count };
+        let left_out = [
+            left(Omission::LowRelevance, Unit::Matches, 1),
+            left(Omission::Repeat, Unit::Lines, 2),
+            left(Omission::LowRelevance, Unit::Lines, 3),
+            left(Omission::LowRelevance, Unit::Bytes, 1),
+            left(Omission::LowRelevance, Unit::Frames, 0),
+        ];
+        assert_eq!(
+            counted(&left_out),
+            [(1, "byte"), (5, "lines"), (1, "match")]
+        );
+    }
+}
