@@ -115,7 +115,11 @@ fn say(done: &Condensation, args: &CondenseArgs) {
         line += ", lossless";
     } else {
         line += &format!(", fidelity {}", hundredths(done.fidelity.to_f64()));
-        for (number, noun) in counted(&condensed.left_out) {
+        let counted = counted(&condensed.left_out);
+        if counted.is_empty() {
+            line += ", parts";
+        }
+        for (number, noun) in counted {
             line += &format!(", {} {noun}", grouped(number));
         }
         line += " left out";
@@ -127,9 +131,12 @@ fn say(done: &Condensation, args: &CondenseArgs) {
 }
 
 /// Rounded; nothing that is there becomes 0.
-fn percent(part: u32, whole: u32) -> u64 {
+fn percent(part: u32, whole: u32) -> String {
     let (part, whole) = (u64::from(part), u64::from(whole).max(1));
-    ((part * 100 + whole / 2) / whole).max(u64::from(part > 0))
+    match (part * 100 + whole / 2) / whole {
+        0 if part > 0 => "<1".to_owned(),
+        rounded => rounded.to_string(),
+    }
 }
 
 /// Rounded down, so that only what is whole is 1.
