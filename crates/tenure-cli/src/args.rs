@@ -190,6 +190,10 @@ pub(crate) struct CompileArgs {
     /// Price only: the same numbers, no payload
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// The folder that keeps the originals of what is condensed with loss
+    /// [default: $XDG_STATE_HOME/tenure/originals]
+    #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
+    pub(crate) originals: Option<PathBuf>,
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,

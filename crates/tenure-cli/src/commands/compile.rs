@@ -55,7 +55,11 @@ impl Job {
         };
         if !self.request.dry_run && points(&outcome) {
             // What the payload points to must be there before anybody reads the payload.
-            let originals = Originals::at(default_originals_path()?);
+            let folder = match &args.originals {
+                Some(folder) => folder.clone(),
+                None => default_originals_path()?,
+            };
+            let originals = Originals::at(folder);
             self.workspace
                 .keep_originals(&originals, &outcome, &self.candidates)?;
         }
