@@ -759,3 +759,28 @@ fn what_was_said_does_not_change_with_the_question() {
         said("The pressure of id 321.")
     );
 }
+
+#[test]
+fn what_is_longer_than_one_item_may_be_has_a_shorter_form() {
+    let objects = measured(400);
+    let at = |policy: &str| {
+        let outcome = outcome(&objects, budget(100_000), policy).unwrap();
+        first(&outcome).clone()
+    };
+    let limits = "[limits]\ndata_tokens = 2000\nuser_tokens = 2000";
+    let real = at(limits);
+    let condensed = &real.trace.condensed[0];
+    assert_eq!(&*condensed.name, "output");
+    assert!(
+        condensed.from > 2000 && condensed.to <= 2000,
+        "{condensed:?}"
+    );
+    assert_eq!(real.trace.verdict("output").unwrap().tokens, condensed.to);
+    // Elsewhere it is refused, and what needs it with it.
+    let refused = at(&format!("overflow = \"truncate_lowest\"\n{limits}"));
+    let reason = |name: &str| refused.trace.verdict(name).unwrap().reason.code();
+    assert_eq!(
+        [reason("output"), reason("call")],
+        ["over_limit", "closure_missing"]
+    );
+}
