@@ -376,7 +376,7 @@ fn many_rounds_write_an_original_once() {
     let before = kept(&bench);
     assert_eq!(before.len(), 1);
     for (to, task) in [
-        ("60", ""),
+        ("80", ""),
         ("100", ""),
         ("200", "connection"),
         ("900", "worker 7"),

@@ -784,3 +784,23 @@ fn what_is_longer_than_one_item_may_be_has_a_shorter_form() {
         ["over_limit", "closure_missing"]
     );
 }
+
+#[test]
+fn equal_passages_that_mandatory_rules_need_both_stand() {
+    let needs = |name: &str, other: &str| {
+        rule(json!({ "name": name, "removable": false, "keep_with": [other] }))
+    };
+    let objects = json!([
+        needs("r0", "e0"),
+        needs("r1", "e1"),
+        passage("e0", "The same words."),
+        passage("e1", "The same words."),
+        passage("e2", "The same words."),
+    ]);
+    let outcome = outcome(&objects, json!({}), STANDARD).unwrap();
+    let reason = |name: &str| first(&outcome).trace.verdict(name).unwrap().reason.code();
+    assert_eq!(
+        [reason("e0"), reason("e1"), reason("e2")],
+        ["kept_with", "kept_with", "duplicate"]
+    );
+}

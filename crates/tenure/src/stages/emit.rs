@@ -22,7 +22,7 @@ use crate::stages::order::{Entry, Ordered};
 use crate::stages::plan::Planned;
 use crate::tokenizer::CountKind;
 use crate::trace::{
-    Condensed, Form, InputDigests, Obligation, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
+    Condensed, Form, InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
     TokenizerReport, Trace, Verdict, View,
 };
 use crate::world::World;
@@ -581,11 +581,14 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
         }
         if facts.section == Section::Evidence {
             check(!facts.anonymous, "evidence has its provenance")?;
-            // What its author protects stands beside a copy; no two others say the same.
-            let obligation = ordered.fitted.contained.ranked().obligations[row as usize];
+            // What must stand stands beside a copy; no two others say the same.
+            let must = matches!(
+                live.verdicts[row as usize],
+                Some(Reason::Mandatory { .. } | Reason::KeptWith { .. })
+            );
             let key = set.object(row).revision().content_digest().key();
             check(
-                obligation == Some(Obligation::NotRemovable) || evidence.insert(key, ()).is_none(),
+                must || evidence.insert(key, ()).is_none(),
                 "no evidence stands twice",
             )?;
         }

@@ -161,7 +161,10 @@ pub(crate) fn rank<'a>(
         let score = scores[row as usize].composite;
         (needed.contains(&row), mandatory(&row), score)
     };
-    let protected = |row: u32| obligations[row as usize] == Some(Obligation::NotRemovable);
+    // What its author protects, and what anything mandatory is kept with, is no copy's to replace.
+    let protected = |row: u32| {
+        obligations[row as usize] == Some(Obligation::NotRemovable) || needed.contains(&row)
+    };
     omit_doubles(live, standing, protected);
     let live = &planned.resolved.live;
     let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
