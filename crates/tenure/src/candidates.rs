@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::object::{ContextObject, Overrides};
 use crate::stages::normalize::Normalized;
+use crate::time::{Instant, Interval};
 
 /// Something that collecting did not fetch, and why: nothing is lost unseen.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -94,12 +95,19 @@ pub(crate) fn digest_of<'a>(
         leaves.extend_from_slice(object.revision().id().bytes());
         leaves.push(status.contradiction as u8);
         leaves.push(object.usage().bucket());
-        for instant in [status.transaction.from, status.transaction.until] {
-            leaves.extend_from_slice(
-                &instant
-                    .map_or(i64::MIN, |instant| instant.micros())
-                    .to_le_bytes(),
-            );
+        let mut instants = |interval: Interval| {
+            for instant in [interval.from, interval.until] {
+                let micros = instant.map_or(i64::MIN, Instant::micros);
+                leaves.extend_from_slice(&micros.to_le_bytes());
+            }
+        };
+        instants(status.transaction);
+        if let Some(valid) = status.valid {
+            instants(valid);
+            leaves.push(b'v');
+        }
+        if let Some(access) = &status.access {
+            leaves.extend_from_slice(access.digest().bytes());
         }
         let overrides = object.overrides();
         if *overrides != Overrides::default() {

@@ -20,6 +20,10 @@ pub enum ErrorKind {
     Budget,
     /// The policy or a permission forbids it.
     Policy,
+    /// Somebody else wrote first.
+    Conflict,
+    /// What it needs cannot be reached now; the same call may succeed later.
+    Unavailable,
     /// A promise of this crate did not hold: a bug.
     Internal,
 }

@@ -57,6 +57,8 @@ pub(crate) struct Canonical<'a> {
     contradiction_status: Option<ContradictionStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decay_rule: Option<DecayRule>,
+    #[serde(skip_serializing_if = "is_empty")]
+    derived_from: &'a [ObjectId],
     #[serde(skip_serializing_if = "Option::is_none")]
     input_schema: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +83,8 @@ pub(crate) struct Canonical<'a> {
     object_type: Option<ObjectType>,
     #[serde(skip_serializing_if = "Option::is_none")]
     optional: Option<bool>,
+    #[serde(skip_serializing_if = "is_empty")]
+    origins: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,6 +117,8 @@ pub(crate) struct Canonical<'a> {
     source_authority: Option<Score>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source_origin: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    subjects: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     supersession_link: Option<ObjectId>,
     #[serde(skip_serializing_if = "is_empty")]
@@ -200,6 +206,7 @@ impl<'a> Canonical<'a> {
             content_digest: None,
             contradiction_status: unless(status.contradiction, ContradictionStatus::Clean),
             decay_rule: rare.decay_rule,
+            derived_from: &rare.derived_from,
             input_schema: tool
                 .map(|tool| &tool.input_schema)
                 .filter(|schema| **schema != empty_schema()),
@@ -215,6 +222,7 @@ impl<'a> Canonical<'a> {
             object_id: parts.object_id,
             object_type: unless(parts.object_type, ObjectType::Rule),
             optional: unless(parts.optional, false),
+            origins: &rare.origins,
             output_schema: tool.and_then(|tool| tool.output_schema.as_ref()),
             overview: rare.overview.as_deref(),
             permission_scope: (!open).then(|| PermissionScope {
@@ -234,6 +242,7 @@ impl<'a> Canonical<'a> {
             slot_cardinality: rare.slot_cardinality,
             source_authority: unless(parts.source_authority, trusted),
             source_origin: parts.origin.as_deref(),
+            subjects: &rare.subjects,
             supersession_link: status.superseded_by,
             tags: &parts.tags,
             task_id: scope.task.as_deref(),

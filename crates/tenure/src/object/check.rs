@@ -89,6 +89,9 @@ impl ObjectDocument {
                 MAX_ENTRIES,
             ),
             ("aliases", self.aliases.len(), MAX_ENTRIES),
+            ("origins", self.origins.len(), MAX_ENTRIES),
+            ("derived_from", self.derived_from.len(), MAX_ENTRIES),
+            ("subjects", self.subjects.len(), MAX_ENTRIES),
             ("keep_with", self.keep_with.len(), MAX_KEEP_WITH),
             ("tool_calls", self.tool_calls.len(), MAX_CALLS),
         ];
@@ -264,6 +267,8 @@ impl ObjectDocument {
             ("tags", &self.tags),
             ("canonical_entity_ids", &self.canonical_entity_ids),
             ("aliases", &self.aliases),
+            ("origins", &self.origins),
+            ("subjects", &self.subjects),
             ("keep_with", &self.keep_with),
         ];
         let calls = self

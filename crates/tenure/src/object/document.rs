@@ -54,7 +54,7 @@ pub struct ObjectDocument {
     /// How much the author thinks it matters, from 0 to 1. Default: 0.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Score>,
-    /// Words to find it by. The tag `pii` marks personal data.
+    /// Words to find it by. The tag `pii` marks personal data, as `subjects` do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The claim in normal form: `slot op value`.
@@ -72,6 +72,17 @@ pub struct ObjectDocument {
     /// Where it comes from, as a URI or a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_origin: Option<String>,
+    /// Further sources that it was made from. A derived object has those of its parents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
+    /// The objects that it was made from: what becomes of them becomes of it (see
+    /// [`inherit`](super::inherit)).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived_from: Vec<ObjectId>,
+    /// The people whom it is about, by the ids that the tenant gives them. What has a subject is
+    /// personal data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<String>,
     /// How good the source is, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_authority: Option<Score>,

@@ -9,6 +9,7 @@
 mod canonical;
 mod check;
 mod document;
+mod inherit;
 mod revision;
 mod seal;
 pub mod vocabulary;
@@ -21,8 +22,10 @@ pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
     Provenance, ToolCall, clip,
 };
+pub use inherit::inherit;
 pub use revision::{
-    Authority, ContextObject, ObjectId, Overrides, Revision, RevisionId, Scope, Status, Tool, Usage,
+    Access, Authority, ContextObject, ObjectId, Overrides, Revision, RevisionId, Scope, Status,
+    Tool, Usage,
 };
 pub use seal::Sealer;
 pub use vocabulary::*;

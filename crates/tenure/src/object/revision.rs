@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use super::document::{ConstraintDocument, DecayRule, Provenance, ToolCall};
+use super::document::{ConstraintDocument, DecayRule, ObjectDocument, Provenance, ToolCall};
 use super::vocabulary::*;
 use crate::digest::Digest;
 use crate::num::Score;
@@ -95,6 +95,32 @@ impl ObjectId {
         // A version 8 UUID (RFC 9562): our own bits with the version and variant set.
         let bits = digest.key() & !(0xf << 76) & !(0x3 << 62);
         ObjectId(bits | (0x8 << 76) | (0x2 << 62))
+    }
+
+    /// The id of what its author gave none: it follows from its name, where it comes from and whose it
+    /// is, so that nobody writes over what another calls by the same name.
+    pub(super) fn of_source(tenant: &str, origin: &str, document: &ObjectDocument) -> ObjectId {
+        let scope = [
+            &document.user_id,
+            &document.project_id,
+            &document.session_id,
+            &document.task_id,
+        ];
+        let mut parts = vec![tenant, origin, &document.name];
+        if scope.iter().any(|id| id.is_some()) {
+            parts.extend(scope.map(|id| id.as_deref().unwrap_or_default()));
+        }
+        ObjectId::derived(&parts)
+    }
+
+    /// The id with these 128 bits.
+    pub const fn from_bits(bits: u128) -> ObjectId {
+        ObjectId(bits)
+    }
+
+    /// The 128 bits.
+    pub const fn bits(self) -> u128 {
+        self.0
     }
 }
 
@@ -214,6 +240,9 @@ pub(crate) struct Rare {
     pub(crate) slot_cardinality: Option<SlotCardinality>,
     pub(crate) entities: Vec<String>,
     pub(crate) aliases: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) derived_from: Vec<ObjectId>,
+    pub(crate) subjects: Vec<String>,
     pub(crate) why_it_matters: Option<String>,
     pub(crate) task_types: Vec<TaskType>,
     pub(crate) behavioral_implication: Option<String>,
@@ -238,6 +267,9 @@ static NO_RARE: Rare = Rare {
     slot_cardinality: None,
     entities: Vec::new(),
     aliases: Vec::new(),
+    origins: Vec::new(),
+    derived_from: Vec::new(),
+    subjects: Vec::new(),
     why_it_matters: None,
     task_types: Vec::new(),
     behavioral_implication: None,
@@ -394,7 +426,7 @@ impl Revision {
         self.parts.optional
     }
 
-    /// When it is true in the world.
+    /// When it is true in the world, as its author has it; [`ContextObject::valid`] says what is held.
     pub fn valid(&self) -> Interval {
         self.parts.valid
     }
@@ -452,6 +484,27 @@ impl Revision {
         self.parts.origin.as_deref()
     }
 
+    /// All sources that it was made from.
+    pub fn origins(&self) -> impl Iterator<Item = &str> {
+        let further = self.rare().origins.iter().map(String::as_str);
+        self.source_origin().into_iter().chain(further)
+    }
+
+    /// The objects that it was made from.
+    pub fn derived_from(&self) -> &[ObjectId] {
+        &self.rare().derived_from
+    }
+
+    /// The people whom it is about.
+    pub fn subjects(&self) -> &[String] {
+        &self.rare().subjects
+    }
+
+    /// Whether it is personal data: tagged as such, or about somebody.
+    pub fn is_personal(&self) -> bool {
+        !self.subjects().is_empty() || self.tags().any(|tag| tag == PERSONAL)
+    }
+
     /// The run that wrote it.
     pub fn trajectory(&self) -> Option<&str> {
         self.parts.trajectory.as_deref()
@@ -504,8 +557,11 @@ impl Usage {
     }
 }
 
+/// The tag of personal data.
+pub(super) const PERSONAL: &str = "pii";
+
 /// What the store decided about an object. Written by the store's own settlement only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     /// When the system held it to be so.
     pub transaction: Interval,
@@ -513,6 +569,23 @@ pub struct Status {
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
     pub superseded_by: Option<ObjectId>,
+    /// When it is held to be true in the world, where a later revision left only a part of what its
+    /// author said.
+    pub valid: Option<Interval>,
+    /// Who may see the object now, where this is a revision of the past: the caller must be admitted
+    /// to both.
+    pub access: Option<Arc<Access>>,
+}
+
+/// Who may see a revision.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Access {
+    /// Whose it is.
+    pub scope: Arc<Scope>,
+    /// How sensitive it is.
+    pub classification: Classification,
+    /// Whether it is personal data.
+    pub personal: bool,
 }
 
 impl Status {
@@ -521,6 +594,8 @@ impl Status {
         transaction: Interval::UNKNOWN,
         contradiction: ContradictionStatus::Clean,
         superseded_by: None,
+        valid: None,
+        access: None,
     };
 }
 
@@ -565,6 +640,26 @@ impl Overrides {
     }
 }
 
+impl Access {
+    /// The digest of all of it.
+    pub(crate) fn digest(&self) -> Digest {
+        let scope = &*self.scope;
+        let ids = [&scope.user, &scope.project, &scope.session, &scope.task];
+        let mut parts: Vec<&[u8]> = vec![scope.tenant.as_bytes()];
+        for id in ids {
+            parts.push(id.as_deref().map_or(&[0], |_| &[1]));
+            parts.push(id.as_deref().unwrap_or_default().as_bytes());
+        }
+        for roles in [&scope.allow_roles, &scope.deny_roles] {
+            parts.push(b"roles");
+            parts.extend(roles.iter().map(|role| role.as_bytes()));
+        }
+        let last = [self.classification as u8, u8::from(self.personal)];
+        parts.push(&last);
+        Digest::of_parts(parts)
+    }
+}
+
 /// What few objects have beside their revision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Record {
@@ -603,6 +698,35 @@ impl ContextObject {
             revision,
             record: (record != NO_RECORD).then(|| Box::new(record)),
         }
+    }
+
+    /// The same revision with another judgement and other counters.
+    #[must_use]
+    pub fn judged(&self, status: Status, usage: Usage) -> ContextObject {
+        let overrides = self.overrides().clone();
+        let record = Record {
+            status,
+            usage,
+            overrides,
+        };
+        ContextObject {
+            revision: self.revision.clone(),
+            record: (record != NO_RECORD).then(|| Box::new(record)),
+        }
+    }
+
+    /// Who may see this revision.
+    pub fn access(&self) -> Access {
+        Access {
+            scope: Arc::clone(self.revision.scope()),
+            classification: self.revision.classification(),
+            personal: self.revision.is_personal(),
+        }
+    }
+
+    /// When it is held to be true in the world.
+    pub fn valid(&self) -> Interval {
+        self.status().valid.unwrap_or(self.revision.valid())
     }
 
     fn record(&self) -> &Record {

@@ -50,7 +50,7 @@ impl Sealer {
         let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
         let object_id = document.object_id.unwrap_or_else(|| {
             let origin = document.source_origin.as_deref().unwrap_or_default();
-            ObjectId::derived(&[tenant, origin, &document.name])
+            ObjectId::of_source(tenant, origin, &document)
         });
         let permissions = document.permission_scope.unwrap_or_default();
         let boxed = |roles: Vec<String>| roles.into_iter().map(Into::into).collect();
@@ -72,6 +72,7 @@ impl Sealer {
                 .contradiction_status
                 .unwrap_or(ContradictionStatus::Clean),
             superseded_by: document.supersession_link,
+            ..Status::UNJUDGED
         };
         let usage = Usage {
             access_count: document.access_count.unwrap_or(0),
@@ -92,6 +93,9 @@ impl Sealer {
             slot_cardinality: document.slot_cardinality,
             entities: document.canonical_entity_ids,
             aliases: document.aliases,
+            origins: document.origins,
+            derived_from: document.derived_from,
+            subjects: document.subjects,
             why_it_matters: document.why_it_matters,
             task_types: document.applicable_task_types,
             behavioral_implication: document.behavioral_implication,

@@ -28,12 +28,22 @@ pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request)
         if let Some(reason) = &by_scope[row.scope as usize] {
             return Some(reason.clone());
         }
-        if row.classification > principal.clearance {
-            return Some(Reason::Classified {
-                classification: row.classification,
-            });
+        let mut classification = row.classification;
+        let mut personal = row.personal;
+        // What the past showed, the caller must be admitted to now as well.
+        if row.past
+            && let Some(now) = set.object(at).status().access.as_deref()
+        {
+            if let Some(reason) = outside(&now.scope, principal) {
+                return Some(reason);
+            }
+            classification = classification.max(now.classification);
+            personal |= now.personal;
         }
-        if tagged && row.personal {
+        if classification > principal.clearance {
+            return Some(Reason::Classified { classification });
+        }
+        if tagged && personal {
             return Some(Reason::PersonalData);
         }
         if row.origin
@@ -106,8 +116,9 @@ fn foreign_origin(set: &Normalized, at: u32, principal: &Principal) -> Option<St
     if !is_memory || row.authority < Authority::Memory {
         return None;
     }
-    let origin = web_origin(set.object(at).revision().source_origin()?)?;
-    (!principal.origins.contains(&origin)).then_some(origin)
+    let origins = set.object(at).revision().origins().filter_map(web_origin);
+    let mut foreign = origins.filter(|origin| !principal.origins.contains(origin));
+    foreign.next()
 }
 
 /// Scheme, host and port of a web address (RFC 6454), or `None` for anything else.
@@ -132,7 +143,53 @@ fn web_origin(uri: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::Candidates;
+    use crate::object::{Classification, ObjectDocument, Status};
+    use crate::request::Budget;
+    use crate::stages::normalize::normalize;
+
+    #[test]
+    fn what_the_past_showed_is_denied_to_whom_the_present_denies_it() {
+        let revision = |user: Option<&str>, pii: bool| ObjectDocument {
+            user_id: user.map(str::to_owned),
+            tags: pii.then(|| "pii".to_owned()).into_iter().collect(),
+            ..ObjectDocument::new("address", "12 Elm Street.")
+        };
+        let judge = |now: ObjectDocument| {
+            let past = revision(None, false).seal().unwrap();
+            let status = Status {
+                access: Some(Arc::new(now.seal().unwrap().access())),
+                ..past.status().clone()
+            };
+            let past = Arc::new(past.judged(status, *past.usage()));
+            let candidates = Candidates::new(vec![past]);
+            let request = Request {
+                principal: Principal {
+                    clearance: Classification::Restricted,
+                    ..Principal::default()
+                },
+                ..Request::new("Post it.", Budget::tokens(100))
+            };
+            let policy = Policy::preset("standard").unwrap();
+            let admitted = admit(normalize(&candidates), &policy, &request);
+            admitted.0.verdicts[0].clone()
+        };
+        assert_eq!(judge(revision(None, false)), None);
+        assert_eq!(
+            judge(revision(Some("anna"), false)),
+            Some(Reason::OtherUser)
+        );
+        assert_eq!(judge(revision(None, true)), Some(Reason::PersonalData));
+        let secret = ObjectDocument {
+            security_classification: Some(Classification::Confidential),
+            ..revision(None, false)
+        };
+        let classification = Classification::Confidential;
+        assert_eq!(judge(secret), Some(Reason::Classified { classification }));
+    }
 
     #[test]
     fn origins_are_scheme_host_and_port() {

@@ -33,6 +33,8 @@ pub(crate) struct Row {
     /// Whether the object says where it comes from.
     pub(crate) origin: bool,
     pub(crate) superseded: bool,
+    /// Whether who may see the object now is not who might see this revision.
+    pub(crate) past: bool,
     /// Evidence or a result whose source or time is missing.
     pub(crate) anonymous: bool,
     pub(crate) text: bool,
@@ -156,6 +158,7 @@ fn row(object: &ContextObject, scope: u32) -> Row {
     let micros = |instant: Option<Instant>, missing| instant.map_or(missing, Instant::micros);
     let digest = revision.content_digest();
     let provenance = revision.provenance();
+    let valid = object.valid();
     let anonymous = match revision.object_type() {
         ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
         _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
@@ -170,17 +173,18 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         removable: object.is_removable(),
         optional: revision.is_optional(),
         rare: revision.has_rare(),
-        origin: revision.source_origin().is_some(),
+        origin: revision.origins().next().is_some(),
         superseded: status.superseded_by.is_some(),
+        past: status.access.is_some(),
         anonymous,
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
-        personal: revision.tags().any(|tag| tag == "pii"),
+        personal: revision.is_personal(),
         scope,
         bytes: revision.content().len() as u32,
         priority: object.priority(),
         source_authority: revision.source_authority(),
-        valid_from: micros(revision.valid().from, UNKNOWN),
-        valid_until: micros(revision.valid().until, OPEN),
+        valid_from: micros(valid.from, UNKNOWN),
+        valid_until: micros(valid.until, OPEN),
         tx_from: micros(status.transaction.from, UNKNOWN),
         tx_until: micros(status.transaction.until, OPEN),
         tie: (digest.key() >> 64) as u64,

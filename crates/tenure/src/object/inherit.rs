@@ -1,0 +1,210 @@
+//! The algebra of trust: a derived object is never more trusted, less secret or wider seen than what
+//! it was made from (Tenure Principle, memory laundering and contamination).
+
+use std::collections::BTreeSet;
+
+use super::revision::PERSONAL;
+use super::{ContextObject, ObjectDocument, PermissionScope, clip};
+use crate::error::{Error, ErrorKind};
+
+/// Lowers a document to what its parents allow: the least trust and authority, the highest
+/// classification, the scopes of all of them at once, and the union of their subjects and origins.
+///
+/// ```
+/// use tenure::object::{Classification, ObjectDocument, inherit};
+/// let parent = ObjectDocument {
+///     security_classification: Some(Classification::Confidential),
+///     ..ObjectDocument::new("minutes", "We pay 40 % more than last year.")
+/// };
+/// let parent = parent.seal()?;
+/// let mut summary = ObjectDocument::new("summary", "Costs rose.");
+/// inherit(&mut summary, &[&*parent])?;
+/// assert_eq!(summary.security_classification, Some(Classification::Confidential));
+/// # Ok::<(), tenure::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ErrorKind::Policy`] when nobody may see all of the parents, or when the document names another
+/// scope than theirs.
+pub fn inherit(derived: &mut ObjectDocument, parents: &[&ContextObject]) -> Result<(), Error> {
+    // Nothing is half inherited.
+    let mut lowered = derived.clone();
+    let document = &mut lowered;
+    for parent in parents {
+        let refuse = |what: &str| {
+            Error::new(
+                ErrorKind::Policy,
+                format!(
+                    "`{}` cannot be made from `{}`: {what}",
+                    clip(&document.name),
+                    clip(parent.name())
+                ),
+            )
+        };
+        let own = document.clone().seal()?;
+        let (own, parent) = (own.revision(), parent.revision());
+        let scope = parent.scope();
+        if own.scope().tenant != scope.tenant {
+            return Err(refuse("they are of different tenants"));
+        }
+        let ids = [
+            ("user", &mut document.user_id, &scope.user),
+            ("project", &mut document.project_id, &scope.project),
+            ("session", &mut document.session_id, &scope.session),
+            ("task", &mut document.task_id, &scope.task),
+        ];
+        for (what, id, theirs) in ids {
+            match (&id, theirs) {
+                (_, None) => {}
+                (None, Some(theirs)) => *id = Some(theirs.to_string()),
+                (Some(id), Some(theirs)) if **id == **theirs => {}
+                (Some(_), Some(_)) => {
+                    return Err(refuse(&format!("it is of another {what}"))
+                        .expected(format!("parents of one {what}, or of none")));
+                }
+            }
+        }
+        let roles = document
+            .permission_scope
+            .get_or_insert_with(PermissionScope::default);
+        if !scope.allow_roles.is_empty() {
+            let theirs: BTreeSet<&str> = scope.allow_roles.iter().map(|role| &**role).collect();
+            if roles.allow_roles.is_empty() {
+                roles.allow_roles = theirs.iter().map(|role| (*role).to_owned()).collect();
+            } else {
+                roles.allow_roles.retain(|role| theirs.contains(&**role));
+                if roles.allow_roles.is_empty() {
+                    return Err(refuse("no role may see both"));
+                }
+            }
+        }
+        add(
+            &mut roles.deny_roles,
+            scope.deny_roles.iter().map(|role| &**role),
+        );
+        document.authority_level = Some(own.authority_level().max(parent.authority_level()));
+        document.source_authority = Some(own.source_authority().min(parent.source_authority()));
+        document.confidence_score = Some(own.confidence().min(parent.confidence()));
+        document.security_classification = Some(own.classification().max(parent.classification()));
+        add(
+            &mut document.subjects,
+            parent.subjects().iter().map(String::as_str),
+        );
+        if parent.is_personal() {
+            add(&mut document.tags, [PERSONAL].into_iter());
+        }
+        let first = document.source_origin.clone();
+        let origins = parent
+            .origins()
+            .filter(|origin| first.as_deref() != Some(*origin));
+        add(&mut document.origins, origins);
+        if !document.derived_from.contains(&parent.object_id()) {
+            document.derived_from.push(parent.object_id());
+        }
+    }
+    *derived = lowered;
+    Ok(())
+}
+
+/// Adds what the list lacks, in order.
+fn add<'a>(list: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
+    for entry in more {
+        if !list.iter().any(|known| known == entry) {
+            list.push(entry.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::Score;
+    use crate::object::{Authority, Classification, ObjectType};
+
+    fn parent(change: impl FnOnce(&mut ObjectDocument)) -> std::sync::Arc<ContextObject> {
+        let mut document = ObjectDocument::new("parent", "The parent.");
+        change(&mut document);
+        document.seal().unwrap()
+    }
+
+    fn child() -> ObjectDocument {
+        ObjectDocument::new("child", "The child.")
+    }
+
+    #[test]
+    fn the_least_trust_and_the_most_secrecy_win() {
+        let web = parent(|document| {
+            document.object_type = Some(ObjectType::RetrievedPassage);
+            document.security_classification = Some(Classification::Public);
+            document.source_authority = Some(Score::new(0.2).unwrap());
+            document.source_origin = Some("https://a.example/x".into());
+            document.subjects = vec!["anna".into()];
+        });
+        let secret = parent(|document| {
+            document.security_classification = Some(Classification::HighlyRestricted);
+            document.tags = vec!["pii".into()];
+            document.source_origin = Some("https://b.example".into());
+        });
+        let mut derived = child();
+        inherit(&mut derived, &[&web, &secret]).unwrap();
+        let object = derived.seal().unwrap();
+        let revision = object.revision();
+        assert_eq!(revision.authority_level(), Authority::Data);
+        assert_eq!(revision.source_authority(), Score::new(0.2).unwrap());
+        assert_eq!(revision.classification(), Classification::HighlyRestricted);
+        assert_eq!(revision.subjects(), ["anna"]);
+        assert!(revision.is_personal());
+        let origins: Vec<&str> = revision.origins().collect();
+        assert_eq!(origins, ["https://a.example/x", "https://b.example"]);
+        assert_eq!(revision.derived_from().len(), 2);
+    }
+
+    #[test]
+    fn scopes_narrow_and_never_widen() {
+        let of_user = parent(|document| document.user_id = Some("u".into()));
+        let of_project = parent(|document| {
+            document.project_id = Some("p".into());
+            document.permission_scope = Some(PermissionScope {
+                allow_roles: vec!["a".into(), "b".into()],
+                deny_roles: vec!["x".into()],
+            });
+        });
+        let of_roles = parent(|document| {
+            document.permission_scope = Some(PermissionScope {
+                allow_roles: vec!["b".into(), "c".into()],
+                deny_roles: vec!["y".into()],
+            });
+        });
+        let mut derived = child();
+        inherit(&mut derived, &[&of_user, &of_project, &of_roles]).unwrap();
+        assert_eq!(derived.user_id.as_deref(), Some("u"));
+        assert_eq!(derived.project_id.as_deref(), Some("p"));
+        let roles = derived.permission_scope.clone().unwrap();
+        assert_eq!(roles.allow_roles, ["b"]);
+        assert_eq!(roles.deny_roles, ["x", "y"]);
+    }
+
+    #[test]
+    fn what_nobody_may_see_whole_is_made_by_nobody() {
+        let of = |user: &str| parent(|document| document.user_id = Some(user.into()));
+        let for_role = |role: &str| {
+            parent(|document| {
+                document.permission_scope = Some(PermissionScope {
+                    allow_roles: vec![role.into()],
+                    deny_roles: Vec::new(),
+                });
+            })
+        };
+        let elsewhere = parent(|document| document.tenant_id = Some("other".into()));
+        for parents in [
+            vec![of("u"), of("v")],
+            vec![for_role("a"), for_role("b")],
+            vec![elsewhere],
+        ] {
+            let parents: Vec<&ContextObject> = parents.iter().map(|parent| &**parent).collect();
+            let error = inherit(&mut child(), &parents).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Policy, "{error}");
+        }
+    }
+}
