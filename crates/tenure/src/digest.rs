@@ -31,6 +31,11 @@ impl Digest {
         Digest(hasher.finalize().into())
     }
 
+    /// The keyed digest (HMAC-SHA-256) of several parts: who lacks the key cannot guess them from it.
+    pub fn keyed(key: &[u8; 32], parts: &[&[u8]]) -> Digest {
+        Digest(crate::frame::mac(key, parts))
+    }
+
     /// The 32 bytes.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0

@@ -85,7 +85,7 @@ impl ScoreCard {
 }
 
 /// Freshness that halves every `half_life_days`; unknown times count one half.
-pub(crate) fn freshness(
+pub fn freshness(
     since: Option<Instant>,
     now: Option<Instant>,
     half_life_days: Option<f64>,

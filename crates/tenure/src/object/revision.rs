@@ -510,6 +510,16 @@ impl Revision {
         self.parts.trajectory.as_deref()
     }
 
+    /// How it ages, where its author said so.
+    pub fn decay_rule(&self) -> Option<DecayRule> {
+        self.rare().decay_rule
+    }
+
+    /// What becomes of it when it is of no more use, where its author said so.
+    pub fn retirement_rule(&self) -> Option<RetirementRule> {
+        self.rare().retirement_rule
+    }
+
     /// Whether it is a constraint that is never relaxed.
     pub fn is_hard_constraint(&self) -> bool {
         self.rare()
@@ -597,6 +607,13 @@ impl Status {
         valid: None,
         access: None,
     };
+}
+
+impl Default for Status {
+    /// What an object is whose store has judged nothing.
+    fn default() -> Status {
+        Status::UNJUDGED
+    }
 }
 
 impl Usage {

@@ -143,6 +143,20 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// How far the life of a stored object has come.
+    Lifecycle ("lifecycle status") {
+        /// It may be compiled.
+        Active = "active",
+        /// The user is asked whether it still holds; until then it may be compiled.
+        AwaitingConfirmation = "awaiting_confirmation",
+        /// Found only by retrieval.
+        Demoted = "demoted",
+        /// Kept, not compiled.
+        Archived = "archived",
+    }
+}
+
+vocabulary! {
     /// The kind of work a task is.
     TaskType ("task type") {
         /// Writing code.

@@ -1,0 +1,153 @@
+//! What is stored, as it is published: an object with what is believed of it, and a line of an export.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tenure::object::{
+    Access, ContradictionStatus, Lifecycle, ObjectId, RevisionId, Sealer, Status, Usage,
+};
+use tenure::time::{Instant, Interval};
+use tenure::{ContextObject, Error, ObjectDocument};
+
+use crate::engine::{BeliefRow, RevisionRow, Stamp};
+
+/// A revision and one belief about it.
+#[derive(Clone, Debug)]
+pub struct StoredObject {
+    /// The object, with the store's judgement and its counters.
+    pub object: Arc<ContextObject>,
+    /// The tenant's version since which this is believed.
+    pub opened: u64,
+    /// The version since which it is not.
+    pub closed: Option<u64>,
+    /// How far its life has come.
+    pub lifecycle: Lifecycle,
+}
+
+/// One line of an export: a revision, and a belief about it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Since when it is believed; a line without it is written as new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tx_start: Option<Instant>,
+    /// Since when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tx_end: Option<Instant>,
+    /// Since when it is held to be true in the world; missing means unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_from: Option<Instant>,
+    /// Since when not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<Instant>,
+    /// How far its life has come.
+    #[serde(default = "active", skip_serializing_if = "is_active")]
+    pub lifecycle: Lifecycle,
+    /// Whether anything contradicts it.
+    #[serde(default = "clean", skip_serializing_if = "is_clean")]
+    pub contradiction: ContradictionStatus,
+    /// The object that replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<ObjectId>,
+    /// The revision's digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionId>,
+    /// The revision, in its published form.
+    pub object: ObjectDocument,
+}
+
+fn active() -> Lifecycle {
+    Lifecycle::Active
+}
+
+fn is_active(lifecycle: &Lifecycle) -> bool {
+    *lifecycle == Lifecycle::Active
+}
+
+fn clean() -> ContradictionStatus {
+    ContradictionStatus::Clean
+}
+
+fn is_clean(status: &ContradictionStatus) -> bool {
+    *status == ContradictionStatus::Clean
+}
+
+/// The row of a revision.
+pub(crate) fn revision_row(object: &ContextObject) -> Result<RevisionRow, Error> {
+    let revision = object.revision();
+    let bare = object.judged(Status::default(), Usage::default());
+    Ok(RevisionRow {
+        revision: revision.id(),
+        object: revision.object_id(),
+        content: revision.content_digest(),
+        body: serde_json::to_string(&bare).map_err(|error| {
+            Error::input(format!("the object cannot be written as JSON: {error}"))
+        })?,
+    })
+}
+
+/// The revision of a row, which must have the digest that it was stored under.
+pub(crate) fn read_revision(
+    sealer: &mut Sealer,
+    revision: RevisionId,
+    body: &str,
+) -> Result<Arc<ContextObject>, Error> {
+    let altered = |what: String| {
+        Error::input(format!("the stored revision {revision} {what}"))
+            .hint("the store was written by something else; restore it from a copy")
+    };
+    let document: ObjectDocument =
+        serde_json::from_str(body).map_err(|error| altered(format!("cannot be read: {error}")))?;
+    let object = sealer.seal(document)?;
+    if object.revision().id() != revision {
+        return Err(altered("was altered".into()));
+    }
+    Ok(object)
+}
+
+/// An object as it is believed. `access` is who may see it now, where this is not what is believed now.
+pub(crate) fn believed(
+    object: &ContextObject,
+    row: &BeliefRow,
+    usage: Usage,
+    access: Option<Arc<Access>>,
+) -> Arc<ContextObject> {
+    let status = Status {
+        transaction: Interval {
+            from: Some(row.opened.at),
+            until: row.closed.map(|closed| closed.at),
+        },
+        contradiction: row.contradiction,
+        superseded_by: row.superseded_by,
+        valid: (row.valid != object.revision().valid()).then_some(row.valid),
+        access,
+    };
+    Arc::new(object.judged(status, usage))
+}
+
+impl Line {
+    /// The belief of a line that says since when it is believed.
+    pub(crate) fn belief(
+        &self,
+        object: &ContextObject,
+        opened: Instant,
+        version: u64,
+        part: u32,
+    ) -> BeliefRow {
+        let stamp = |at| Stamp { version, at };
+        BeliefRow {
+            object: object.revision().object_id(),
+            opened: stamp(opened),
+            part,
+            closed: self.tx_end.map(stamp),
+            revision: object.revision().id(),
+            valid: Interval {
+                from: self.held_from,
+                until: self.held_until,
+            },
+            contradiction: self.contradiction,
+            superseded_by: self.superseded_by,
+            lifecycle: self.lifecycle,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What an engine can do: the rows that it holds, and a transaction over those of one tenant.
+//!
+//! Everything that decides anything is above this line ([`crate::tenant`], [`crate::settle`]); an
+//! engine reads and writes rows, one tenant at a time, and guards what must never change.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId, Usage};
+use tenure::time::{Instant, Interval};
+use tenure::{Digest, Error};
+
+/// When a write took effect: the tenant's version after it, and its instant in transaction time.
+/// Both rise with every write of the tenant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Stamp {
+    /// The version.
+    pub version: u64,
+    /// The instant.
+    pub at: Instant,
+}
+
+/// A revision as it is held: immutable, found by its digest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RevisionRow {
+    /// The digest.
+    pub revision: RevisionId,
+    /// Whose revision it is.
+    pub object: ObjectId,
+    /// The digest of the content.
+    pub content: Digest,
+    /// The published form of the revision, canonical JSON.
+    pub body: String,
+}
+
+/// A belief: from one write to another, this revision was held to be true in this part of valid
+/// time. Of the beliefs held at one time about one object, no two overlap in valid time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BeliefRow {
+    /// The object.
+    pub object: ObjectId,
+    /// The write that opened it.
+    pub opened: Stamp,
+    /// Its number among the beliefs about the object that this write opened.
+    pub part: u32,
+    /// The write that closed it.
+    pub closed: Option<Stamp>,
+    /// The revision.
+    pub revision: RevisionId,
+    /// When it is held to be true in the world.
+    pub valid: Interval,
+    /// Whether anything contradicts it.
+    pub contradiction: ContradictionStatus,
+    /// The object that replaces it.
+    pub superseded_by: Option<ObjectId>,
+    /// How far its life has come.
+    pub lifecycle: Lifecycle,
+}
+
+impl BeliefRow {
+    /// Whether it was held at this instant in transaction time.
+    pub fn held_at(&self, known: Instant) -> bool {
+        self.opened.at <= known && self.closed.is_none_or(|closed| known < closed.at)
+    }
+}
+
+/// An object and what is believed of it now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Its place among the tenant's objects, in the order in which they first came.
+    pub place: u64,
+    /// The name it goes by.
+    pub name: String,
+    /// The revision that was written last.
+    pub head: RevisionId,
+    /// What is believed now; empty once it is retracted.
+    pub beliefs: Vec<BeliefRow>,
+}
+
+/// What one write changes in the objects of a tenant.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Change {
+    /// Objects that are new or were written again: id, place, name, head.
+    pub objects: Vec<(ObjectId, u64, String, RevisionId)>,
+    /// Revisions that are new, or known already.
+    pub revisions: Vec<RevisionRow>,
+    /// Beliefs that end: the object, and the stamp and the part that they were opened with.
+    pub close: Vec<(ObjectId, Stamp, u32)>,
+    /// Beliefs that begin.
+    pub open: Vec<BeliefRow>,
+    /// Which object was made from which.
+    pub links: Vec<(ObjectId, ObjectId)>,
+    /// Whom an object is about.
+    pub subjects: Vec<(ObjectId, String)>,
+}
+
+/// A line of the tenant's log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WriteRow {
+    /// When.
+    pub stamp: Stamp,
+    /// What kind of write it was.
+    pub verb: String,
+    /// Who wrote, where somebody said.
+    pub author: Option<String>,
+    /// How many objects it touched.
+    pub objects: u64,
+}
+
+/// An erased object: nothing of it is left but this.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tombstone {
+    /// The keyed digest of its id, or of a revision's digest.
+    pub digest: Digest,
+    /// When it was erased.
+    pub erased: Stamp,
+}
+
+/// A compile record as it is held.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecordRow {
+    /// The record's id.
+    pub id: String,
+    /// When the compile was made.
+    pub compiled_at: Instant,
+    /// The record, JSON.
+    pub body: String,
+    /// The objects that it speaks of.
+    pub objects: Vec<ObjectId>,
+}
+
+/// The answer to a request that was made before under the same key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answered {
+    /// The digest of what was asked.
+    pub asked: Digest,
+    /// What was answered, JSON.
+    pub answer: String,
+}
+
+/// What is read of one tenant, in one consistent state.
+pub trait Read {
+    /// The tenant's version; 0 where nothing was written.
+    fn version(&mut self) -> Result<u64, Error>;
+    /// The tenant's key, for keyed digests; made with its first write.
+    fn key(&mut self) -> Result<Option<[u8; 32]>, Error>;
+    /// The objects with these ids that there are.
+    fn standing(&mut self, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Standing>, Error>;
+    /// The ids of the objects of this name, in the order of their places.
+    fn named(&mut self, name: &str) -> Result<Vec<ObjectId>, Error>;
+    /// The ids of what was made from any of these.
+    fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error>;
+    /// The ids of what is about this person.
+    fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error>;
+    /// The bodies of these revisions, as far as they are there.
+    fn bodies(&mut self, revisions: &[RevisionId]) -> Result<BTreeMap<RevisionId, String>, Error>;
+    /// Every belief about an object, the oldest first.
+    fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error>;
+    /// What was believed about an object at an instant in transaction time.
+    fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error>;
+    /// Calls `each` with the place and the body of every belief held at an instant (now where none
+    /// is given), by place, then valid time.
+    fn each_held(
+        &mut self,
+        known: Option<Instant>,
+        each: &mut dyn FnMut(u64, BeliefRow, &str) -> Result<(), Error>,
+    ) -> Result<(), Error>;
+    /// The ids of the objects that were written or judged after this version.
+    fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error>;
+    /// Every object with its place, by place.
+    fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error>;
+    /// The counters of these objects, or of all.
+    fn usage(&mut self, ids: Option<&[ObjectId]>) -> Result<BTreeMap<ObjectId, Usage>, Error>;
+    /// The log: at most `most` writes after this version, the oldest first.
+    fn log(&mut self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error>;
+    /// The tombstones with these digests.
+    fn tombstones(&mut self, digests: &[Digest]) -> Result<Vec<Tombstone>, Error>;
+    /// What was answered under this key.
+    fn answered(&mut self, key: &str) -> Result<Option<Answered>, Error>;
+    /// A record.
+    fn record(&mut self, id: &str) -> Result<Option<RecordRow>, Error>;
+    /// The ids of at most `most` records, the newest first.
+    fn records(&mut self, most: u32) -> Result<Vec<(String, Instant)>, Error>;
+    /// The records that speak of any of these objects.
+    fn records_of(&mut self, ids: &[ObjectId]) -> Result<Vec<RecordRow>, Error>;
+    /// A text that is found by its digest: a policy, or the original of what was condensed.
+    fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error>;
+    /// The names of the logs, with the number of the last entry of each.
+    fn logs(&mut self) -> Result<Vec<(String, u64)>, Error>;
+    /// The entries of a log in this range of numbers, the first being 1.
+    fn entries(&mut self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error>;
+}
+
+/// What is written of one tenant. All of it takes effect, or nothing.
+pub trait Write: Read {
+    /// The stamp of this write. The first call makes it, and holds up other writers of the tenant.
+    fn stamp(&mut self) -> Result<Stamp, Error>;
+    /// How many places are taken; the next object has this place.
+    fn take_places(&mut self, count: u64) -> Result<u64, Error>;
+    /// Changes objects.
+    fn change(&mut self, change: &Change) -> Result<(), Error>;
+    /// Notes a write in the log.
+    fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error>;
+    /// Adds to the counters of objects.
+    fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error>;
+    /// Removes every row of these objects but those that records hold, and leaves tombstones.
+    fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error>;
+    /// Keeps an answer under a key.
+    fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error>;
+    /// Puts in records, or replaces those of the same id.
+    fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error>;
+    /// Removes records compiled before this instant, and all but so many of the newest; gives how many.
+    fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error>;
+    /// Keeps a text by its digest.
+    fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error>;
+    /// Appends entries to a log whose last number is `after`; says whether it was.
+    fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error>;
+    /// Replaces the text of entries of a log: only an erasure does.
+    fn rewrite(&mut self, log: &str, entries: &[(u64, String)]) -> Result<(), Error>;
+}
+
+/// A job over a transaction. It may run more than once, and only the last run counts.
+pub type WriteJob = Box<dyn FnMut(&mut dyn Write) -> Result<(), Error> + Send>;
+
+/// A place where rows are kept.
+pub trait Engine: Send + Sync {
+    /// Where it is, without secrets.
+    fn shown(&self) -> String;
+    /// Brings the schema up to date; gives the versions that were applied.
+    fn migrate(&self) -> Result<Vec<u32>, Error>;
+    /// Reads, in one consistent state.
+    fn read(
+        &self,
+        tenant: &str,
+        job: &mut dyn FnMut(&mut dyn Read) -> Result<(), Error>,
+    ) -> Result<(), Error>;
+    /// Writes: when this returns, what the job did is durable, or nothing of it was done.
+    fn write(&self, tenant: &str, job: WriteJob) -> Result<(), Error>;
+    /// The version probe: one look at one indexed row.
+    fn version(&self, tenant: &str) -> Result<u64, Error>;
+    /// The tenants that there are.
+    fn tenants(&self) -> Result<Vec<String>, Error>;
+}

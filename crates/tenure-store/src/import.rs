@@ -1,0 +1,156 @@
+//! Import: the lines of an export, or objects that somebody wrote, in one write.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use tenure::error::ErrorKind;
+use tenure::object::{ObjectId, Sealer, clip};
+use tenure::time::Instant;
+use tenure::{Digest, Error};
+
+use crate::doc::{Line, revision_row};
+use crate::engine::{BeliefRow, Change};
+use crate::settle::overlap;
+use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject, buried};
+
+impl Tenant {
+    /// Takes over the history of objects, with the instants at which it was believed. All of it, or
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when one of the objects is there already; [`ErrorKind::Input`] when two
+    /// beliefs overlap, when one was believed later than now, or when a revision is not what its digest
+    /// says; otherwise as [`Tenant::put`].
+    pub fn import(&self, lines: Vec<Line>, writing: &Writing) -> Result<Written, Error> {
+        let text = serde_json::to_vec(&lines).map_err(|error| {
+            Error::input(format!("the lines cannot be written as JSON: {error}"))
+        })?;
+        if lines.iter().all(|line| line.tx_start.is_none()) {
+            let puts = lines.into_iter().map(|line| Put::new(line.object));
+            return self.put(puts.collect(), writing);
+        }
+        let mut sealer = Sealer::default();
+        let mut sealed = Vec::with_capacity(lines.len());
+        for (at, mut line) in lines.into_iter().enumerate() {
+            let broken = |what: String| Error::input(what).at("the import", Some(at + 1));
+            let Some(opened) = line.tx_start else {
+                return Err(
+                    broken("the line has no `tx_start`, though others have".into())
+                        .expected("a history, or objects to write, not both"),
+                );
+            };
+            if line.tx_end.is_some_and(|end| end <= opened) {
+                return Err(broken("`tx_end` is not after `tx_start`".into()));
+            }
+            if line
+                .object
+                .tenant_id
+                .as_deref()
+                .is_some_and(|tenant| *tenant != *self.name)
+            {
+                let what = format!("`{}` is of another tenant", clip(&line.object.name));
+                return Err(Error::new(ErrorKind::Policy, what).at("the import", Some(at + 1)));
+            }
+            line.object.tenant_id = Some(self.name.to_string());
+            let object = sealer.seal(line.object.clone())?;
+            if line
+                .revision
+                .is_some_and(|revision| revision != object.revision().id())
+            {
+                return Err(broken(format!(
+                    "the revision of `{}` is not what its digest says",
+                    clip(object.name())
+                )));
+            }
+            sealed.push((line, object, opened));
+        }
+        self.once(writing, "import", Digest::of(&text), move |rows| {
+            let stamp = rows.stamp()?;
+            let ids: Vec<ObjectId> = sealed
+                .iter()
+                .map(|(_, object, _)| object.revision().object_id())
+                .collect();
+            if let Some((id, standing)) = rows.standing(&ids)?.first_key_value() {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!("`{}` ({id}) is there already", clip(&standing.name)),
+                )
+                .expected("a history of objects that are not there")
+                .hint("leave out `tx_start` and `tx_end` to write them as new"));
+            }
+            if let Some(id) = buried(rows, &ids)?.first() {
+                return Err(Error::new(
+                    ErrorKind::Policy,
+                    format!("the object `{id}` was erased"),
+                ));
+            }
+            let mut change = Change::default();
+            let mut places: BTreeMap<ObjectId, (u64, Vec<BeliefRow>)> = BTreeMap::new();
+            let mut order = Vec::new();
+            for (line, object, opened) in &sealed {
+                let id = object.revision().object_id();
+                let latest = line.tx_end.unwrap_or(*opened);
+                if latest >= stamp.at {
+                    return Err(Error::input(format!(
+                        "`{}` was believed at {latest}, which is still to come",
+                        clip(object.name())
+                    ))
+                    .expected(format!("instants before {}", stamp.at)));
+                }
+                let (place, beliefs) = match places.entry(id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(free) => {
+                        order.push(id);
+                        free.insert((rows.take_places(1)?, Vec::new()))
+                    }
+                };
+                let part = beliefs
+                    .iter()
+                    .filter(|row| row.opened.at == *opened)
+                    .count() as u32;
+                let belief = line.belief(object, *opened, stamp.version, part);
+                if let Some(other) = beliefs.iter().find(|other| collide(other, &belief)) {
+                    return Err(Error::input(format!(
+                        "two beliefs about `{}` overlap: from {} and from {}",
+                        clip(object.name()),
+                        other.opened.at,
+                        belief.opened.at
+                    )));
+                }
+                beliefs.push(belief);
+                let revision = object.revision();
+                change
+                    .objects
+                    .push((id, *place, object.name().to_owned(), revision.id()));
+                change.revisions.push(revision_row(object)?);
+                change
+                    .links
+                    .extend(revision.derived_from().iter().map(|parent| (id, *parent)));
+                change
+                    .subjects
+                    .extend(revision.subjects().iter().map(|who| (id, who.clone())));
+            }
+            let written = order.into_iter().map(|object_id| WrittenObject {
+                object_id,
+                name: None,
+                revision: None,
+                outcome: Outcome::Created,
+            });
+            let written = written.collect();
+            change.open = places
+                .into_values()
+                .flat_map(|(_, beliefs)| beliefs)
+                .collect();
+            rows.change(&change)?;
+            Ok(written)
+        })
+    }
+}
+
+/// Whether two beliefs about one object were held at once for one time.
+fn collide(a: &BeliefRow, b: &BeliefRow) -> bool {
+    let end = |row: &BeliefRow| row.closed.map_or(i64::MAX, |closed| closed.at.micros());
+    let start = |row: &BeliefRow| Instant::micros(row.opened.at);
+    start(a) < end(b) && start(b) < end(a) && overlap(a.valid, b.valid)
+}

@@ -1,0 +1,51 @@
+//! The bitemporal store of Tenure: what was believed, when, and by whom it may be read.
+//!
+//! An object's revisions are immutable. What changes is which revision is *believed* to hold in which
+//! part of valid time, and even that never changes in place: a belief is opened by one write and closed
+//! by another, so every earlier state can be asked for (transaction time). Three questions are one read
+//! each: what is true now ([`Tenant::get`]), what was believed at an instant ([`Tenant::as_of`]), and
+//! what was true at an instant as now known ([`Tenant::get`] with that instant).
+//!
+//! ```
+//! use tenure::ObjectDocument;
+//! use tenure_store::{Put, Store, Writing};
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let store = Store::open(&format!("sqlite://{}", folder.path().join("store.db").display()))?;
+//! let acme = store.tenant("acme")?;
+//! let limit = |text: &str| vec![Put::new(ObjectDocument::new("limit", text))];
+//! let first = acme.put(limit("At most 10 kW."), &Writing::default())?;
+//! acme.put(limit("At most 12 kW."), &Writing::default())?;
+//!
+//! let id = first.objects[0].object_id;
+//! assert_eq!(acme.get(id)?[0].object.revision().content(), "At most 12 kW.");
+//! assert_eq!(acme.as_of(id, first.at)?[0].object.revision().content(), "At most 10 kW.");
+//! assert!(store.tenant("other")?.get(id)?.is_empty());
+//! # Ok::<(), tenure::Error>(())
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | the verbs | [`Tenant`] |
+//! | what a write does to beliefs | `settle.rs` |
+//! | rows and transactions, the wall to an engine | [`engine`] |
+//! | the engines | `sqlite/`, `postgres/` |
+
+mod doc;
+pub mod engine;
+mod erase;
+mod import;
+mod resident;
+mod settle;
+mod sqlite;
+mod store;
+mod sweep;
+mod tenant;
+
+pub use doc::{Line, StoredObject};
+pub use resident::Resident;
+pub use store::Store;
+pub use sweep::{Retention, Retired, Sweep};
+pub use tenant::{
+    Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
+};

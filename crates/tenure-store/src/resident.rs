@@ -1,0 +1,186 @@
+//! What is believed now, in memory: what a compile reads without asking the disk.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tenure::object::{Access, Lifecycle, ObjectId, Sealer, Usage};
+use tenure::time::Instant;
+use tenure::{Candidates, ContextObject, Error, Unfetched};
+
+use crate::doc::{believed, read_revision};
+use crate::engine::{BeliefRow, Read};
+use crate::tenant::{Tenant, access_now};
+
+/// Where a belief stands among the candidates: by place, then valid time.
+type Key = (u64, i64);
+
+/// What one tenant believed at a version, as candidates in the order in which the objects came.
+#[derive(Clone, Default, Debug)]
+pub struct Resident {
+    version: u64,
+    objects: BTreeMap<Key, Arc<ContextObject>>,
+    places: BTreeMap<ObjectId, u64>,
+    /// What is kept and not compiled.
+    left: BTreeMap<Key, (Arc<str>, Lifecycle)>,
+    candidates: Arc<Candidates>,
+}
+
+impl Resident {
+    /// The tenant's version.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What may be compiled; what is archived or demoted is reported as not fetched.
+    pub fn candidates(&self) -> &Arc<Candidates> {
+        &self.candidates
+    }
+
+    fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
+        let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
+        self.places.insert(row.object, place);
+        match row.lifecycle {
+            Lifecycle::Archived | Lifecycle::Demoted => {
+                self.left.insert(key, (object.name().into(), row.lifecycle));
+            }
+            _ => {
+                self.objects.insert(key, object);
+            }
+        }
+    }
+
+    fn remove(&mut self, id: ObjectId) {
+        let Some(place) = self.places.remove(&id) else {
+            return;
+        };
+        let keys = (place, i64::MIN)..=(place, i64::MAX);
+        let held: Vec<Key> = self
+            .objects
+            .range(keys.clone())
+            .map(|(key, _)| *key)
+            .collect();
+        held.iter().for_each(|key| drop(self.objects.remove(key)));
+        let left: Vec<Key> = self.left.range(keys).map(|(key, _)| *key).collect();
+        left.iter().for_each(|key| drop(self.left.remove(key)));
+    }
+
+    fn finish(mut self, version: u64) -> Resident {
+        let unfetched = self.left.values().map(|(name, lifecycle)| Unfetched {
+            what: name.to_string(),
+            why: lifecycle.to_string(),
+        });
+        let objects = self.objects.values().cloned().collect();
+        self.candidates = Arc::new(Candidates::new(objects).with_unfetched(unfetched.collect()));
+        self.version = version;
+        self
+    }
+}
+
+impl Tenant {
+    /// What is believed now, loaded whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn load(&self) -> Result<Resident, Error> {
+        self.read(|rows| {
+            let version = rows.version()?;
+            let usage = rows.usage(None)?;
+            let mut sealer = Sealer::default();
+            let mut resident = Resident::default();
+            rows.each_held(None, &mut |place, row, body| {
+                let object = read_revision(&mut sealer, row.revision, body)?;
+                let usage = usage.get(&row.object).copied().unwrap_or_default();
+                resident.put(place, &row, believed(&object, &row, usage, None));
+                Ok(())
+            })?;
+            Ok(resident.finish(version))
+        })
+    }
+
+    /// What is believed now, from what was: only what changed is read. Nothing but the version probe
+    /// where nothing did.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::load`].
+    pub fn refresh(&self, known: &Arc<Resident>) -> Result<Arc<Resident>, Error> {
+        if self.version()? == known.version {
+            return Ok(Arc::clone(known));
+        }
+        let fresh = self.read(|rows| {
+            let version = rows.version()?;
+            let mut resident = Resident::clone(known);
+            let erased = erased_since(rows, known)?;
+            erased.into_iter().for_each(|id| resident.remove(id));
+            let changed = rows.changed_since(known.version)?;
+            let usage = rows.usage(Some(&changed))?;
+            let mut sealer = Sealer::default();
+            for (id, standing) in rows.standing(&changed)? {
+                resident.remove(id);
+                let revisions: Vec<_> = standing.beliefs.iter().map(|row| row.revision).collect();
+                let bodies = rows.bodies(&revisions)?;
+                for row in &standing.beliefs {
+                    let body = bodies.get(&row.revision).map_or("", String::as_str);
+                    let object = read_revision(&mut sealer, row.revision, body)?;
+                    let usage = usage.get(&id).copied().unwrap_or_default();
+                    resident.put(standing.place, row, believed(&object, row, usage, None));
+                }
+            }
+            Ok(resident.finish(version))
+        })?;
+        Ok(Arc::new(fresh))
+    }
+
+    /// What was believed at an instant. Whoever compiles over it must be admitted to what each object
+    /// is now as well; `audited` leaves that out: only an operator's replay does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::load`].
+    pub fn load_as_of(&self, known: Instant, audited: bool) -> Result<Resident, Error> {
+        self.read(|rows| {
+            let version = rows.version()?;
+            let mut held: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
+            let mut sealer = Sealer::default();
+            rows.each_held(Some(known), &mut |place, row, body| {
+                let object = read_revision(&mut sealer, row.revision, body)?;
+                held.push((place, row, object));
+                Ok(())
+            })?;
+            let mut access: BTreeMap<ObjectId, Option<Arc<Access>>> = BTreeMap::new();
+            let mut resident = Resident::default();
+            for (place, mut row, object) in held {
+                let now = match access.get(&row.object) {
+                    _ if audited || row.closed.is_none() => None,
+                    Some(known) => known.clone(),
+                    None => {
+                        let now = access_now(rows, row.object, std::slice::from_ref(&row))?;
+                        access.insert(row.object, now.clone());
+                        now
+                    }
+                };
+                // What ended later was open then.
+                row.closed = None;
+                let object = believed(&object, &row, Usage::default(), now);
+                resident.put(place, &row, object);
+            }
+            Ok(resident.finish(version))
+        })
+    }
+}
+
+/// What is gone since, which leaves no row that could say so.
+fn erased_since(rows: &mut dyn Read, known: &Resident) -> Result<Vec<ObjectId>, Error> {
+    let erased = rows
+        .log(known.version, u32::MAX)?
+        .iter()
+        .any(|write| write.verb == "erase");
+    if !erased {
+        return Ok(Vec::new());
+    }
+    let there: std::collections::BTreeSet<ObjectId> =
+        rows.objects()?.into_iter().map(|(_, id)| id).collect();
+    let gone = known.places.keys().filter(|id| !there.contains(id));
+    Ok(gone.copied().collect())
+}

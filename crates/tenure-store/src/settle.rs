@@ -1,0 +1,197 @@
+//! What a write does to what is believed: pure arithmetic on intervals.
+
+use tenure::time::{Instant, Interval};
+
+use crate::engine::{BeliefRow, Stamp};
+
+/// What becomes of the beliefs about one object.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settlement {
+    /// The beliefs that end, as their places in what was given.
+    pub(crate) close: Vec<usize>,
+    /// The beliefs that begin.
+    pub(crate) open: Vec<BeliefRow>,
+}
+
+/// Settles that `new` holds from now on, over what is believed now. Whatever an older belief says
+/// about times of which the new one does not speak stays, as a belief of its own. An unknown start
+/// reaches back without end.
+pub(crate) fn settle(current: &[BeliefRow], new: BeliefRow) -> Settlement {
+    let mut settlement = Settlement::default();
+    let mut rest = Vec::new();
+    for (at, old) in current.iter().enumerate() {
+        if !overlap(old.valid, new.valid) {
+            continue;
+        }
+        settlement.close.push(at);
+        rest.extend(without(old.valid, new.valid).map(|valid| BeliefRow {
+            valid,
+            opened: new.opened,
+            closed: None,
+            ..old.clone()
+        }));
+    }
+    settlement.open.push(new);
+    settlement.open.append(&mut rest);
+    number(&mut settlement.open);
+    settlement
+}
+
+/// Settles that everything believed now is so no more, or is judged otherwise.
+pub(crate) fn rejudge(
+    current: &[BeliefRow],
+    stamp: Stamp,
+    judge: impl Fn(&BeliefRow) -> Option<BeliefRow>,
+) -> Settlement {
+    let mut settlement = Settlement::default();
+    for (at, old) in current.iter().enumerate() {
+        let new = judge(old);
+        if new.as_ref() == Some(old) {
+            continue;
+        }
+        settlement.close.push(at);
+        settlement.open.extend(new.map(|new| BeliefRow {
+            opened: stamp,
+            closed: None,
+            ..new
+        }));
+    }
+    number(&mut settlement.open);
+    settlement
+}
+
+fn number(open: &mut [BeliefRow]) {
+    for (part, row) in open.iter_mut().enumerate() {
+        row.part = part as u32;
+    }
+}
+
+fn bounds(interval: Interval) -> (i64, i64) {
+    (
+        interval.from.map_or(i64::MIN, Instant::micros),
+        interval.until.map_or(i64::MAX, Instant::micros),
+    )
+}
+
+/// Whether two half-open intervals have an instant in common.
+pub(crate) fn overlap(a: Interval, b: Interval) -> bool {
+    let ((a_from, a_until), (b_from, b_until)) = (bounds(a), bounds(b));
+    a_from < b_until && b_from < a_until
+}
+
+/// What is left of `whole` without `part`, which overlaps it.
+fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
+    let ((from, until), (part_from, part_until)) = (bounds(whole), bounds(part));
+    let before = (from < part_from).then_some(Interval {
+        from: whole.from,
+        until: part.from,
+    });
+    let after = (part_until < until).then_some(Interval {
+        from: part.until,
+        until: whole.until,
+    });
+    before.into_iter().chain(after)
+}
+
+/// Whether these intervals, which do not overlap, leave out no instant.
+pub(crate) fn covers_all(intervals: impl Iterator<Item = Interval>) -> bool {
+    let mut bounds: Vec<(i64, i64)> = intervals.map(bounds).collect();
+    bounds.sort_unstable();
+    let ends = [(i64::MIN, i64::MIN), (i64::MAX, i64::MAX)];
+    let starts = bounds.iter().map(|(from, _)| *from).chain([ends[1].0]);
+    let stops = std::iter::once(ends[0].1).chain(bounds.iter().map(|(_, until)| *until));
+    stops.zip(starts).all(|(until, from)| until == from)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tenure::Digest;
+    use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
+
+    use super::*;
+
+    fn interval(from: Option<i64>, until: Option<i64>) -> Interval {
+        Interval {
+            from: from.map(Instant::from_micros),
+            until: until.map(Instant::from_micros),
+        }
+    }
+
+    fn row(version: u64, valid: Interval) -> BeliefRow {
+        BeliefRow {
+            object: ObjectId::from_bits(1),
+            opened: Stamp {
+                version,
+                at: Instant::from_micros(version as i64),
+            },
+            part: 0,
+            closed: None,
+            revision: Digest::of(&version.to_le_bytes()),
+            valid,
+            contradiction: ContradictionStatus::Clean,
+            superseded_by: None,
+            lifecycle: Lifecycle::Active,
+        }
+    }
+
+    fn ends() -> impl Strategy<Value = Interval> {
+        let end = || prop::option::of(0i64..20);
+        (end(), end()).prop_filter_map("empty", |(from, until)| {
+            let interval = interval(from, until);
+            let (from, until) = bounds(interval);
+            (from < until).then_some(interval)
+        })
+    }
+
+    proptest! {
+        // What is believed after any writes is, at every instant of valid time, what the last write
+        // that speaks of that instant said.
+        #[test]
+        fn the_last_word_on_each_instant_holds(writes in prop::collection::vec(ends(), 1..12)) {
+            let mut current: Vec<BeliefRow> = Vec::new();
+            for (version, valid) in (1..).zip(&writes) {
+                let Settlement { close, open } = settle(&current, row(version, *valid));
+                for at in close.into_iter().rev() {
+                    current.remove(at);
+                }
+                let parts: std::collections::BTreeSet<u32> = open.iter().map(|row| row.part).collect();
+                prop_assert_eq!(parts.len(), open.len());
+                prop_assert!(open.iter().all(|row| row.opened.version == version));
+                current.extend(open);
+                for (at, one) in current.iter().enumerate() {
+                    for other in &current[at + 1..] {
+                        prop_assert!(!overlap(one.valid, other.valid));
+                    }
+                }
+            }
+            for instant in -1..21i64 {
+                let says = |valid: Interval| {
+                    let (from, until) = bounds(valid);
+                    from <= instant && instant < until
+                };
+                let last = (1u64..).zip(&writes).filter(|(_, valid)| says(**valid)).last();
+                let held: Vec<_> = current.iter().filter(|row| says(row.valid)).collect();
+                prop_assert!(held.len() <= 1);
+                let expected = last.map(|(version, _)| Digest::of(&version.to_le_bytes()));
+                prop_assert_eq!(held.first().map(|row| row.revision), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_covers_all_leaves_nothing_out() {
+        let all = |intervals: &[(Option<i64>, Option<i64>)]| {
+            covers_all(
+                intervals
+                    .iter()
+                    .map(|(from, until)| interval(*from, *until)),
+            )
+        };
+        assert!(all(&[(None, None)]));
+        assert!(all(&[(Some(3), None), (None, Some(3))]));
+        assert!(!all(&[(Some(4), None), (None, Some(3))]));
+        assert!(!all(&[(None, Some(3))]));
+        assert!(!all(&[]));
+    }
+}

@@ -1,0 +1,321 @@
+//! The embedded engine: one SQLite file.
+//!
+//! One connection writes, others read. Writers that come while a transaction is being made durable
+//! share the next one, each in a savepoint of its own, so that many of them pay for one flush.
+
+mod rows;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tenure::time::Instant;
+use tenure::{Error, ErrorKind};
+
+use self::rows::Rows;
+use crate::engine::{Engine, Read, WriteJob};
+
+/// The migrations, in order; the version of a schema is how many of them it has.
+const MIGRATIONS: &[&str] = &[include_str!("0001_store.sql")];
+
+/// How long one process waits for another that writes.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// How many connections are kept for reading.
+const READERS: usize = 8;
+
+/// Tells the time; a test may tell another one.
+pub(crate) type Clock = Arc<dyn Fn() -> Option<Instant> + Send + Sync>;
+
+/// The clock of the machine.
+pub(crate) fn machine_clock() -> Option<Instant> {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let micros = i64::try_from(elapsed.as_micros()).ok()?;
+    Some(Instant::from_micros(micros))
+}
+
+struct Queued {
+    tenant: String,
+    job: WriteJob,
+    done: mpsc::Sender<Result<(), Error>>,
+}
+
+/// A store in one file.
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    clock: Clock,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+    queue: Mutex<Vec<Queued>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Sqlite {
+    /// Opens the file, which is made where there is none, and brings its schema up to date.
+    pub(crate) fn open(path: &Path, clock: Clock) -> Result<Sqlite, Error> {
+        let shown = || path.display().to_string();
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Error::input(format!(
+                    "cannot make the folder of the store `{}`: {error}",
+                    shown()
+                ))
+            })?;
+        }
+        make_private(path).map_err(|error| {
+            Error::input(format!("cannot make the store `{}`: {error}", shown()))
+                .hint("name a file that can be written")
+        })?;
+        let writer = connect(path).map_err(|error| failed(path, &error))?;
+        let sqlite = Sqlite {
+            path: path.to_owned(),
+            clock,
+            writer: Mutex::new(writer),
+            readers: Mutex::new(Vec::new()),
+            queue: Mutex::new(Vec::new()),
+        };
+        sqlite.migrate()?;
+        Ok(sqlite)
+    }
+
+    fn failed(&self, error: &rusqlite::Error) -> Error {
+        failed(&self.path, error)
+    }
+
+    fn reader(&self) -> Result<Connection, Error> {
+        if let Some(kept) = lock(&self.readers).pop() {
+            return Ok(kept);
+        }
+        connect(&self.path).map_err(|error| self.failed(&error))
+    }
+
+    fn keep_reader(&self, connection: Connection) {
+        let mut readers = lock(&self.readers);
+        if readers.len() < READERS {
+            readers.push(connection);
+        }
+    }
+
+    /// Runs the jobs in one transaction, each so that its failure undoes nothing of the others.
+    fn run(&self, connection: &Connection, jobs: &mut [Queued]) -> Vec<Result<(), Error>> {
+        let broken = |error: &rusqlite::Error, jobs: &[Queued]| {
+            let error = self.failed(error);
+            jobs.iter().map(|_| Err(error.clone())).collect()
+        };
+        if !connection.is_autocommit() {
+            // A job that panicked left its transaction open.
+            if let Err(error) = connection.execute_batch("ROLLBACK") {
+                return broken(&error, jobs);
+            }
+        }
+        if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
+            return broken(&error, jobs);
+        }
+        let mut results: Vec<Result<(), Error>> = Vec::with_capacity(jobs.len());
+        for queued in jobs.iter_mut() {
+            let result = self.run_one(connection, queued);
+            if connection.is_autocommit() {
+                // Some failures, such as a full disk, undo the whole transaction.
+                let error = result.err().unwrap_or_else(|| self.lost());
+                return jobs.iter().map(|_| Err(error.clone())).collect();
+            }
+            results.push(result);
+        }
+        if let Err(error) = connection.execute_batch("COMMIT") {
+            if !connection.is_autocommit() {
+                // Nothing more can be done if this fails; the next writer tries it again.
+                connection.execute_batch("ROLLBACK").ok();
+            }
+            return broken(&error, jobs);
+        }
+        results
+    }
+
+    fn run_one(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
+        let sql = |text: &str| {
+            let done = connection.execute_batch(text);
+            done.map_err(|error| self.failed(&error))
+        };
+        sql("SAVEPOINT job")?;
+        let mut rows = Rows::new(connection, &self.path, &queued.tenant, &self.clock);
+        let result = (queued.job)(&mut rows);
+        if result.is_err() && !connection.is_autocommit() {
+            sql("ROLLBACK TO job")?;
+        }
+        if !connection.is_autocommit() {
+            sql("RELEASE job")?;
+        }
+        result
+    }
+
+    fn lost(&self) -> Error {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("the store `{}` gave up a transaction", self.path.display()),
+        )
+    }
+}
+
+impl Engine for Sqlite {
+    fn shown(&self) -> String {
+        format!("sqlite://{}", self.path.display())
+    }
+
+    fn migrate(&self) -> Result<Vec<u32>, Error> {
+        let connection = lock(&self.writer);
+        let sql = |text: &str| {
+            let done = connection.execute_batch(text);
+            done.map_err(|error| self.failed(&error))
+        };
+        let version = || -> Result<u32, Error> {
+            connection
+                .query_row("PRAGMA user_version", [], |row| row.get(0))
+                .map_err(|error| self.failed(&error))
+        };
+        let known = MIGRATIONS.len() as u32;
+        if version()? == known {
+            return Ok(Vec::new());
+        }
+        sql("BEGIN IMMEDIATE")?;
+        // Another process may have done it meanwhile.
+        let from = version()?;
+        if from > known {
+            sql("ROLLBACK")?;
+            return Err(Error::input(format!(
+                "the store `{}` has version {from} of the schema",
+                self.path.display()
+            ))
+            .expected(format!("at most {known}"))
+            .hint("it was written by a newer tenure; use that one"));
+        }
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(|error| self.failed(&error))?;
+        if from == 0 && tables > 0 {
+            sql("ROLLBACK")?;
+            return Err(Error::input(format!(
+                "`{}` is a database of something else",
+                self.path.display()
+            ))
+            .expected("a store of tenure, or a file that is not there yet"));
+        }
+        for (number, text) in (1..).zip(MIGRATIONS).skip(from as usize) {
+            sql(text)?;
+            sql(&format!("PRAGMA user_version = {number}"))?;
+        }
+        sql("COMMIT")?;
+        Ok((from + 1..=known).collect())
+    }
+
+    fn read(
+        &self,
+        tenant: &str,
+        job: &mut dyn FnMut(&mut dyn Read) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let connection = self.reader()?;
+        let sql = |text: &str| {
+            let done = connection.execute_batch(text);
+            done.map_err(|error| self.failed(&error))
+        };
+        sql("BEGIN")?;
+        let result = job(&mut Rows::new(&connection, &self.path, tenant, &self.clock));
+        sql("ROLLBACK")?;
+        self.keep_reader(connection);
+        result
+    }
+
+    fn write(&self, tenant: &str, job: WriteJob) -> Result<(), Error> {
+        let (done, told) = mpsc::channel();
+        lock(&self.queue).push(Queued {
+            tenant: tenant.to_owned(),
+            job,
+            done,
+        });
+        let connection = lock(&self.writer);
+        // Whoever wrote before may have taken this job along.
+        if let Ok(result) = told.try_recv() {
+            return result;
+        }
+        let mut jobs = std::mem::take(&mut *lock(&self.queue));
+        let results = self.run(&connection, &mut jobs);
+        drop(connection);
+        for (queued, result) in jobs.into_iter().zip(results) {
+            // Who no longer listens has panicked.
+            queued.done.send(result).ok();
+        }
+        told.recv().unwrap_or_else(|_| Err(self.lost()))
+    }
+
+    fn version(&self, tenant: &str) -> Result<u64, Error> {
+        let connection = self.reader()?;
+        let version = Rows::new(&connection, &self.path, tenant, &self.clock).version();
+        self.keep_reader(connection);
+        version
+    }
+
+    fn tenants(&self) -> Result<Vec<String>, Error> {
+        let connection = self.reader()?;
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement =
+                connection.prepare_cached("SELECT tenant FROM tenants ORDER BY tenant")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        let tenants = read().map_err(|error| self.failed(&error));
+        self.keep_reader(connection);
+        tenants
+    }
+}
+
+/// A connection with what every one of them needs: full durability, and room to cache.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; \
+         PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;",
+    )?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Makes the file readable by its owner alone, where there is none.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+fn failed(path: &Path, error: &rusqlite::Error) -> Error {
+    let shown = path.display();
+    let unavailable = |what: String| Error::new(ErrorKind::Unavailable, what);
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => unavailable(format!(
+            "there is no room on the disk for the store `{shown}`"
+        ))
+        .hint("nothing was written; make room and try again"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            unavailable(format!("another process writes to the store `{shown}`"))
+                .hint("nothing was written; try again")
+        }
+        Some(ErrorCode::NotADatabase) => Error::input(format!("`{shown}` is no SQLite database"))
+            .expected("a store of tenure, or a file that is not there yet"),
+        Some(ErrorCode::DatabaseCorrupt) => {
+            Error::input(format!("the store `{shown}` is damaged: {error}"))
+                .hint("restore it from a copy, or read what is left with the `sqlite3` command")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            Error::input(format!("cannot write the store `{shown}`: {error}"))
+        }
+        _ => unavailable(format!("the store `{shown}` failed: {error}")),
+    }
+}

@@ -1,0 +1,113 @@
+//! A store: an engine, and handles on its tenants.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tenure::object::clip;
+use tenure::{Error, ErrorKind};
+
+use crate::engine::Engine;
+use crate::sqlite::{Sqlite, machine_clock};
+use crate::tenant::Tenant;
+
+/// The longest name of a tenant, in bytes.
+const MAX_TENANT: usize = 256;
+
+/// An open store. Clones share its connections.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<dyn Engine>,
+}
+
+impl Store {
+    /// Opens `sqlite://PATH`, which is made where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Usage`] when the URL is of nothing known; [`ErrorKind::Input`] when what is there
+    /// is no store, or one of a newer version; [`ErrorKind::Unavailable`] when it cannot be reached.
+    pub fn open(url: &str) -> Result<Store, Error> {
+        if let Some(path) = url.strip_prefix("sqlite://") {
+            if path.is_empty() {
+                return Err(
+                    Error::new(ErrorKind::Usage, "the store `sqlite://` names no file")
+                        .expected("`sqlite://PATH`"),
+                );
+            }
+            return Store::sqlite(Path::new(path));
+        }
+        Err(Error::new(
+            ErrorKind::Usage,
+            format!("`{}` is no store", shown_url(url)),
+        )
+        .expected("`sqlite://PATH`"))
+    }
+
+    /// Opens a store in a file, which is made where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`].
+    pub fn sqlite(path: &Path) -> Result<Store, Error> {
+        let engine = Sqlite::open(path, Arc::new(machine_clock))?;
+        Ok(Store::over(Arc::new(engine)))
+    }
+
+    /// A store over an engine of one's own.
+    pub fn over(engine: Arc<dyn Engine>) -> Store {
+        Store { engine }
+    }
+
+    /// Where it is, without secrets.
+    pub fn shown(&self) -> String {
+        self.engine.shown()
+    }
+
+    /// Brings the schema up to date; gives the versions that were applied. A file is up to date once it
+    /// is open.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn migrate(&self) -> Result<Vec<u32>, Error> {
+        self.engine.migrate()
+    }
+
+    /// The tenants that there are, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn tenants(&self) -> Result<Vec<String>, Error> {
+        self.engine.tenants()
+    }
+
+    /// What belongs to one tenant. Nothing that is done with it reaches another.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when this cannot be the name of a tenant.
+    pub fn tenant(&self, name: &str) -> Result<Tenant, Error> {
+        if name.trim().is_empty() || name.len() > MAX_TENANT || name.contains('\0') {
+            return Err(Error::input(format!("`{}` is no tenant", clip(name)))
+                .expected(format!("a name of 1 to {MAX_TENANT} bytes")));
+        }
+        Ok(Tenant::new(Arc::clone(&self.engine), name))
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Store({})", self.shown())
+    }
+}
+
+/// A URL without the user and the password that it may hold.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return clip(url);
+    };
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let host = host.split_once('?').map_or(host, |(host, _)| host);
+    clip(&format!("{scheme}://{host}"))
+}

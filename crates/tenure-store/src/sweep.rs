@@ -1,0 +1,165 @@
+//! Decay and retirement: what has become too old by its own rule is archived, demoted, put before the
+//! user, or erased.
+
+use serde::Serialize;
+use tenure::Error;
+use tenure::num::Score;
+use tenure::object::{Lifecycle, ObjectId, RetirementRule, Sealer};
+use tenure::score::freshness;
+use tenure::time::Instant;
+
+use crate::doc::{believed, read_revision};
+use crate::tenant::{Tenant, Writing};
+
+/// An object whose freshness is below its threshold.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Retired {
+    /// Its id.
+    pub object_id: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// Its freshness, from 0 to 1.
+    pub freshness: Score,
+    /// The threshold of its own rule.
+    pub threshold: Score,
+    /// What becomes of it.
+    pub rule: RetirementRule,
+}
+
+/// What a sweep found, and what it dropped.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Sweep {
+    /// What is too old, in the order in which the objects came.
+    pub retired: Vec<Retired>,
+    /// How many compile records were dropped.
+    pub records: u64,
+}
+
+/// How long compile records are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Retention {
+    /// Records of compiles before this instant are dropped.
+    pub before: Option<Instant>,
+    /// Only so many of the newest are kept.
+    pub most: Option<u64>,
+}
+
+impl Tenant {
+    /// Finds what has become too old by its own decay rule at this instant, and does what its
+    /// retirement rule says; with `dry_run` it is only found. Age counts from the last confirmation,
+    /// else from the start of its validity, else from when it was written.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn sweep(
+        &self,
+        now: Instant,
+        retention: Retention,
+        dry_run: bool,
+        writing: &Writing,
+    ) -> Result<Sweep, Error> {
+        let retired = self.too_old(now)?;
+        if dry_run {
+            return Ok(Sweep {
+                retired,
+                records: 0,
+            });
+        }
+        let of = |rule: RetirementRule| -> Vec<ObjectId> {
+            let of = retired.iter().filter(|retired| retired.rule == rule);
+            of.map(|retired| retired.object_id).collect()
+        };
+        for (rule, lifecycle) in [
+            (RetirementRule::Archive, Lifecycle::Archived),
+            (RetirementRule::DemoteToArchival, Lifecycle::Demoted),
+            (
+                RetirementRule::TriggerUserConfirmation,
+                Lifecycle::AwaitingConfirmation,
+            ),
+        ] {
+            let ids = of(rule);
+            if !ids.is_empty() {
+                self.age(ids, lifecycle, writing)?;
+            }
+        }
+        let ids = of(RetirementRule::HardDelete);
+        if !ids.is_empty() {
+            self.erase(ids, writing)?;
+        }
+        let records = match retention {
+            Retention {
+                before: None,
+                most: None,
+            } => 0,
+            Retention { before, most } => {
+                self.write(move |rows| rows.drop_records(before, most))?
+            }
+        };
+        Ok(Sweep { retired, records })
+    }
+
+    fn too_old(&self, now: Instant) -> Result<Vec<Retired>, Error> {
+        self.read(|rows| {
+            let usage = rows.usage(None)?;
+            let mut sealer = Sealer::default();
+            let mut retired: Vec<Retired> = Vec::new();
+            rows.each_held(None, &mut |_, row, body| {
+                let object = read_revision(&mut sealer, row.revision, body)?;
+                let usage = usage.get(&row.object).copied().unwrap_or_default();
+                let object = believed(&object, &row, usage, None);
+                let revision = object.revision();
+                let Some(rule) = revision.decay_rule() else {
+                    return Ok(());
+                };
+                let since = usage
+                    .last_confirmed
+                    .or(object.valid().from)
+                    .or(Some(row.opened.at));
+                let freshness = freshness(since, Some(now), Some(rule.half_life_days));
+                let retirement = revision
+                    .retirement_rule()
+                    .unwrap_or(RetirementRule::Archive);
+                let already = retirement_done(retirement, row.lifecycle);
+                let known = retired.iter().any(|known| known.object_id == row.object);
+                if freshness < rule.minimum_threshold && !already && !known {
+                    retired.push(Retired {
+                        object_id: row.object,
+                        name: object.name().to_owned(),
+                        freshness,
+                        threshold: rule.minimum_threshold,
+                        rule: retirement,
+                    });
+                }
+                Ok(())
+            })?;
+            Ok(retired)
+        })
+    }
+
+    /// Says that somebody confirmed these objects: they are young again, and none waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::age`].
+    pub fn confirm(&self, ids: Vec<ObjectId>, at: Instant, writing: &Writing) -> Result<(), Error> {
+        let usage = tenure::object::Usage {
+            last_confirmed: Some(at),
+            ..Default::default()
+        };
+        self.age(ids.clone(), Lifecycle::Active, writing)?;
+        self.record_use(ids.into_iter().map(|id| (id, usage)).collect())
+    }
+}
+
+/// Whether nothing more is to be done.
+fn retirement_done(rule: RetirementRule, lifecycle: Lifecycle) -> bool {
+    match rule {
+        RetirementRule::HardDelete => false,
+        RetirementRule::DemoteToArchival => {
+            matches!(lifecycle, Lifecycle::Demoted | Lifecycle::Archived)
+        }
+        RetirementRule::TriggerUserConfirmation => lifecycle != Lifecycle::Active,
+        _ => lifecycle == Lifecycle::Archived,
+    }
+}

@@ -1,0 +1,912 @@
+//! The verbs over what belongs to one tenant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tenure::error::ErrorKind;
+use tenure::object::{
+    Access, ContradictionStatus, Lifecycle, ObjectId, RevisionId, Sealer, Usage, clip, inherit,
+};
+use tenure::time::{Instant, Interval};
+use tenure::{ContextObject, Digest, Error, ObjectDocument};
+
+use crate::doc::{Line, StoredObject, believed, read_revision, revision_row};
+use crate::engine::{
+    Answered, BeliefRow, Change, Engine, Read, RecordRow, Stamp, Standing, Write, WriteRow,
+};
+use crate::settle::{Settlement, rejudge, settle};
+
+/// The most objects of one write.
+pub const MAX_BATCH: usize = 100_000;
+/// The longest idempotency key, in bytes.
+const MAX_KEY: usize = 256;
+
+/// What the writer believes of the object that is written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Expect {
+    /// Nothing: the last writer wins.
+    #[default]
+    Any,
+    /// That there is none yet.
+    Absent,
+    /// That this revision was written last.
+    Revision(RevisionId),
+}
+
+/// An object to write.
+#[derive(Clone, Debug)]
+pub struct Put {
+    /// The object. What only a store says of it (`tx_start`, `tx_end`, counters) is not read.
+    pub document: ObjectDocument,
+    /// What the writer believes is there.
+    pub expect: Expect,
+}
+
+impl Put {
+    /// This object, whatever is there.
+    pub fn new(document: ObjectDocument) -> Put {
+        Put {
+            document,
+            expect: Expect::Any,
+        }
+    }
+}
+
+/// How to write.
+#[derive(Clone, Default, Debug)]
+pub struct Writing {
+    /// A key that makes the write happen once: the same write under the same key is answered as it was
+    /// the first time.
+    pub idempotency_key: Option<String>,
+    /// Who writes, for the log.
+    pub author: Option<String>,
+}
+
+/// What became of an object that was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It is new.
+    Created,
+    /// It has another revision, or is believed for another time.
+    Revised,
+    /// It was so already.
+    Unchanged,
+    /// It is judged otherwise, or believed no more.
+    Judged,
+    /// Nothing is left of it.
+    Erased,
+}
+
+/// An object that was written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenObject {
+    /// Its id.
+    pub object_id: ObjectId,
+    /// Its name; not that of what was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its revision now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionId>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What a write did.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// The tenant's version after it: a later read may ask for at least this one.
+    pub version: u64,
+    /// When it took effect in transaction time.
+    pub at: Instant,
+    /// What it touched.
+    pub objects: Vec<WrittenObject>,
+}
+
+/// What belongs to one tenant.
+#[derive(Clone)]
+pub struct Tenant {
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) name: Arc<str>,
+}
+
+impl std::fmt::Debug for Tenant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Tenant(`{}` of {})",
+            clip(&self.name),
+            self.engine.shown()
+        )
+    }
+}
+
+impl Tenant {
+    pub(crate) fn new(engine: Arc<dyn Engine>, name: &str) -> Tenant {
+        Tenant {
+            engine,
+            name: name.into(),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The version probe: how many writes there were. One look at one indexed row.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn version(&self) -> Result<u64, Error> {
+        self.engine.version(&self.name)
+    }
+
+    /// Reads, in one consistent state.
+    pub(crate) fn read<T>(
+        &self,
+        mut job: impl FnMut(&mut dyn Read) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut result = None;
+        self.engine.read(&self.name, &mut |rows| {
+            result = Some(job(rows)?);
+            Ok(())
+        })?;
+        result.ok_or_else(unanswered)
+    }
+
+    /// Writes: all of it, durably, or nothing.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&mut dyn Write) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let told = Arc::new(Mutex::new(None));
+        let tell = Arc::clone(&told);
+        let set = move |value: T| {
+            *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        };
+        self.engine.write(
+            &self.name,
+            Box::new(move |rows| {
+                set(job(rows)?);
+                Ok(())
+            }),
+        )?;
+        let value = told.lock().unwrap_or_else(PoisonError::into_inner).take();
+        value.ok_or_else(unanswered)
+    }
+
+    /// Writes objects: all of them, or none. An object that is there is revised; what was believed of it
+    /// for other times than the new revision speaks of stays believed. An object that says what it was
+    /// made from is lowered to what its parents allow.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when a document breaks a rule or stands twice; [`ErrorKind::Policy`] when it
+    /// is of another tenant, or made from what nobody may see whole; [`ErrorKind::Conflict`] when an
+    /// object is not what was expected, or when the key was used for another write;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Then nothing was written.
+    pub fn put(&self, puts: Vec<Put>, writing: &Writing) -> Result<Written, Error> {
+        if puts.len() > MAX_BATCH {
+            return Err(
+                Error::input(format!("{} objects are too many for one write", puts.len()))
+                    .expected(format!("at most {MAX_BATCH}")),
+            );
+        }
+        let drafts = self.drafts(puts)?;
+        let asked = asked(&drafts);
+        let tenant = Arc::clone(&self.name);
+        self.once(writing, "put", asked, move |rows| {
+            put(rows, &tenant, &drafts)
+        })
+    }
+
+    /// Seals what needs no parents, outside of the transaction.
+    fn drafts(&self, puts: Vec<Put>) -> Result<Vec<Draft>, Error> {
+        let mut sealer = Sealer::default();
+        let mut taken = BTreeSet::new();
+        let mut drafts = Vec::with_capacity(puts.len());
+        for Put {
+            mut document,
+            expect,
+        } in puts
+        {
+            match &document.tenant_id {
+                Some(tenant) if **tenant != *self.name => {
+                    return Err(Error::new(
+                        ErrorKind::Policy,
+                        format!("`{}` is of another tenant", clip(&document.name)),
+                    )
+                    .expected(format!("`{}`, or leave `tenant_id` out", clip(&self.name))));
+                }
+                _ => document.tenant_id = Some(self.name.to_string()),
+            }
+            let object = sealer.seal(document)?;
+            if !taken.insert(object.revision().object_id()) {
+                return Err(Error::input(format!(
+                    "the object `{}` stands twice in one write",
+                    clip(object.name())
+                ))
+                .expected("each object once")
+                .hint("write its revisions one after the other"));
+            }
+            drafts.push(Draft { object, expect });
+        }
+        Ok(drafts)
+    }
+
+    /// Runs a write, once for each key.
+    pub(crate) fn once(
+        &self,
+        writing: &Writing,
+        verb: &'static str,
+        asked: Digest,
+        mut job: impl FnMut(&mut dyn Write) -> Result<Vec<WrittenObject>, Error> + Send + 'static,
+    ) -> Result<Written, Error> {
+        let Writing {
+            idempotency_key: key,
+            author,
+        } = writing.clone();
+        if let Some(key) = &key
+            && (key.is_empty() || key.len() > MAX_KEY)
+        {
+            return Err(Error::input("the idempotency key is empty or too long")
+                .expected(format!("1 to {MAX_KEY} bytes")));
+        }
+        let asked = Digest::of_parts([verb.as_bytes(), asked.bytes()]);
+        self.write(move |rows| {
+            let stamp = rows.stamp()?;
+            if let Some(key) = &key
+                && let Some(before) = rows.answered(key)?
+            {
+                return repeat(key, asked, &before);
+            }
+            let objects = job(rows)?;
+            let touched = objects
+                .iter()
+                .filter(|object| object.outcome != Outcome::Unchanged);
+            rows.note(verb, author.as_deref(), touched.count() as u64)?;
+            let written = Written {
+                version: stamp.version,
+                at: stamp.at,
+                objects,
+            };
+            if let Some(key) = &key {
+                let answer = serde_json::to_string(&written).map_err(|error| unwritable(&error))?;
+                rows.answer(key, &Answered { asked, answer })?;
+            }
+            Ok(written)
+        })
+    }
+
+    /// Says that an object is believed no more, and with it everything made from it. Its history stays.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such object; [`ErrorKind::Conflict`] when it is not what was
+    /// expected; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn retract(
+        &self,
+        id: ObjectId,
+        expect: Expect,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let asked = Digest::of(id.to_string().as_bytes());
+        self.once(writing, "retract", asked, move |rows| {
+            expected(rows, id, expect)?;
+            let ids = with_descendants(rows, &[id])?;
+            rejudge_all(rows, &ids, |_| None)
+        })
+    }
+
+    /// Judges what is believed of an object now: whether anything contradicts it, and what replaces it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::retract`].
+    pub fn judge(
+        &self,
+        id: ObjectId,
+        contradiction: ContradictionStatus,
+        superseded_by: Option<ObjectId>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let by = superseded_by.map_or(0, ObjectId::bits);
+        let asked = Digest::of(format!("{id} {contradiction} {by}").as_bytes());
+        self.once(writing, "judge", asked, move |rows| {
+            expected(rows, id, Expect::Any)?;
+            rejudge_all(rows, &[id], |row| {
+                Some(BeliefRow {
+                    contradiction,
+                    superseded_by,
+                    ..row.clone()
+                })
+            })
+        })
+    }
+
+    /// Says of objects and of everything made from them how far their lives have come.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::retract`].
+    pub fn age(
+        &self,
+        ids: Vec<ObjectId>,
+        lifecycle: Lifecycle,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
+        let asked = Digest::of(format!("{lifecycle} {}", named.join(" ")).as_bytes());
+        self.once(writing, lifecycle.term(), asked, move |rows| {
+            for id in &ids {
+                expected(rows, *id, Expect::Any)?;
+            }
+            let all = match lifecycle {
+                Lifecycle::Archived => with_descendants(rows, &ids)?,
+                _ => ids.clone(),
+            };
+            rejudge_all(rows, &all, |row| {
+                Some(BeliefRow {
+                    lifecycle,
+                    ..row.clone()
+                })
+            })
+        })
+    }
+
+    /// Adds to the counters of objects. Counters are no part of any history; those of unknown objects are
+    /// dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn record_use(&self, usage: Vec<(ObjectId, Usage)>) -> Result<(), Error> {
+        self.write(move |rows| rows.count(&usage))
+    }
+
+    /// The ids of the objects of this name, in the order in which they came.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn named(&self, name: &str) -> Result<Vec<ObjectId>, Error> {
+        self.read(|rows| rows.named(name))
+    }
+
+    /// What is believed of an object now, by valid time; empty when nothing is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn get(&self, id: ObjectId) -> Result<Vec<StoredObject>, Error> {
+        self.read(|rows| {
+            let standing = rows.standing(&[id])?.remove(&id);
+            let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
+            stored(rows, beliefs, None)
+        })
+    }
+
+    /// What was believed of an object at an instant. Who may see it then must be able to see it now:
+    /// [`Status::access`](tenure::object::Status) says who that is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn as_of(&self, id: ObjectId, known: Instant) -> Result<Vec<StoredObject>, Error> {
+        self.read(|rows| {
+            let held = rows.held(id, known)?;
+            let access = access_now(rows, id, &held)?;
+            stored(rows, held, access)
+        })
+    }
+
+    /// Everything that was ever believed of an object, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn history(&self, id: ObjectId) -> Result<Vec<StoredObject>, Error> {
+        self.read(|rows| {
+            let history = rows.history(id)?;
+            let access = access_now(rows, id, &history)?;
+            stored(rows, history, access)
+        })
+    }
+
+    /// The writes after a version, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn log(&self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error> {
+        self.read(|rows| rows.log(after, most))
+    }
+
+    /// Calls `each` with a line for every belief there ever was: by object, in the order in which they
+    /// came, then by time. The same store gives the same lines.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached, and what `each` fails with.
+    pub fn export(&self, each: &mut dyn FnMut(&Line) -> Result<(), Error>) -> Result<(), Error> {
+        self.read(|rows| {
+            for (_, id) in rows.objects()? {
+                for row in rows.history(id)? {
+                    let body = rows.bodies(&[row.revision])?.remove(&row.revision);
+                    let Some(body) = body else { continue };
+                    let object = serde_json::from_str(&body).map_err(|error| unwritable(&error))?;
+                    each(&Line {
+                        tx_start: Some(row.opened.at),
+                        tx_end: row.closed.map(|closed| closed.at),
+                        held_from: row.valid.from,
+                        held_until: row.valid.until,
+                        lifecycle: row.lifecycle,
+                        contradiction: row.contradiction,
+                        superseded_by: row.superseded_by,
+                        revision: Some(row.revision),
+                        object,
+                    })?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps compile records.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn put_records(&self, records: Vec<RecordRow>) -> Result<(), Error> {
+        self.write(move |rows| rows.put_records(&records))
+    }
+
+    /// A compile record.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn record(&self, id: &str) -> Result<Option<RecordRow>, Error> {
+        self.read(|rows| rows.record(id))
+    }
+
+    /// The newest records: id, and when the compile was made.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn records(&self, most: u32) -> Result<Vec<(String, Instant)>, Error> {
+        self.read(|rows| rows.records(most))
+    }
+
+    /// Keeps texts by their digests: policies, and the originals of what was condensed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn put_blobs(&self, blobs: Vec<Vec<u8>>) -> Result<Vec<Digest>, Error> {
+        self.write(move |rows| {
+            let keep = |bytes: &Vec<u8>| {
+                let digest = Digest::of(bytes);
+                rows.put_blob(digest, bytes).map(|()| digest)
+            };
+            blobs.iter().map(keep).collect()
+        })
+    }
+
+    /// The text with this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when it was altered; [`ErrorKind::Unavailable`] when the store cannot be
+    /// reached.
+    pub fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+        let bytes = self.read(|rows| rows.blob(digest))?;
+        if bytes
+            .as_ref()
+            .is_some_and(|bytes| Digest::of(bytes) != digest)
+        {
+            return Err(Error::input(format!(
+                "the stored text {digest} was altered"
+            )));
+        }
+        Ok(bytes)
+    }
+
+    /// Appends entries to a log, if its last number is still `after`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when somebody else appended meanwhile; [`ErrorKind::Unavailable`] when the
+    /// store cannot be reached.
+    pub fn append(&self, log: &str, after: u64, entries: Vec<String>) -> Result<u64, Error> {
+        let log = log.to_owned();
+        let last = after + entries.len() as u64;
+        self.write(move |rows| {
+            let stamp = rows.stamp()?;
+            if rows.append(&log, after, &entries)? {
+                rows.note("append", Some(&log), 0)?;
+                return Ok(stamp);
+            }
+            Err(Error::new(
+                ErrorKind::Conflict,
+                format!("somebody else appended to the log `{}`", clip(&log)),
+            )
+            .expected(format!("{after} as its last number"))
+            .hint("read what was appended, and try again"))
+        })?;
+        Ok(last)
+    }
+
+    /// The logs, with the number of the last entry of each.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn logs(&self) -> Result<Vec<(String, u64)>, Error> {
+        self.read(|rows| rows.logs())
+    }
+
+    /// The entries of a log after a number, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn entries(&self, log: &str, after: u64) -> Result<Vec<(u64, String)>, Error> {
+        self.read(|rows| rows.entries(log, after.saturating_add(1)..u64::MAX))
+    }
+}
+
+fn unanswered() -> Error {
+    Error::new(ErrorKind::Unavailable, "the store gave no answer")
+}
+
+pub(crate) fn unwritable(error: &serde_json::Error) -> Error {
+    Error::input(format!("a row cannot be read or written as JSON: {error}"))
+}
+
+/// The answer of a write that was made before under this key.
+fn repeat(key: &str, asked: Digest, before: &Answered) -> Result<Written, Error> {
+    if before.asked != asked {
+        return Err(Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "the idempotency key `{}` was used for another write",
+                clip(key)
+            ),
+        )
+        .expected("a key of its own for each write"));
+    }
+    serde_json::from_str(&before.answer).map_err(|error| unwritable(&error))
+}
+
+/// An object to write, sealed.
+struct Draft {
+    object: Arc<ContextObject>,
+    expect: Expect,
+}
+
+/// The digest of what is asked for.
+fn asked(drafts: &[Draft]) -> Digest {
+    let mut leaves = Vec::new();
+    for Draft { object, expect } in drafts {
+        leaves.extend_from_slice(object.revision().id().bytes());
+        let status = object.status();
+        leaves.push(status.contradiction as u8);
+        leaves.extend_from_slice(&status.superseded_by.map_or(0, ObjectId::bits).to_be_bytes());
+        match expect {
+            Expect::Any => leaves.push(0),
+            Expect::Absent => leaves.push(1),
+            Expect::Revision(revision) => {
+                leaves.push(2);
+                leaves.extend_from_slice(revision.bytes());
+            }
+        }
+    }
+    Digest::of(&leaves)
+}
+
+fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<WrittenObject>, Error> {
+    let stamp = rows.stamp()?;
+    let ids: Vec<ObjectId> = drafts
+        .iter()
+        .map(|draft| draft.object.revision().object_id())
+        .collect();
+    let standing = rows.standing(&ids)?;
+    let buried = buried(rows, &ids)?;
+    let new = ids.iter().filter(|id| !standing.contains_key(id)).count() as u64;
+    let mut place = if new > 0 { rows.take_places(new)? } else { 0 };
+    let mut change = Change::default();
+    let mut written = Vec::with_capacity(drafts.len());
+    let mut fresh: BTreeMap<ObjectId, Arc<ContextObject>> = BTreeMap::new();
+    let mut sealer = Sealer::default();
+    for draft in drafts {
+        let object = derived(rows, tenant, draft, &fresh, &mut sealer)?;
+        let revision = object.revision();
+        let id = revision.object_id();
+        let before = standing.get(&id);
+        check(&draft.expect, object.name(), before)?;
+        if buried.contains(&id) {
+            return Err(Error::new(
+                ErrorKind::Policy,
+                format!("the object `{}` was erased", clip(object.name())),
+            )
+            .hint("write it under another name or id"));
+        }
+        let status = object.status();
+        let belief = BeliefRow {
+            object: id,
+            opened: stamp,
+            part: 0,
+            closed: None,
+            revision: revision.id(),
+            valid: revision.valid(),
+            contradiction: status.contradiction,
+            superseded_by: status.superseded_by,
+            lifecycle: Lifecycle::Active,
+        };
+        let outcome = match before {
+            None => Outcome::Created,
+            Some(before) if holds(before, &belief) => Outcome::Unchanged,
+            Some(_) => Outcome::Revised,
+        };
+        if outcome != Outcome::Unchanged {
+            let own = before.map(|before| before.place).unwrap_or_else(|| {
+                place += 1;
+                place - 1
+            });
+            change
+                .objects
+                .push((id, own, object.name().to_owned(), revision.id()));
+            change.revisions.push(revision_row(&object)?);
+            let current = before.map_or(&[][..], |before| &before.beliefs);
+            apply(&mut change, current, settle(current, belief));
+            let parents = revision.derived_from().iter();
+            change.links.extend(parents.map(|parent| (id, *parent)));
+            let subjects = revision.subjects().iter();
+            change
+                .subjects
+                .extend(subjects.map(|subject| (id, subject.clone())));
+        }
+        written.push(WrittenObject {
+            object_id: id,
+            name: Some(object.name().to_owned()),
+            revision: Some(revision.id()),
+            outcome,
+        });
+        fresh.insert(id, object);
+    }
+    rows.change(&change)?;
+    Ok(written)
+}
+
+/// The ids among these that were erased: their tombstones keep them from coming back.
+pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(BTreeSet::new());
+    };
+    let by_digest: BTreeMap<Digest, ObjectId> =
+        ids.iter().map(|id| (buried_as(&key, *id), *id)).collect();
+    let digests: Vec<Digest> = by_digest.keys().copied().collect();
+    let tombstones = rows.tombstones(&digests)?;
+    let found = tombstones
+        .iter()
+        .filter_map(|tombstone| by_digest.get(&tombstone.digest));
+    Ok(found.copied().collect())
+}
+
+/// What an erased object's id leaves behind.
+pub(crate) fn buried_as(key: &[u8; 32], id: ObjectId) -> Digest {
+    Digest::keyed(key, &[b"object", &id.bits().to_be_bytes()])
+}
+
+/// Whether a belief holds already: alone in its time, with the same revision and judgement.
+fn holds(before: &Standing, belief: &BeliefRow) -> bool {
+    before.beliefs.iter().any(|old| {
+        let same = BeliefRow {
+            opened: old.opened,
+            part: old.part,
+            ..belief.clone()
+        };
+        *old == same
+    })
+}
+
+fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> Result<(), Error> {
+    let conflict = |what: String, expected: String| {
+        Err(
+            Error::new(ErrorKind::Conflict, format!("`{}` {what}", clip(name)))
+                .expected(expected)
+                .hint("read what is there, and try again"),
+        )
+    };
+    match (expect, before) {
+        (Expect::Any, _) | (Expect::Absent, None) => Ok(()),
+        (Expect::Absent, Some(_)) => conflict("is there already".into(), "no such object".into()),
+        (Expect::Revision(revision), None) => {
+            conflict("is not there".into(), format!("the revision {revision}"))
+        }
+        (Expect::Revision(revision), Some(before)) if before.head == *revision => Ok(()),
+        (Expect::Revision(revision), Some(before)) => conflict(
+            format!("has the revision {}", before.head),
+            format!("the revision {revision}"),
+        ),
+    }
+}
+
+/// The object of a draft, lowered to what its parents allow.
+fn derived(
+    rows: &mut dyn Write,
+    tenant: &str,
+    draft: &Draft,
+    fresh: &BTreeMap<ObjectId, Arc<ContextObject>>,
+    sealer: &mut Sealer,
+) -> Result<Arc<ContextObject>, Error> {
+    let object = &draft.object;
+    let parents = object.revision().derived_from();
+    if parents.is_empty() {
+        return Ok(Arc::clone(object));
+    }
+    let mut found = Vec::with_capacity(parents.len());
+    for id in parents {
+        if let Some(parent) = fresh.get(id) {
+            found.push(Arc::clone(parent));
+            continue;
+        }
+        let standing = rows.standing(&[*id])?.remove(id);
+        let standing = standing.filter(|standing| !standing.beliefs.is_empty());
+        let head = standing.map(|standing| standing.head).ok_or_else(|| {
+            Error::input(format!(
+                "`{}` is made from `{id}`, which `{}` does not hold",
+                clip(object.name()),
+                clip(tenant)
+            ))
+            .expected("parents that are there, or stand before it in the same write")
+        })?;
+        let body = rows.bodies(&[head])?.remove(&head).unwrap_or_default();
+        found.push(read_revision(sealer, head, &body)?);
+    }
+    let mut document = object.to_document()?;
+    let parents: Vec<&ContextObject> = found.iter().map(|parent| &**parent).collect();
+    inherit(&mut document, &parents)?;
+    // The id follows from the scope where nobody gave one; it is the draft's.
+    document.object_id = Some(object.revision().object_id());
+    sealer.seal(document)
+}
+
+/// Adds what a settlement changes.
+fn apply(change: &mut Change, current: &[BeliefRow], settlement: Settlement) {
+    let close = settlement
+        .close
+        .into_iter()
+        .filter_map(|at| current.get(at));
+    change
+        .close
+        .extend(close.map(|old| (old.object, old.opened, old.part)));
+    change.open.extend(settlement.open);
+}
+
+/// These objects and everything made from them, each once.
+pub(crate) fn with_descendants(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<Vec<ObjectId>, Error> {
+    let mut all: BTreeSet<ObjectId> = ids.iter().copied().collect();
+    let mut fresh: Vec<ObjectId> = ids.to_vec();
+    while !fresh.is_empty() {
+        let children = rows.children(&fresh)?;
+        fresh = children
+            .into_iter()
+            .filter(|child| all.insert(*child))
+            .collect();
+    }
+    Ok(all.into_iter().collect())
+}
+
+/// Judges what is believed of these objects.
+fn rejudge_all(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    judge: impl Fn(&BeliefRow) -> Option<BeliefRow>,
+) -> Result<Vec<WrittenObject>, Error> {
+    let stamp: Stamp = rows.stamp()?;
+    let mut change = Change::default();
+    let mut written = Vec::new();
+    for (id, standing) in rows.standing(ids)? {
+        let settlement = rejudge(&standing.beliefs, stamp, &judge);
+        let outcome = if settlement.close.is_empty() {
+            Outcome::Unchanged
+        } else {
+            change
+                .objects
+                .push((id, standing.place, standing.name.clone(), standing.head));
+            Outcome::Judged
+        };
+        apply(&mut change, &standing.beliefs, settlement);
+        written.push(WrittenObject {
+            object_id: id,
+            name: Some(standing.name),
+            revision: Some(standing.head),
+            outcome,
+        });
+    }
+    rows.change(&change)?;
+    Ok(written)
+}
+
+/// Whether an object is there, and as expected.
+fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Result<(), Error> {
+    let standing = rows.standing(&[id])?.remove(&id);
+    if standing.is_none() && expect == Expect::Any {
+        return Err(Error::input(format!("there is no object `{id}`")));
+    }
+    let name = standing
+        .as_ref()
+        .map_or_else(|| id.to_string(), |standing| standing.name.clone());
+    check(&expect, &name, standing.as_ref())
+}
+
+/// Who may see an object now, where some of these beliefs are of the past.
+pub(crate) fn access_now(
+    rows: &mut dyn Read,
+    id: ObjectId,
+    beliefs: &[BeliefRow],
+) -> Result<Option<Arc<Access>>, Error> {
+    if beliefs.iter().all(|row| row.closed.is_none()) {
+        return Ok(None);
+    }
+    let Some(standing) = rows.standing(&[id])?.remove(&id) else {
+        return Ok(None);
+    };
+    let body = rows
+        .bodies(&[standing.head])?
+        .remove(&standing.head)
+        .unwrap_or_default();
+    let head = read_revision(&mut Sealer::default(), standing.head, &body)?;
+    Ok(Some(Arc::new(head.access())))
+}
+
+/// The objects of these beliefs, with their counters.
+fn stored(
+    rows: &mut dyn Read,
+    beliefs: Vec<BeliefRow>,
+    access: Option<Arc<Access>>,
+) -> Result<Vec<StoredObject>, Error> {
+    let revisions: Vec<RevisionId> = beliefs.iter().map(|row| row.revision).collect();
+    let ids: BTreeSet<ObjectId> = beliefs.iter().map(|row| row.object).collect();
+    let usage = rows.usage(Some(&ids.into_iter().collect::<Vec<_>>()))?;
+    let bodies = rows.bodies(&revisions)?;
+    let mut sealer = Sealer::default();
+    let mut objects = Vec::with_capacity(beliefs.len());
+    for row in beliefs {
+        let body = bodies.get(&row.revision).map_or("", String::as_str);
+        let object = read_revision(&mut sealer, row.revision, body)?;
+        let usage = usage.get(&row.object).copied().unwrap_or_default();
+        let access = row.closed.and(access.clone());
+        objects.push(StoredObject {
+            object: believed(&object, &row, usage, access),
+            opened: row.opened.version,
+            closed: row.closed.map(|closed| closed.version),
+            lifecycle: row.lifecycle,
+        });
+    }
+    Ok(objects)
+}
+
+/// The parts of a list of beliefs that hold at an instant of valid time.
+pub fn true_at(objects: Vec<StoredObject>, valid: Instant) -> Vec<StoredObject> {
+    let holds = |interval: Interval| {
+        interval.from.is_none_or(|from| from <= valid)
+            && interval.until.is_none_or(|until| valid < until)
+    };
+    let mut objects = objects;
+    objects.retain(|stored| holds(stored.object.valid()));
+    objects
+}
