@@ -4,6 +4,7 @@ mod allocate;
 mod condense;
 mod models;
 mod registry;
+mod store;
 
 use std::path::PathBuf;
 
@@ -13,12 +14,14 @@ pub(crate) use allocate::*;
 pub(crate) use condense::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
+pub(crate) use store::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
 /// exact bytes that a model sees, within the budget, with a reason for everything.
 ///
 /// Standard output is data, messages go to standard error. Exit codes: 0 ok, 1 usage, 2 input,
-/// 3 budget, 4 policy or permission, 70 internal.
+/// 3 budget, 4 policy or permission, 5 conflict with another writer,
+/// 6 unavailable, 70 internal.
 #[derive(Debug, Parser)]
 #[command(
     name = "tenure",
@@ -63,6 +66,16 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Change or show the registries of a snapshot
     Registry(RegistryArgs),
+    /// Keep objects in a store, and ask what is, was and will be believed
+    ///
+    /// A store keeps every revision of an object, and when each was believed. `put` writes, `get` shows
+    /// what is believed now or was at an instant, `history` everything, `erase` leaves nothing.
+    Store(StoreArgs),
+    /// Make a recorded compile again, byte for byte, and prove it
+    ///
+    /// Prints the payload. Standard error says what is proven; where something was erased since, it says
+    /// so, and which other pieces still stand as they stood.
+    Replay(ReplayArgs),
     /// Check skills (Agent Skills)
     Skills(SkillsArgs),
     /// Print the JSON Schema of a published form
@@ -154,6 +167,8 @@ pub(crate) struct CompileArgs {
     pub(crate) registry: Option<String>,
     #[command(flatten)]
     pub(crate) gate: GateLimits,
+    #[command(flatten)]
+    pub(crate) stored: StoredArgs,
 
     /// Look from this instant, on both time axes [default: now]
     #[arg(long, value_name = "T")]
@@ -197,6 +212,19 @@ pub(crate) struct CompileArgs {
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,
+}
+
+/// What a compile reads of a store, and leaves there.
+#[derive(Debug, Args)]
+pub(crate) struct StoredArgs {
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// Read no store, even where the project has one
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// Keep a record of the compile in the store, from which `tenure replay` makes it again
+    #[arg(long, conflicts_with = "no_store")]
+    pub(crate) record: bool,
 }
 
 /// How sources are read.

@@ -64,6 +64,8 @@ impl Failure {
             ErrorKind::Input => 2,
             ErrorKind::Budget => 3,
             ErrorKind::Policy => 4,
+            ErrorKind::Conflict => 5,
+            ErrorKind::Unavailable => 6,
             _ => 70,
         })
     }

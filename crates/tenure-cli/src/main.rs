@@ -1,7 +1,7 @@
 //! The command line of Tenure: a thin caller of [`tenure_workspace::Workspace`].
 //!
 //! Standard output is data, messages go to standard error. Exit codes: 0 ok, 1 usage, 2 input,
-//! 3 budget, 4 policy or permission, 70 internal.
+//! 3 budget, 4 policy or permission, 5 conflict with another writer, 6 unavailable, 70 internal.
 
 mod args;
 mod commands;
@@ -31,6 +31,8 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Registry(args) => commands::registry::run(&args),
+        Command::Store(args) => commands::store::run(&args),
+        Command::Replay(args) => commands::store::replay(&args),
         Command::Skills(args) => commands::skills::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),

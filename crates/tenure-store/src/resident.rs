@@ -133,12 +133,26 @@ impl Tenant {
     }
 
     /// What was believed at an instant. Whoever compiles over it must be admitted to what each object
-    /// is now as well; `audited` leaves that out: only an operator's replay does.
+    /// is now as well.
     ///
     /// # Errors
     ///
     /// As [`Tenant::load`].
-    pub fn load_as_of(&self, known: Instant, audited: bool) -> Result<Resident, Error> {
+    pub fn load_as_of(&self, known: Instant) -> Result<Resident, Error> {
+        self.load_past(known, None)
+    }
+
+    /// What was believed at an instant, with the access that was asked for at another: what a compile
+    /// read that ran at `ran`. Only an operator's replay may show it to anybody.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::load`].
+    pub fn load_for_replay(&self, known: Instant, ran: Instant) -> Result<Resident, Error> {
+        self.load_past(known, Some(ran))
+    }
+
+    fn load_past(&self, known: Instant, ran: Option<Instant>) -> Result<Resident, Error> {
         self.read(|rows| {
             let version = rows.version()?;
             let mut held: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
@@ -151,11 +165,15 @@ impl Tenant {
             let mut access: BTreeMap<ObjectId, Option<Arc<Access>>> = BTreeMap::new();
             let mut resident = Resident::default();
             for (place, mut row, object) in held {
+                let over = |at: Instant| row.closed.is_some_and(|closed| closed.at <= at);
                 let now = match access.get(&row.object) {
-                    _ if audited || row.closed.is_none() => None,
+                    _ if !ran.map_or(row.closed.is_some(), over) => None,
                     Some(known) => known.clone(),
                     None => {
-                        let now = access_now(rows, row.object, std::slice::from_ref(&row))?;
+                        let now = match ran {
+                            None => access_now(rows, row.object, std::slice::from_ref(&row))?,
+                            Some(ran) => access_at(rows, row.object, ran)?,
+                        };
                         access.insert(row.object, now.clone());
                         now
                     }
@@ -168,6 +186,21 @@ impl Tenant {
             Ok(resident.finish(version))
         })
     }
+}
+
+/// Who might see an object at an instant: whom the revision that was written last before it lets.
+fn access_at(rows: &mut dyn Read, id: ObjectId, at: Instant) -> Result<Option<Arc<Access>>, Error> {
+    let history = rows.history(id)?;
+    let before = history.iter().filter(|row| row.opened.at <= at);
+    let Some(last) = before.max_by_key(|row| (row.opened.at, std::cmp::Reverse(row.part))) else {
+        return Ok(None);
+    };
+    let body = rows
+        .bodies(&[last.revision])?
+        .remove(&last.revision)
+        .unwrap_or_default();
+    let object = read_revision(&mut Sealer::default(), last.revision, &body)?;
+    Ok(Some(Arc::new(object.access())))
 }
 
 /// What is gone since, which leaves no row that could say so.

@@ -2,14 +2,15 @@
 //! user, or erased.
 
 use serde::Serialize;
-use tenure::Error;
 use tenure::num::Score;
-use tenure::object::{Lifecycle, ObjectId, RetirementRule, Sealer};
+use tenure::object::{Lifecycle, ObjectId, RetirementRule, Sealer, Usage};
 use tenure::score::freshness;
 use tenure::time::Instant;
+use tenure::{Digest, Error};
 
 use crate::doc::{believed, read_revision};
-use crate::tenant::{Tenant, Writing};
+use crate::engine::BeliefRow;
+use crate::tenant::{Expect, Tenant, Writing, Written, expected, rejudge_all};
 
 /// An object whose freshness is below its threshold.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -142,13 +143,35 @@ impl Tenant {
     /// # Errors
     ///
     /// As [`Tenant::age`].
-    pub fn confirm(&self, ids: Vec<ObjectId>, at: Instant, writing: &Writing) -> Result<(), Error> {
-        let usage = tenure::object::Usage {
+    pub fn confirm(
+        &self,
+        ids: Vec<ObjectId>,
+        at: Instant,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
+        let usage = Usage {
             last_confirmed: Some(at),
-            ..Default::default()
+            ..Usage::default()
         };
-        self.age(ids.clone(), Lifecycle::Active, writing)?;
-        self.record_use(ids.into_iter().map(|id| (id, usage)).collect())
+        self.once(
+            writing,
+            "confirm",
+            Digest::of(named.join(" ").as_bytes()),
+            move |rows| {
+                for id in &ids {
+                    expected(rows, *id, Expect::Any)?;
+                }
+                let counted: Vec<(ObjectId, Usage)> = ids.iter().map(|id| (*id, usage)).collect();
+                rows.count(&counted)?;
+                rejudge_all(rows, &ids, |row| {
+                    Some(BeliefRow {
+                        lifecycle: Lifecycle::Active,
+                        ..row.clone()
+                    })
+                })
+            },
+        )
     }
 }
 

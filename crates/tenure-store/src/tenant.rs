@@ -811,7 +811,7 @@ pub(crate) fn with_descendants(
 }
 
 /// Judges what is believed of these objects.
-fn rejudge_all(
+pub(crate) fn rejudge_all(
     rows: &mut dyn Write,
     ids: &[ObjectId],
     judge: impl Fn(&BeliefRow) -> Option<BeliefRow>,
@@ -842,7 +842,7 @@ fn rejudge_all(
 }
 
 /// Whether an object is there, and as expected.
-fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Result<(), Error> {
+pub(crate) fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Result<(), Error> {
     let standing = rows.standing(&[id])?.remove(&id);
     if standing.is_none() && expect == Expect::Any {
         return Err(Error::input(format!("there is no object `{id}`")));

@@ -246,8 +246,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// **record**: the trace with what only the outside knows. There is no store yet; the caller
-    /// keeps the record.
+    /// The trace with what only the outside knows; [`Workspace::keep_record`] stores it.
     pub fn record(
         &self,
         compiled: &Compiled,

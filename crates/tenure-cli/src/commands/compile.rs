@@ -15,8 +15,10 @@ use tenure::{
     Candidates, Error, ErrorKind, Outcome, Policy, Principal, Request, Target, TaskState, Trace,
     World,
 };
+use tenure_store::Tenant;
+use tenure_workspace::records::Recording;
 use tenure_workspace::{
-    Collect, Collected, Originals, Progress, Workspace, default_frame_key_path,
+    Collect, Collected, Gathered, Originals, Progress, Workspace, default_frame_key_path,
     default_originals_path, read_text,
 };
 
@@ -34,19 +36,35 @@ pub(super) struct Job {
     pub(super) world: World,
     pub(super) policy: Policy,
     pub(super) request: Request,
-    pub(super) candidates: Candidates,
+    pub(super) gathered: Gathered,
+    /// The part of a store that is read, and written to where a record is kept.
+    tenant: Option<Tenant>,
+}
+
+/// What came of a compile, and the records that were kept of it.
+#[derive(Serialize)]
+pub(super) struct Compiled {
+    #[serde(flatten)]
+    pub(super) outcome: Outcome,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    record_ids: Vec<String>,
 }
 
 impl Job {
-    fn compile(&self) -> Result<Outcome, Error> {
-        self.workspace
-            .compile(&self.world, &self.policy, &self.request, &self.candidates)
+    pub(super) fn candidates(&self) -> &Candidates {
+        &self.gathered.candidates
     }
 
-    /// Compiles, shows the caller no more than they may see if that is asked for, and writes the
-    /// trace where it is wanted.
-    pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Outcome, Error> {
-        let mut outcome = self.compile()?;
+    /// Compiles, keeps the record that is wanted, shows the caller no more than they may see if that is
+    /// asked for, and writes the trace where it is wanted.
+    pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Compiled, Error> {
+        let (world, policy, request) = (&self.world, &self.policy, &self.request);
+        let facts = self
+            .workspace
+            .answer(world, policy, request, self.candidates())?;
+        let started = Clock::now();
+        let mut outcome = tenure::compile(world, policy, request, self.candidates(), &facts)?;
+        let latency = started.elapsed();
         let points = |outcome: &Outcome| {
             let mut condensed = outcome
                 .compiled()
@@ -61,11 +79,26 @@ impl Job {
             };
             let originals = Originals::at(folder);
             self.workspace
-                .keep_originals(&originals, &outcome, &self.candidates)?;
+                .keep_originals(&originals, &outcome, self.candidates())?;
+        }
+        let mut record_ids = Vec::new();
+        if let Some(tenant) = self.tenant.as_ref().filter(|_| args.stored.record) {
+            let compiled_at = this_instant()
+                .ok_or_else(|| Error::input("the machine's clock is out of range"))?;
+            let recording = Recording {
+                outcome: &outcome,
+                request,
+                policy,
+                gathered: &self.gathered,
+                facts: &facts,
+                compiled_at,
+                latency,
+            };
+            record_ids = self.workspace.keep_record(tenant, &recording)?;
         }
         if args.view == View::Caller {
             for compiled in outcome.compiled_mut() {
-                compiled.trace = compiled.trace.caller_view(&self.candidates);
+                compiled.trace = compiled.trace.caller_view(self.candidates());
             }
         }
         if let Some(path) = &args.trace {
@@ -75,17 +108,25 @@ impl Job {
                 pages => write_trace(path, pages)?,
             }
         }
-        Ok(outcome)
+        Ok(Compiled {
+            outcome,
+            record_ids,
+        })
     }
 }
 
 /// Compiles and prints.
 pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
     let job = prepare(args)?;
-    let outcome = job.compile_as(args)?;
+    let compiled = job.compile_as(args)?;
     match args.format {
-        Format::Json => print_json(&outcome),
-        Format::Text => report::outcome(&outcome),
+        Format::Json => print_json(&compiled),
+        Format::Text => {
+            for id in &compiled.record_ids {
+                anstream::eprintln!("recorded: {id}");
+            }
+            report::outcome(&compiled.outcome)
+        }
     }
 }
 
@@ -125,7 +166,32 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     })?;
     reading::warn(&warnings);
     let world = workspace.world(model)?;
-    if candidates.is_empty() {
+    let store = match args.stored.no_store {
+        true => None,
+        false => super::store::opened(&args.stored.url)?,
+    };
+    if store.is_none() && args.stored.record {
+        return Err(
+            Error::new(ErrorKind::Usage, "there is no store to keep the record in")
+                .expected("--store URL, or a project with a store")
+                .hint("`tenure store migrate` makes one"),
+        );
+    }
+    let tenant = store
+        .map(|store| store.tenant(&request.principal.tenant))
+        .transpose()?;
+    let mut request = request;
+    let gathered = match &tenant {
+        None => Gathered::of_sources(candidates),
+        Some(tenant) => {
+            // Now is when the store is read: what was written within this second is known.
+            let asked = args.as_of.is_some() || args.known_at.is_some() || args.request.is_some();
+            let now = this_instant().filter(|_| !asked);
+            request.as_of.known = now.or(request.as_of.known);
+            Gathered::with_store(candidates, tenant, &request, now)?
+        }
+    };
+    if gathered.candidates.is_empty() {
         anstream::eprintln!("note: there are no objects; the payload will hold the task alone");
     }
     let request = Request {
@@ -137,7 +203,8 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
         world,
         policy,
         request,
-        candidates,
+        gathered,
+        tenant,
     })
 }
 
@@ -217,6 +284,14 @@ fn bad_instant(flag: &str, message: &str) -> Error {
         .split_once("; expected ")
         .unwrap_or((message, "an instant"));
     Error::new(ErrorKind::Usage, format!("{flag}: {what}")).expected(expected)
+}
+
+/// This instant, on the clock of the machine.
+pub(super) fn this_instant() -> Option<Instant> {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some(Instant::from_micros(
+        i64::try_from(elapsed.as_micros()).ok()?,
+    ))
 }
 
 /// This second, on the clock of the machine.

@@ -13,20 +13,20 @@ use crate::report;
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut job = prepare(&args.compile)?;
     job.request.dry_run = true;
-    let outcome = job.compile_as(&args.compile)?;
+    let outcome = job.compile_as(&args.compile)?.outcome;
     // Of several pages, what is said of one object is said of the first.
     let Some(first) = outcome.compiled().next() else {
         return Ok(());
     };
     if let Some(name) = &args.why {
-        let facts = job
-            .workspace
-            .answer(&job.world, &job.policy, &job.request, &job.candidates)?;
+        let facts =
+            job.workspace
+                .answer(&job.world, &job.policy, &job.request, job.candidates())?;
         let answer = why_not(
             &job.world,
             &job.policy,
             &job.request,
-            &job.candidates,
+            job.candidates(),
             &facts,
             &first.trace,
             name,

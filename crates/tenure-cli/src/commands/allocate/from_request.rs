@@ -11,13 +11,13 @@ pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
     let mut job = prepare(&args.compile)?;
     must_share(&job.policy)?;
     job.request.dry_run = true;
-    let shares = first(&job, &job.compile_as(&args.compile)?)?;
+    let shares = first(&job, &job.compile_as(&args.compile)?.outcome)?;
     let mut request = job.request.clone();
     let what_if = what_if(&shares, &args.what_if, |budget| {
         request.budget.tokens = Some(budget);
         let outcome = job
             .workspace
-            .compile(&job.world, &job.policy, &request, &job.candidates)?;
+            .compile(&job.world, &job.policy, &request, job.candidates())?;
         first(&job, &outcome)
     })?;
     Ok(Study {

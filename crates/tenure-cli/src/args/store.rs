@@ -1,0 +1,277 @@
+//! The arguments of `tenure store` and `tenure replay`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use super::{CatalogueArgs, Format, ReadingArgs};
+
+/// Which store, and whose part of it.
+#[derive(Debug, Args)]
+pub(crate) struct StoreUrl {
+    /// The store: `sqlite://PATH` or `postgres://…` [default: `.tenure/store.db` of the project, which is
+    /// the nearest folder above that has one, or else this one]
+    #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TenantArgs {
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// Whose objects
+    #[arg(long, value_name = "T", default_value = "local")]
+    pub(crate) tenant: String,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// How to write.
+#[derive(Debug, Args)]
+pub(crate) struct WritingArgs {
+    /// A key that makes the write happen once, however often it is sent
+    #[arg(long, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
+    /// Who writes, for the log
+    #[arg(long, value_name = "NAME")]
+    pub(crate) author: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Write the objects of files and folders
+    Put(PutArgs),
+    /// Show what is believed of an object
+    Get(GetArgs),
+    /// List the objects that are believed now
+    List(ListArgs),
+    /// Show everything that was ever believed of an object
+    History(ObjectArgs),
+    /// List what was believed at an instant
+    AsOf(AsOfArgs),
+    /// List the writes
+    Log(LogArgs),
+    /// Say that an object, and what was made from it, is believed no more; its history stays
+    Retract(RetractArgs),
+    /// Say that an object still holds: it is young again
+    Confirm(ConfirmArgs),
+    /// Print every belief there ever was, as JSON Lines
+    Export(ExportArgs),
+    /// Read an export, or objects to write, as JSON Lines
+    Import(ImportLinesArgs),
+    /// Erase objects, what was made from them, and what records say of them
+    Erase(EraseArgs),
+    /// Retire what has become too old by its own rule
+    Sweep(SweepArgs),
+    /// List the newest compile records, or print one
+    Records(RecordsArgs),
+    /// Bring the schema of the store up to date
+    Migrate(MigrateArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PutArgs {
+    /// Files and folders, as `tenure compile` takes them
+    #[arg(value_name = "SOURCE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) sources: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    /// Write only what is not there yet; fail where anything is
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Write only over this revision; for a source with one object
+    #[arg(long, value_name = "DIGEST", conflicts_with = "new")]
+    pub(crate) over: Option<String>,
+    /// What the objects are made from (may be repeated): they are trusted no more, and shown to no more
+    /// people, than these
+    #[arg(long, value_name = "NAME|ID")]
+    pub(crate) derived_from: Vec<String>,
+    /// Whom the objects are about (may be repeated)
+    #[arg(long = "subject", value_name = "ID")]
+    pub(crate) subjects: Vec<String>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ObjectArgs {
+    /// The object's name or id
+    #[arg(value_name = "NAME|ID")]
+    pub(crate) object: String,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+    /// What was believed at this instant
+    #[arg(long, value_name = "T")]
+    pub(crate) as_of: Option<String>,
+    /// What is held to be true at this instant
+    #[arg(long, value_name = "T")]
+    pub(crate) valid_at: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AsOfArgs {
+    /// The instant, in RFC 3339 with a zone, or a date
+    #[arg(value_name = "T")]
+    pub(crate) instant: String,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Only writes after this version
+    #[arg(long, value_name = "VERSION", default_value_t = 0)]
+    pub(crate) after: u64,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) most: u32,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RetractArgs {
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfirmArgs {
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// Whose objects
+    #[arg(long, value_name = "T", default_value = "local")]
+    pub(crate) tenant: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportLinesArgs {
+    /// The lines, or `-` for standard input
+    #[arg(value_name = "FILE|-", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EraseArgs {
+    /// Names or ids of objects
+    #[arg(value_name = "NAME|ID", required_unless_present = "subject")]
+    pub(crate) objects: Vec<String>,
+    /// Everything that is about this person
+    #[arg(long, value_name = "ID", conflicts_with = "objects")]
+    pub(crate) subject: Option<String>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// Only show what would be retired
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The instant at which age is taken [default: now]
+    #[arg(long, value_name = "T")]
+    pub(crate) at: Option<String>,
+    /// Drop compile records made before this instant
+    #[arg(long, value_name = "T")]
+    pub(crate) records_before: Option<String>,
+    /// Drop all compile records but so many of the newest
+    #[arg(long, value_name = "N")]
+    pub(crate) records_keep: Option<u64>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordForm {
+    /// The record with all that its compile depended on
+    Record,
+    /// The compile trace of the Tenure Principle
+    Principle,
+    /// OpenTelemetry spans (OTLP JSON) with the GenAI attributes
+    Otlp,
+    /// PROV-JSON
+    Prov,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordsArgs {
+    /// The record to print [default: none; the newest are listed]
+    #[arg(value_name = "RECORD_ID")]
+    pub(crate) record: Option<String>,
+    /// The form in which it is printed, always JSON
+    #[arg(long, value_enum, default_value = "record")]
+    pub(crate) form: RecordForm,
+    /// List at most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) most: u32,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArgs {
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The record
+    #[arg(value_name = "RECORD_ID")]
+    pub(crate) record: String,
+    /// Write the payload to this file instead of standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
+    #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) frame_key: Option<PathBuf>,
+}

@@ -1,0 +1,233 @@
+//! `tenure store`: the verbs over a tenant's part of a store.
+
+mod read;
+mod records;
+mod write;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tenure::error::nearest;
+use tenure::object::{ObjectId, clip};
+use tenure::time::Instant;
+use tenure::{Error, ErrorKind};
+use tenure_store::{Store, StoredObject, Tenant, Writing, Written};
+use tenure_workspace::project_store;
+
+use super::{print, print_json};
+use crate::args::{
+    Format, MigrateArgs, StoreArgs, StoreCommand, StoreUrl, TenantArgs, WritingArgs,
+};
+use crate::failure::{Failure, cell};
+
+pub(crate) use records::replay;
+
+/// Does what the subcommand says.
+pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
+    match &args.command {
+        StoreCommand::Put(args) => write::put(args),
+        StoreCommand::Get(args) => read::get(args),
+        StoreCommand::List(args) => read::list(args),
+        StoreCommand::History(args) => read::history(args),
+        StoreCommand::AsOf(args) => read::as_of(args),
+        StoreCommand::Log(args) => read::log(args),
+        StoreCommand::Retract(args) => write::retract(args),
+        StoreCommand::Confirm(args) => write::confirm(args),
+        StoreCommand::Export(args) => read::export(args),
+        StoreCommand::Import(args) => write::import(args),
+        StoreCommand::Erase(args) => write::erase(args),
+        StoreCommand::Sweep(args) => write::sweep(args),
+        StoreCommand::Records(args) => records::records(args),
+        StoreCommand::Migrate(args) => migrate(args),
+    }
+}
+
+/// The store that is meant: the one named, else the project's.
+fn open(url: &StoreUrl, make: bool) -> Result<Store, Error> {
+    if let Some(url) = &url.store {
+        return Store::open(url);
+    }
+    let here = std::env::current_dir()
+        .map_err(|error| Error::input(format!("there is no current folder: {error}")))?;
+    let path = project_store(&here);
+    if !make && !path.is_file() {
+        return Err(
+            Error::input(format!("there is no store `{}`", path.display()))
+                .hint("`tenure store put` makes one; or name one with --store"),
+        );
+    }
+    Store::sqlite(&path)
+}
+
+/// The store that a compile reads: the one named, or the project's where there is one.
+pub(crate) fn opened(url: &StoreUrl) -> Result<Option<Store>, Error> {
+    if url.store.is_some() {
+        return open(url, false).map(Some);
+    }
+    let Ok(here) = std::env::current_dir() else {
+        return Ok(None);
+    };
+    let path = project_store(&here);
+    path.is_file().then(|| Store::sqlite(&path)).transpose()
+}
+
+fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
+    open(&args.url, false)?.tenant(&args.tenant)
+}
+
+/// The same, in a store that is made where there is none.
+fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
+    open(&args.url, true)?.tenant(&args.tenant)
+}
+
+fn writing(args: &WritingArgs) -> Writing {
+    Writing {
+        idempotency_key: args.idempotency_key.clone(),
+        author: args.author.clone(),
+    }
+}
+
+/// The object of this id, or the only one of this name.
+fn object(tenant: &Tenant, named: &str) -> Result<ObjectId, Error> {
+    if let Ok(id) = named.parse() {
+        return Ok(id);
+    }
+    let ids = tenant.named(named)?;
+    match ids.as_slice() {
+        [id] => Ok(*id),
+        [] => {
+            let error = Error::input(format!(
+                "`{}` holds no object named `{}`",
+                clip(tenant.name()),
+                clip(named)
+            ));
+            let resident = tenant.load()?;
+            let names = resident
+                .candidates()
+                .objects()
+                .iter()
+                .map(|object| object.name());
+            Err(match nearest(named, names) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint("`tenure store list` shows what there is"),
+            })
+        }
+        several => {
+            let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
+            Err(Error::input(format!(
+                "{} objects are named `{}`",
+                several.len(),
+                clip(named)
+            ))
+            .expected(format!("the id of one: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
+    named.iter().map(|named| object(tenant, named)).collect()
+}
+
+fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
+    text.parse().map_err(|error: String| {
+        let (what, expected) = error
+            .split_once("; expected ")
+            .unwrap_or((&error, "an instant"));
+        Error::new(ErrorKind::Usage, format!("{flag}: {what}")).expected(expected)
+    })
+}
+
+/// What a write did, for people or for programs.
+fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return print_json(written);
+    }
+    let mut text = String::new();
+    for object in &written.objects {
+        let outcome = serde_json::to_value(object.outcome).unwrap_or_default();
+        let outcome = outcome.as_str().unwrap_or_default().to_owned();
+        let name = object.name.as_deref().unwrap_or("");
+        text.push_str(&format!(
+            "{outcome:<10}  {}  {}\n",
+            object.object_id,
+            cell(name)
+        ));
+    }
+    text.push_str(&format!("version {} at {}\n", written.version, written.at));
+    print(&text)
+}
+
+/// A belief as JSON: the object as it is published, and what is believed of it.
+fn shown(stored: &StoredObject) -> Result<Value, Error> {
+    let mut document = stored.object.to_document()?;
+    document.tx_start = None;
+    document.tx_end = None;
+    let valid = stored.object.valid();
+    let transaction = stored.object.status().transaction;
+    Ok(json!({
+        "revision": stored.object.revision().id(),
+        "lifecycle": stored.lifecycle,
+        "opened": stored.opened,
+        "closed": stored.closed,
+        "tx_start": transaction.from,
+        "tx_end": transaction.until,
+        "held_from": valid.from,
+        "held_until": valid.until,
+        "object": document,
+    }))
+}
+
+/// Beliefs, for people or for programs.
+fn print_beliefs(beliefs: &[StoredObject], format: Format, contents: bool) -> Result<(), Failure> {
+    if format == Format::Json {
+        let shown: Result<Vec<Value>, Error> = beliefs.iter().map(shown).collect();
+        return print_json(&shown?);
+    }
+    let mut text = String::new();
+    for stored in beliefs {
+        let object = &stored.object;
+        let (valid, held) = (object.valid(), object.status().transaction);
+        let end = |instant: Option<Instant>, missing: &str| {
+            instant.map_or_else(|| missing.to_owned(), |instant| instant.to_string())
+        };
+        text.push_str(&format!(
+            "{}  {}\n  valid     {} to {}\n  believed  {} to {}\n",
+            object.revision().object_id(),
+            cell(object.name()),
+            end(valid.from, "unknown"),
+            end(valid.until, "open"),
+            end(held.from, "unknown"),
+            end(held.until, "now"),
+        ));
+        let status = object.status().contradiction;
+        text.push_str(&format!("  status    {status}, {}\n", stored.lifecycle));
+        if contents {
+            let content = crate::failure::printable(object.revision().content());
+            text.push_str(&format!("\n{}\n\n", content.trim_end()));
+        }
+    }
+    print(&text)
+}
+
+fn migrate(args: &MigrateArgs) -> Result<(), Failure> {
+    let store = match &args.url.store {
+        Some(url) => Store::open(url)?,
+        None => open(&args.url, true)?,
+    };
+    let applied = store.migrate()?;
+    if args.format == Format::Json {
+        return print_json(&json!({ "store": store.shown(), "applied": applied }));
+    }
+    print(&match applied.len() {
+        0 => format!("{}: up to date\n", store.shown()),
+        _ => {
+            let versions: Vec<String> = applied.iter().map(u32::to_string).collect();
+            format!("{}: applied {}\n", store.shown(), versions.join(", "))
+        }
+    })
+}
+
+/// Reads a file, or standard input where it is `-`.
+fn read_input(path: &Path) -> Result<String, Error> {
+    tenure_workspace::read_text(path)
+}

@@ -1,0 +1,149 @@
+//! What is asked of a store.
+
+use std::io::Write;
+
+use serde_json::json;
+use tenure_store::{Line, true_at};
+
+use super::{instant, object, print_beliefs, tenant};
+use crate::args::{AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs};
+use crate::commands::{print, print_json, write_whole};
+use crate::failure::{Failure, cell};
+
+pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.object.tenant)?;
+    let id = object(&tenant, &args.object.object)?;
+    let mut beliefs = match &args.as_of {
+        None => tenant.get(id)?,
+        Some(known) => tenant.as_of(id, instant(known, "--as-of")?)?,
+    };
+    if let Some(valid) = &args.valid_at {
+        beliefs = true_at(beliefs, instant(valid, "--valid-at")?);
+    }
+    if beliefs.is_empty() {
+        let name = cell(&args.object.object);
+        anstream::eprintln!("note: nothing is believed of `{name}` there");
+    }
+    print_beliefs(&beliefs, args.object.tenant.format, true)
+}
+
+pub(super) fn history(args: &ObjectArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let id = object(&tenant, &args.object)?;
+    print_beliefs(&tenant.history(id)?, args.tenant.format, true)
+}
+
+pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let resident = tenant.load()?;
+    print_candidates(&resident, args.tenant.format)
+}
+
+pub(super) fn as_of(args: &AsOfArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let resident = tenant.load_as_of(instant(&args.instant, "T")?)?;
+    print_candidates(&resident, args.tenant.format)
+}
+
+fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result<(), Failure> {
+    let candidates = resident.candidates();
+    if format == Format::Json {
+        let objects: Vec<_> = candidates
+            .objects()
+            .iter()
+            .map(|object| {
+                json!({
+                    "object_id": object.revision().object_id(),
+                    "name": object.name(),
+                    "object_type": object.revision().object_type(),
+                    "revision": object.revision().id(),
+                    "held_from": object.valid().from,
+                    "held_until": object.valid().until,
+                })
+            })
+            .collect();
+        return print_json(&json!({
+            "version": resident.version(),
+            "objects": objects,
+            "unfetched": candidates.unfetched(),
+        }));
+    }
+    let mut text = String::new();
+    for object in candidates.objects() {
+        let revision = object.revision();
+        text.push_str(&format!(
+            "{}  {:<20}  {}\n",
+            revision.object_id(),
+            revision.object_type(),
+            cell(object.name())
+        ));
+    }
+    for left in candidates.unfetched() {
+        text.push_str(&format!(
+            "{:<36}  {:<20}  {}\n",
+            "",
+            left.why,
+            cell(&left.what)
+        ));
+    }
+    print(&text)
+}
+
+pub(super) fn log(args: &LogArgs) -> Result<(), Failure> {
+    let writes = tenant(&args.tenant)?.log(args.after, args.most)?;
+    if args.tenant.format == Format::Json {
+        let writes: Vec<_> = writes
+            .iter()
+            .map(|write| {
+                json!({
+                    "version": write.stamp.version,
+                    "at": write.stamp.at,
+                    "verb": write.verb,
+                    "author": write.author,
+                    "objects": write.objects,
+                })
+            })
+            .collect();
+        return print_json(&writes);
+    }
+    let mut text = String::new();
+    for write in &writes {
+        text.push_str(&format!(
+            "{:>8}  {:<27}  {:<22}  {:>8}  {}\n",
+            write.stamp.version,
+            write.stamp.at.to_string(),
+            write.verb,
+            write.objects,
+            cell(write.author.as_deref().unwrap_or(""))
+        ));
+    }
+    print(&text)
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let tenant = super::open(&args.url, false)?.tenant(&args.tenant)?;
+    let mut bytes = Vec::new();
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let to_file = args.out.is_some();
+    let mut broken: Option<std::io::Error> = None;
+    tenant.export(&mut |line: &Line| {
+        let mut json = serde_json::to_vec(line).map_err(|error| {
+            tenure::Error::input(format!("a line cannot be written as JSON: {error}"))
+        })?;
+        json.push(b'\n');
+        if to_file {
+            bytes.extend_from_slice(&json);
+        } else if broken.is_none() {
+            broken = out.write_all(&json).err();
+        }
+        Ok(())
+    })?;
+    if let Some(error) = broken {
+        return Err(error.into());
+    }
+    out.flush()?;
+    if let Some(path) = &args.out {
+        write_whole(path, &bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Compile records, and compiles made again.
+
+use serde_json::json;
+use tenure::Error;
+use tenure_workspace::records::{Proof, Replay};
+use tenure_workspace::{Workspace, default_frame_key_path};
+
+use super::tenant;
+use crate::args::{Format, RecordForm, RecordsArgs, ReplayArgs};
+use crate::commands::{print, print_bytes, print_json, with_models, write_whole};
+use crate::failure::{Failure, cell};
+
+pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let Some(id) = &args.record else {
+        let records = tenant.records(args.most)?;
+        if args.tenant.format == Format::Json {
+            let shown = records
+                .iter()
+                .map(|(id, at)| json!({ "record_id": id, "compiled_at": at }));
+            return print_json(&shown.collect::<Vec<_>>());
+        }
+        let lines = records
+            .iter()
+            .map(|(id, at)| format!("{at:<27}  {}\n", cell(id)));
+        return print(&lines.collect::<String>());
+    };
+    let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
+    let record = workspace.stored_record(&tenant, id)?;
+    match args.form {
+        RecordForm::Record => print_json(&record),
+        RecordForm::Principle => print_json(&workspace.principle(&tenant, &record)?),
+        RecordForm::Otlp => print_json(&workspace.otlp(&tenant, &record)?),
+        RecordForm::Prov => print_json(&workspace.prov(&tenant, &record)?),
+    }
+}
+
+/// `tenure replay`.
+pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    let frame_key = match &args.frame_key {
+        Some(path) => path.clone(),
+        None => default_frame_key_path()?,
+    };
+    let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
+    let tenant = tenant(&args.tenant)?;
+    let replay = workspace.replay(&tenant, &args.record)?;
+    let payload = replay.compiled.envelope.payload.as_ref();
+    let payload = payload.ok_or_else(|| Error::input("the compile has no payload"))?;
+    if args.tenant.format == Format::Json {
+        let shown = json!({
+            "record_id": args.record,
+            "proof": replay.proof,
+            "payload_digest": replay.compiled.envelope.payload_digest,
+            "recorded_digest": replay.record.record.trace.payload_digest,
+            "erased": replay.erased,
+            "proven": replay.proven,
+            "unproven": replay.unproven,
+            "payload": payload,
+        });
+        return match &args.out {
+            Some(path) => Ok(write_whole(path, format!("{shown:#}\n").as_bytes())?),
+            None => print_json(&shown),
+        };
+    }
+    anstream::eprintln!("{}", said(&replay));
+    match &args.out {
+        Some(path) => Ok(write_whole(path, payload.bytes())?),
+        None => print_bytes(payload.bytes()),
+    }
+}
+
+/// What a replay proves, in a line.
+fn said(replay: &Replay) -> String {
+    let digest = replay.compiled.envelope.payload_digest;
+    let digest = digest.map_or_else(String::new, |digest| digest.to_string());
+    match replay.proof {
+        Proof::Whole => format!("proven: the payload and all its inputs are as recorded, {digest}"),
+        Proof::Payload => format!(
+            "proven: the payload is as recorded, {digest}; something that did not change it is not ({} erased)",
+            replay.erased
+        ),
+        Proof::Rest | Proof::Partial => format!(
+            "{} of the candidates erased since: this is not the payload that was sent; {} of its other \
+             {} pieces stand as they stood",
+            replay.erased,
+            replay.proven.len(),
+            replay.proven.len() + replay.unproven.len()
+        ),
+    }
+}

@@ -1,0 +1,148 @@
+//! What is written to a store.
+
+use tenure::Error;
+use tenure_store::{Expect, Line, Put, Retention};
+use tenure_workspace::{Collect, Workspace};
+
+use super::{
+    instant, object, objects, print_written, read_input, tenant, tenant_to_write, writing,
+};
+use crate::args::{
+    ConfirmArgs, EraseArgs, Format, ImportLinesArgs, PutArgs, RetractArgs, SweepArgs,
+};
+use crate::commands::{compile, print, print_json, reading, usage};
+use crate::failure::{Failure, cell};
+
+pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
+    let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
+    let collect = Collect {
+        tenant: Some(args.tenant.tenant.clone()),
+        ..reading::options(&args.reading)?
+    };
+    let collected = workspace.collect(&args.sources, &collect)?;
+    reading::warn(&collected.warnings);
+    let sources = collected.candidates.objects();
+    let expect = match &args.over {
+        _ if args.new => Expect::Absent,
+        None => Expect::Any,
+        Some(_) if sources.len() != 1 => {
+            return Err(
+                Error::input(format!("the sources hold {} objects", sources.len()))
+                    .expected("one, with --over")
+                    .into(),
+            );
+        }
+        Some(digest) => {
+            let digest = digest.parse().map_err(|error: String| Error::input(error));
+            Expect::Revision(usage(digest)?)
+        }
+    };
+    let tenant = tenant_to_write(&args.tenant)?;
+    let parents = objects(&tenant, &args.derived_from)?;
+    let mut puts = Vec::with_capacity(sources.len());
+    for source in sources {
+        let mut document = source.to_document()?;
+        document.derived_from.extend_from_slice(&parents);
+        document.subjects.extend_from_slice(&args.subjects);
+        puts.push(Put { document, expect });
+    }
+    print_written(
+        &tenant.put(puts, &writing(&args.writing))?,
+        args.tenant.format,
+    )
+}
+
+pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
+    let text = read_input(&args.file)?;
+    let shown = args.file.display().to_string();
+    let mut lines: Vec<Line> = Vec::new();
+    for (at, text) in text.lines().enumerate() {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let line = serde_json::from_str(text).map_err(|error| {
+            Error::input(format!("the line cannot be read: {error}"))
+                .at(&shown, Some(at + 1))
+                .expected("a line of `tenure store export`, or an `object` to write")
+        })?;
+        lines.push(line);
+    }
+    let tenant = tenant_to_write(&args.tenant)?;
+    let written = tenant.import(lines, &writing(&args.writing))?;
+    if args.tenant.format == Format::Json {
+        return print_json(&written);
+    }
+    print(&format!(
+        "{} objects, version {} at {}\n",
+        written.objects.len(),
+        written.version,
+        written.at
+    ))
+}
+
+pub(super) fn retract(args: &RetractArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.object.tenant)?;
+    let id = object(&tenant, &args.object.object)?;
+    let written = tenant.retract(id, Expect::Any, &writing(&args.writing))?;
+    print_written(&written, args.object.tenant.format)
+}
+
+pub(super) fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.object.tenant)?;
+    let id = object(&tenant, &args.object.object)?;
+    let written = tenant.confirm(vec![id], now()?, &writing(&args.writing))?;
+    print_written(&written, args.object.tenant.format)
+}
+
+pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let writing = writing(&args.writing);
+    let written = match &args.subject {
+        Some(subject) => tenant.erase_subject(subject, &writing)?,
+        None => tenant.erase(objects(&tenant, &args.objects)?, &writing)?,
+    };
+    print_written(&written, args.tenant.format)
+}
+
+pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let at = match &args.at {
+        Some(text) => instant(text, "--at")?,
+        None => now()?,
+    };
+    let before = args.records_before.as_deref();
+    let retention = Retention {
+        before: before
+            .map(|text| instant(text, "--records-before"))
+            .transpose()?,
+        most: args.records_keep,
+    };
+    let sweep = tenant.sweep(at, retention, args.dry_run, &writing(&args.writing))?;
+    if args.tenant.format == Format::Json {
+        return print_json(&sweep);
+    }
+    let mut text = String::new();
+    for retired in &sweep.retired {
+        text.push_str(&format!(
+            "{:<25}  {} below {}  {}  {}\n",
+            retired.rule.term(),
+            retired.freshness,
+            retired.threshold,
+            retired.object_id,
+            cell(&retired.name)
+        ));
+    }
+    text.push_str(&match args.dry_run {
+        true => format!("{} would be retired\n", sweep.retired.len()),
+        false => format!(
+            "{} retired, {} records dropped\n",
+            sweep.retired.len(),
+            sweep.records
+        ),
+    });
+    print(&text)
+}
+
+fn now() -> Result<tenure::time::Instant, Error> {
+    compile::this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
+}

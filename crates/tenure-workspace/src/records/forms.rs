@@ -1,0 +1,385 @@
+//! A record in the forms that others read: the Tenure Principle's compile trace, OpenTelemetry spans,
+//! PROV-JSON. Contents stay out of all of them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tenure::object::{Authority, ContradictionStatus, ObjectType};
+use tenure::section::Zone;
+use tenure::trace::Ruling;
+use tenure::{ContextObject, Digest, Error, Reason, Verdict};
+use tenure_store::Tenant;
+
+use super::StoredRecord;
+use crate::workspace::Workspace;
+
+/// The version of the GenAI attributes that the spans use: the registry as of 2026-07.
+const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";
+
+/// A candidate of a record: its verdict, and the object where it is still there.
+struct Seen<'r> {
+    verdict: &'r Verdict,
+    object: Option<Arc<ContextObject>>,
+}
+
+impl Seen<'_> {
+    fn id(&self) -> Value {
+        let id = self
+            .object
+            .as_ref()
+            .map(|object| object.revision().object_id().to_string());
+        id.map_or_else(|| json!(self.verdict.name), Value::from)
+    }
+
+    fn is_in(&self) -> bool {
+        self.verdict.verdict == Ruling::Included
+    }
+}
+
+impl Workspace {
+    /// The record as the compile trace of the Tenure Principle has it. What could not be known is null.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::stored_record`].
+    pub fn principle(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(tenant, record)?;
+        let trace = &record.record.trace;
+        let request = &record.inputs.request;
+        let floor: u32 = record
+            .envelope
+            .sections
+            .iter()
+            .filter(|section| section.zone == Zone::Floor)
+            .map(|section| section.tokens)
+            .sum();
+        let usage = record.record.usage;
+        let hit = match usage {
+            None => "UNKNOWN",
+            Some(usage) if usage.cache_read == 0 => "MISS",
+            Some(usage) if usage.cache_read >= usage.input => "HIT",
+            Some(_) => "PARTIAL_HIT",
+        };
+        let disputed =
+            |seen: &&Seen<'_>| matches!(seen.verdict.reason, Reason::Contradicted { .. });
+        let compiled = seen.iter().filter(|seen| seen.is_in());
+        let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
+        let decayed = seen
+            .iter()
+            .filter(|seen| {
+                let reason = serde_json::to_value(&seen.verdict.reason).unwrap_or_default();
+                reason["code"] == "below_floor" && reason["factor"] == "freshness"
+            })
+            .count();
+        Ok(json!({
+            "trace_id": hex(record, 16),
+            "request_id": record.record.record_id,
+            "session_id": request.principal.session,
+            "tenant_id": request.principal.tenant,
+            "user_id": request.principal.user,
+            "project_id": request.principal.project,
+            "active_task": request.task.objective,
+            "compiled_prompt_tokens": trace.total_tokens,
+            "cache_hit_status": hit,
+            "cached_tokens_read": usage.map(|usage| usage.cache_read),
+            "state_compilation_metadata": {
+                "compiled_objects": compiled.clone().map(compiled_object).collect::<Vec<_>>(),
+                "omitted_objects": left.map(omitted_object).collect::<Vec<_>>(),
+                "quarantined_objects": seen.iter().filter(disputed).map(|seen| json!({
+                    "object_id": seen.id(),
+                    "reason": seen.verdict.reason.code(),
+                    "contradiction_status": contradiction(seen),
+                })).collect::<Vec<_>>(),
+                "retrieval_metadata": {
+                    "query_hash": trace.inputs.request,
+                    "retrieved_candidate_count": trace.verdicts.len(),
+                    "compiled_candidate_count": compiled.count(),
+                    "context_precision_estimate": null,
+                },
+                "cache_metadata": {
+                    "prompt_cache_key": null,
+                    "static_prefix_tokens": floor,
+                    "dynamic_suffix_tokens": trace.total_tokens.saturating_sub(floor),
+                },
+            },
+            // Every promise was asserted before the payload left.
+            "validation_status": "CLEAN",
+            "downstream_retries_triggered": record.record.downstream_retries,
+            "observability_metrics": {
+                "context_precision": null,
+                "context_recall": null,
+                "state_decay_evictions": decayed,
+                "entity_resolution_conflicts": 0,
+                "compilation_latency_ms": record.record.compilation_latency_us as f64 / 1000.0,
+            },
+        }))
+    }
+
+    /// The record as one OpenTelemetry span in OTLP JSON, with the GenAI attributes of a retrieval and
+    /// our own under `tenure.`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::stored_record`].
+    pub fn otlp(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(tenant, record)?;
+        let trace = &record.record.trace;
+        let request = &record.inputs.request;
+        let documents = seen.iter().filter(|seen| seen.is_in()).map(|seen| {
+            let score = seen.verdict.score.map(|score| score.composite.to_f64());
+            let score =
+                score.map(|score| json!({ "key": "score", "value": { "doubleValue": score } }));
+            let id = json!({ "key": "id", "value": { "stringValue": seen.id() } });
+            let values: Vec<Value> = std::iter::once(id).chain(score).collect();
+            json!({ "kvlistValue": { "values": values } })
+        });
+        let mut attributes = vec![
+            text("gen_ai.operation.name", "retrieval"),
+            text("gen_ai.request.model", &trace.model),
+            json!({
+                "key": "gen_ai.retrieval.documents",
+                "value": { "arrayValue": { "values": documents.collect::<Vec<_>>() } },
+            }),
+            text("tenure.record.id", &record.record.record_id),
+            text("tenure.tenant", &request.principal.tenant),
+            text("tenure.policy.name", &trace.policy.name),
+            text("tenure.policy.version", &trace.policy.version),
+            text("tenure.input.digest", &trace.input_digest.to_string()),
+            number("tenure.budget.tokens", u64::from(trace.budget)),
+            number("tenure.payload.tokens", u64::from(trace.total_tokens)),
+            number("tenure.candidates", trace.verdicts.len() as u64),
+        ];
+        if let Some(digest) = trace.payload_digest {
+            attributes.push(text("tenure.payload.digest", &digest.to_string()));
+        }
+        if let Some(session) = &request.principal.session {
+            attributes.push(text("gen_ai.conversation.id", session));
+        }
+        if let Some(usage) = record.record.usage {
+            for (key, tokens) in [
+                ("gen_ai.usage.input_tokens", usage.input),
+                ("gen_ai.usage.output_tokens", usage.output),
+                ("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
+                (
+                    "gen_ai.usage.cache_creation.input_tokens",
+                    usage.cache_write,
+                ),
+            ] {
+                attributes.push(number(key, tokens));
+            }
+        }
+        let end = i128::from(record.record.compiled_at.micros()) * 1000;
+        let start = end - i128::from(record.record.compilation_latency_us) * 1000;
+        Ok(json!({
+            "resourceSpans": [{
+                "resource": { "attributes": [text("service.name", "tenure")] },
+                "scopeSpans": [{
+                    "scope": { "name": "tenure", "version": env!("CARGO_PKG_VERSION") },
+                    "schemaUrl": SCHEMA_URL,
+                    "spans": [{
+                        "traceId": hex(record, 16),
+                        "spanId": hex(record, 8),
+                        "name": "retrieval tenure.compile",
+                        "kind": 1,
+                        "startTimeUnixNano": start.to_string(),
+                        "endTimeUnixNano": end.to_string(),
+                        "attributes": attributes,
+                        "status": {},
+                    }],
+                }],
+            }],
+        }))
+    }
+
+    /// The record as PROV-JSON (W3C Member Submission of 2013-04-24): the payload was generated by the
+    /// compile, which used what stands in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::stored_record`].
+    pub fn prov(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(tenant, record)?;
+        let trace = &record.record.trace;
+        let principal = &record.inputs.request.principal;
+        let activity = format!("tenure:compile/{}", record.record.record_id);
+        let payload = match trace.payload_digest {
+            Some(digest) => format!("tenure:payload/{digest}"),
+            None => format!("tenure:payload/{}", record.record.record_id),
+        };
+        let ended = record.record.compiled_at;
+        let latency = i64::try_from(record.record.compilation_latency_us).unwrap_or(i64::MAX);
+        let started = tenure::time::Instant::from_micros(ended.micros().saturating_sub(latency));
+        let person = format!("tenure:tenant/{}", principal.tenant);
+        let model = format!("tenure:model/{}", trace.model);
+        let mut entities = Map::new();
+        let mut used = Map::new();
+        let mut derived = Map::new();
+        let mut attributed = Map::new();
+        let mut revised = Map::new();
+        entities.insert(
+            payload.clone(),
+            json!({ "prov:type": "tenure:Payload", "tenure:tokens": trace.total_tokens }),
+        );
+        for seen in seen.iter().filter(|seen| seen.is_in()) {
+            let Some(object) = &seen.object else { continue };
+            let revision = object.revision();
+            let entity = format!("tenure:revision/{}", revision.id());
+            let number = entities.len();
+            let of = format!("tenure:object/{}", revision.object_id());
+            entities.insert(
+                entity.clone(),
+                json!({
+                    "prov:type": format!("tenure:{}", revision.object_type()),
+                    "prov:label": object.name(),
+                    "tenure:source": revision.source_origin(),
+                }),
+            );
+            used.insert(
+                format!("_:u{number}"),
+                json!({ "prov:activity": activity, "prov:entity": entity }),
+            );
+            derived.insert(
+                format!("_:d{number}"),
+                json!({ "prov:generatedEntity": payload, "prov:usedEntity": entity }),
+            );
+            for (at, parent) in revision.derived_from().iter().enumerate() {
+                let parent = format!("tenure:object/{parent}");
+                entities.entry(parent.clone()).or_insert_with(|| json!({}));
+                derived.insert(
+                    format!("_:d{number}.{at}"),
+                    json!({ "prov:generatedEntity": entity, "prov:usedEntity": parent }),
+                );
+            }
+            attributed.insert(
+                format!("_:a{number}"),
+                json!({ "prov:entity": entity, "prov:agent": person }),
+            );
+            entities.entry(of.clone()).or_insert_with(|| json!({}));
+            revised.insert(
+                format!("_:s{number}"),
+                json!({ "prov:specificEntity": entity, "prov:generalEntity": of }),
+            );
+        }
+        let mut agents = Map::new();
+        agents.insert(person.clone(), json!({ "prov:type": "prov:Organization" }));
+        agents.insert(model.clone(), json!({ "prov:type": "prov:SoftwareAgent" }));
+        let mut document = json!({
+            "prefix": { "tenure": "urn:tenure:" },
+            "agent": agents,
+            "activity": { &activity: {
+                "prov:startTime": started,
+                "prov:endTime": ended,
+                "prov:type": "tenure:Compile",
+            } },
+            "wasGeneratedBy": { "_:g": {
+                "prov:entity": payload,
+                "prov:activity": activity,
+                "prov:time": ended,
+            } },
+            "wasAssociatedWith": {
+                "_:w1": { "prov:activity": activity, "prov:agent": person },
+                "_:w2": { "prov:activity": activity, "prov:agent": model },
+            },
+            "entity": entities,
+        });
+        for (relation, rows) in [
+            ("used", used),
+            ("wasDerivedFrom", derived),
+            ("wasAttributedTo", attributed),
+            ("specializationOf", revised),
+        ] {
+            if !rows.is_empty() {
+                document[relation] = Value::Object(rows);
+            }
+        }
+        Ok(document)
+    }
+
+    /// The candidates of a record with their verdicts. What was erased has no object.
+    fn seen<'r>(&self, tenant: &Tenant, record: &'r StoredRecord) -> Result<Vec<Seen<'r>>, Error> {
+        let candidates = self.candidates_of(tenant, record)?;
+        let mut objects = candidates.objects().iter().peekable();
+        let verdicts = &record.record.trace.verdicts;
+        let seen = verdicts.iter().map(|verdict| Seen {
+            verdict,
+            object: objects
+                .next_if(|object| *object.name() == *verdict.name)
+                .cloned(),
+        });
+        Ok(seen.collect())
+    }
+}
+
+fn contradiction(seen: &Seen<'_>) -> Option<ContradictionStatus> {
+    seen.object
+        .as_ref()
+        .map(|object| object.status().contradiction)
+}
+
+fn compiled_object(seen: &Seen<'_>) -> Value {
+    let mut shown = json!({
+        "object_id": seen.id(),
+        "priority_tier": seen.verdict.score.map(|score| score.grade),
+    });
+    let Some(object) = &seen.object else {
+        return shown;
+    };
+    let revision = object.revision();
+    let fields = json!({
+        "object_type": revision.object_type(),
+        "authority_level": revision.authority_level(),
+        "source_origin": revision.source_origin(),
+        "source_authority": revision.source_authority(),
+        "confidence_score": revision.confidence(),
+        "security_classification": revision.classification(),
+        "contradiction_status": object.status().contradiction,
+        "compiled_as": compiled_as(object),
+    });
+    if let (Value::Object(shown), Value::Object(fields)) = (&mut shown, fields) {
+        shown.extend(fields);
+    }
+    shown
+}
+
+/// The step of the instruction ladder at which an object stands.
+fn compiled_as(object: &ContextObject) -> &'static str {
+    let revision = object.revision();
+    match revision.authority_level() {
+        Authority::Data => "task_relevant_context",
+        Authority::Memory => "scoped_memory",
+        _ if matches!(
+            revision.object_type(),
+            ObjectType::PolicyRule | ObjectType::ActionableConstraint
+        ) && revision.is_hard_constraint() =>
+        {
+            "hard_constraint"
+        }
+        _ => "behavioral_guidance",
+    }
+}
+
+fn omitted_object(seen: &Seen<'_>) -> Value {
+    let mut shown = serde_json::to_value(&seen.verdict.reason).unwrap_or_default();
+    if let Value::Object(fields) = &mut shown {
+        let code = fields.remove("code").unwrap_or_default();
+        fields.insert("reason".into(), code);
+        fields.insert("object_id".into(), seen.id());
+        let grade = seen.verdict.score.map(|score| score.grade);
+        fields.insert("priority_tier".into(), json!(grade));
+    }
+    shown
+}
+
+/// An id of so many bytes that follows from the record's.
+fn hex(record: &StoredRecord, bytes: usize) -> String {
+    let digest = Digest::of(record.record.record_id.as_bytes()).to_string();
+    digest["sha256:".len()..][..2 * bytes].to_owned()
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({ "key": key, "value": { "stringValue": value } })
+}
+
+fn number(key: &str, value: u64) -> Value {
+    json!({ "key": key, "value": { "intValue": value.to_string() } })
+}

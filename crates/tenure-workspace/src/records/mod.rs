@@ -1,0 +1,267 @@
+//! Compile records: what a compile was made from, so that it can be made again and proven.
+
+mod forms;
+mod replay;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tenure::object::{ObjectId, Overrides, Status, Usage};
+use tenure::time::Instant;
+use tenure::trace::Ruling;
+use tenure::{
+    CompileRecord, ContextObject, Digest, Envelope, Error, Facts, Outcome, Policy, Request,
+    Unfetched,
+};
+use tenure_store::Tenant;
+use tenure_store::engine::RecordRow;
+
+use crate::stored::Gathered;
+use crate::workspace::Workspace;
+
+pub use replay::{Proof, Replay};
+
+/// The version of a stored record.
+pub const STORED_RECORD_VERSION: u32 = 1;
+
+/// A compile record with all that its compile depended on, as a store keeps it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredRecord {
+    /// The version of this form.
+    pub version: u32,
+    /// The record.
+    pub record: CompileRecord,
+    /// What was sent, without its bytes: they follow from the inputs.
+    pub envelope: Envelope,
+    /// Which of several payloads it is, counted from nought.
+    #[serde(default)]
+    pub page: u32,
+    /// What the compile depended on.
+    pub inputs: Inputs,
+}
+
+/// What a compile depended on.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inputs {
+    /// The request.
+    pub request: Request,
+    /// The digest of the policy's document, which is stored beside.
+    pub policy: Digest,
+    /// The answers of the outside.
+    #[serde(default)]
+    pub facts: Facts,
+    /// The objects that were not of the store: the digest of each one's published form, which is stored
+    /// beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceRef>,
+    /// What was not fetched beside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfetched: Vec<Unfetched>,
+    /// What was read of the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreRef>,
+}
+
+/// An object that was not of the store.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceRef {
+    /// The digest of its published form.
+    pub object: Digest,
+    /// What the registry it stood in said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Overrides>,
+}
+
+/// What was read of the store.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreRef {
+    /// The tenant's version.
+    pub version: u64,
+    /// The instant of that version.
+    pub at: Instant,
+    /// The instant that was looked from, where it was not that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Instant>,
+    /// The usage buckets that were not 0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub buckets: BTreeMap<ObjectId, u8>,
+    /// What a source stood for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<ObjectId>,
+}
+
+impl Workspace {
+    /// **record**: what an outcome was made from, kept in the tenant's store, with what it used. One
+    /// record for each payload; gives their ids.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn keep_record(&self, tenant: &Tenant, job: &Recording<'_>) -> Result<Vec<String>, Error> {
+        let mut blobs = Vec::new();
+        let policy = serde_json::to_vec(job.policy.document()).map_err(unwritable)?;
+        let policy_digest = Digest::of(&policy);
+        blobs.push(policy);
+        let objects = job.gathered.candidates.objects();
+        let mut sources = Vec::new();
+        for object in &objects[..job.gathered.sources] {
+            let body = serde_json::to_vec(&**object).map_err(unwritable)?;
+            sources.push(SourceRef {
+                object: Digest::of(&body),
+                overrides: Some(object.overrides().clone())
+                    .filter(|overrides| *overrides != Overrides::default()),
+            });
+            blobs.push(body);
+        }
+        let stored = &objects[job.gathered.sources..];
+        let inputs = Inputs {
+            request: job.request.clone(),
+            policy: policy_digest,
+            facts: job.facts.clone(),
+            sources,
+            unfetched: job.gathered.unfetched.clone(),
+            store: self.store_ref(job.gathered, stored)?,
+        };
+        let mut rows = Vec::new();
+        let mut ids = Vec::new();
+        for (page, compiled) in (0..).zip(job.outcome.compiled()) {
+            let mut record = self.record(compiled, job.compiled_at, job.latency);
+            if page > 0 {
+                record.record_id = format!("{}-{page}", record.record_id);
+            }
+            let kept = StoredRecord {
+                version: STORED_RECORD_VERSION,
+                envelope: Envelope {
+                    payload: None,
+                    ..compiled.envelope.clone()
+                },
+                page,
+                inputs: inputs.clone(),
+                record,
+            };
+            ids.push(kept.record.record_id.clone());
+            rows.push(RecordRow {
+                id: kept.record.record_id.clone(),
+                compiled_at: job.compiled_at,
+                body: serde_json::to_string(&kept).map_err(unwritable)?,
+                objects: stored
+                    .iter()
+                    .map(|object| object.revision().object_id())
+                    .collect(),
+            });
+        }
+        tenant.put_blobs(blobs)?;
+        tenant.put_records(rows)?;
+        tenant.record_use(used(job, stored))?;
+        Ok(ids)
+    }
+
+    fn store_ref(
+        &self,
+        gathered: &Gathered,
+        stored: &[Arc<ContextObject>],
+    ) -> Result<Option<StoreRef>, Error> {
+        let Some(part) = &gathered.stored else {
+            return Ok(None);
+        };
+        let last = part.tenant.log(part.version.saturating_sub(1), 1)?;
+        let Some(last) = last.first() else {
+            return Ok(None);
+        };
+        let buckets = stored.iter().filter_map(|object| {
+            let bucket = object.usage().bucket();
+            (bucket > 0).then(|| (object.revision().object_id(), bucket))
+        });
+        Ok(Some(StoreRef {
+            version: part.version,
+            at: last.stamp.at,
+            known: part.known,
+            buckets: buckets.collect(),
+            replaced: part.replaced.clone(),
+        }))
+    }
+
+    /// A record as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, or when it cannot be read;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn stored_record(&self, tenant: &Tenant, id: &str) -> Result<StoredRecord, Error> {
+        let row = tenant.record(id)?.ok_or_else(|| {
+            Error::input(format!("there is no record `{}`", tenure::object::clip(id)))
+                .hint("`tenure store records` lists the newest")
+        })?;
+        let record: StoredRecord = serde_json::from_str(&row.body).map_err(|error| {
+            Error::input(format!("the record `{}` cannot be read: {error}", row.id))
+        })?;
+        if record.version != STORED_RECORD_VERSION {
+            return Err(
+                Error::input(format!("the record has version {}", record.version))
+                    .expected(format!("version {STORED_RECORD_VERSION}")),
+            );
+        }
+        Ok(record)
+    }
+}
+
+/// A compile that is to be recorded.
+#[derive(Debug)]
+pub struct Recording<'j> {
+    /// What came of it.
+    pub outcome: &'j Outcome,
+    /// What it was asked.
+    pub request: &'j Request,
+    /// Under which policy.
+    pub policy: &'j Policy,
+    /// Over which candidates.
+    pub gathered: &'j Gathered,
+    /// With which answers of the outside.
+    pub facts: &'j Facts,
+    /// When.
+    pub compiled_at: Instant,
+    /// How long it took.
+    pub latency: Duration,
+}
+
+/// What the payloads used of the store.
+fn used(job: &Recording<'_>, stored: &[Arc<ContextObject>]) -> Vec<(ObjectId, Usage)> {
+    let usage = Usage {
+        access_count: 1,
+        last_used: Some(job.compiled_at),
+        last_confirmed: None,
+    };
+    let mut used = std::collections::BTreeSet::new();
+    for compiled in job.outcome.compiled() {
+        let verdicts = compiled.trace.verdicts.iter().skip(job.gathered.sources);
+        for (verdict, object) in verdicts.zip(stored) {
+            if verdict.verdict == Ruling::Included {
+                used.insert(object.revision().object_id());
+            }
+        }
+    }
+    used.into_iter().map(|id| (id, usage)).collect()
+}
+
+/// The object with a usage bucket that was noted.
+fn with_bucket(object: &Arc<ContextObject>, bucket: u8) -> Arc<ContextObject> {
+    let access_count = 1u64
+        .checked_shl(u32::from(bucket).saturating_sub(1))
+        .unwrap_or(u64::MAX);
+    let usage = Usage {
+        access_count: if bucket == 0 { 0 } else { access_count },
+        ..*object.usage()
+    };
+    let status: Status = object.status().clone();
+    Arc::new(object.judged(status, usage))
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::input(format!("the record cannot be written as JSON: {error}"))
+}

@@ -1,0 +1,216 @@
+//! Replay: a stored compile made again, and what that proves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+use tenure::object::Sealer;
+use tenure::section::Section;
+use tenure::{
+    Candidates, Compiled, ContextObject, Digest, Error, ErrorKind, ObjectDocument, Policy, World,
+};
+use tenure_store::Tenant;
+
+use super::{StoredRecord, with_bucket};
+use crate::stored::merge;
+use crate::workspace::Workspace;
+
+/// What a replay proves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// The payload has the recorded digest, and so has everything that the compile depended on.
+    Whole,
+    /// The payload has the recorded digest. Something that did not change it is no longer as it was.
+    Payload,
+    /// Objects were erased since. Every other piece stands as it stood.
+    Rest,
+    /// Objects were erased since. Some other pieces could not be shown to stand as they stood.
+    Partial,
+}
+
+/// A compile made again.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What it proves.
+    pub proof: Proof,
+    /// How many of the candidates were erased since.
+    pub erased: usize,
+    /// The pieces that stand as they stood.
+    pub proven: Vec<String>,
+    /// The pieces that do not.
+    pub unproven: Vec<String>,
+    /// The compile.
+    pub compiled: Compiled,
+    /// The record.
+    pub record: StoredRecord,
+}
+
+/// What tells one piece of a payload from another: its revision, place and form give its bytes.
+type PieceKey = (
+    Section,
+    String,
+    Option<Digest>,
+    u32,
+    Option<tenure::trace::Form>,
+);
+
+fn pieces(envelope: &tenure::Envelope) -> Vec<PieceKey> {
+    let items = envelope.sections.iter().flat_map(|section| {
+        let key = |item: &tenure::Item| {
+            let name = item.name.to_string();
+            (section.name, name, item.revision, item.tokens, item.form)
+        };
+        section.items.iter().map(key)
+    });
+    items.collect()
+}
+
+impl Workspace {
+    /// Makes a recorded compile again from what the store holds, and compares.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such record, or when something that it needs is gone without
+    /// an erasure; [`ErrorKind::Internal`] when nothing was erased and the payload is another.
+    pub fn replay(&self, tenant: &Tenant, id: &str) -> Result<Replay, Error> {
+        let record = self.stored_record(tenant, id)?;
+        let inputs = &record.inputs;
+        let trace = &record.record.trace;
+        let document = blob(tenant, inputs.policy, "the policy")?;
+        let document = serde_json::from_slice(&document).map_err(|error| {
+            Error::input(format!("the recorded policy cannot be read: {error}"))
+                .hint("it may be of another version of tenure")
+        })?;
+        let policy = Policy::seal(document)?;
+        let world = self.world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
+        let candidates = self.candidates_of(tenant, &record)?;
+        let mut request = inputs.request.clone();
+        request.dry_run = false;
+        let erased = trace.verdicts.len().saturating_sub(candidates.len());
+        let outcome = tenure::compile(&world, &policy, &request, &candidates, &inputs.facts)?;
+        let compiled = outcome.compiled().nth(record.page as usize).cloned();
+        let compiled = compiled.ok_or_else(|| {
+            Error::input(format!(
+                "the compile has no page {} any more",
+                record.page + 1
+            ))
+        })?;
+        let envelope = &compiled.envelope;
+        let same_payload = envelope.payload_digest == trace.payload_digest
+            || trace.payload_digest.is_none() && envelope.sections == record.envelope.sections;
+        if !same_payload && erased == 0 {
+            return Err(differs(&world, &record, &compiled));
+        }
+        let now: BTreeSet<PieceKey> = pieces(envelope).into_iter().collect();
+        let mut proven = Vec::new();
+        let mut unproven = Vec::new();
+        for piece in pieces(&record.envelope) {
+            let name = piece.1.clone();
+            if now.contains(&piece) {
+                proven.push(name);
+            } else if !name.starts_with("erased-") {
+                unproven.push(name);
+            }
+        }
+        let proof = match (same_payload, erased) {
+            (true, _) if compiled.trace.input_digest == trace.input_digest => Proof::Whole,
+            (true, _) => Proof::Payload,
+            (false, _) if unproven.is_empty() => Proof::Rest,
+            (false, _) => Proof::Partial,
+        };
+        Ok(Replay {
+            proof,
+            erased,
+            proven,
+            unproven,
+            compiled,
+            record,
+        })
+    }
+
+    /// The candidates that a record names, as far as they are there.
+    pub(super) fn candidates_of(
+        &self,
+        tenant: &Tenant,
+        record: &StoredRecord,
+    ) -> Result<Arc<Candidates>, Error> {
+        let inputs = &record.inputs;
+        let mut sealer = Sealer::default();
+        let mut sources = Vec::with_capacity(inputs.sources.len());
+        for source in &inputs.sources {
+            let body = blob(tenant, source.object, "an object")?;
+            let document: ObjectDocument = serde_json::from_slice(&body).map_err(|error| {
+                Error::input(format!("a recorded object cannot be read: {error}"))
+            })?;
+            let object = sealer.seal(document)?;
+            sources.push(match &source.overrides {
+                Some(overrides) => Arc::new(object.with_overrides(overrides.clone())),
+                None => object,
+            });
+        }
+        let sources = Candidates::new(sources).with_unfetched(inputs.unfetched.clone());
+        let Some(store) = &inputs.store else {
+            return Ok(Arc::new(sources));
+        };
+        let known = store.known.unwrap_or(store.at);
+        let resident = tenant.load_for_replay(known, store.at)?;
+        let (merged, _) = merge(&sources, &resident);
+        if store.buckets.is_empty() {
+            return Ok(merged);
+        }
+        let count =
+            |object: &Arc<ContextObject>| match store.buckets.get(&object.revision().object_id()) {
+                Some(bucket) => with_bucket(object, *bucket),
+                None => Arc::clone(object),
+            };
+        let objects = merged.objects().iter().map(count).collect();
+        let unfetched = merged.unfetched().to_vec();
+        Ok(Arc::new(Candidates::new(objects).with_unfetched(unfetched)))
+    }
+}
+
+fn blob(tenant: &Tenant, digest: Digest, what: &str) -> Result<Vec<u8>, Error> {
+    tenant.blob(digest)?.ok_or_else(|| {
+        Error::input(format!(
+            "{what} of the record is not in the store: {digest}"
+        ))
+    })
+}
+
+/// Why a compile that should be the same is another: which of its inputs differ.
+fn differs(world: &World, record: &StoredRecord, compiled: &Compiled) -> Error {
+    let before = serde_json::to_value(record.record.trace.inputs).unwrap_or_default();
+    let now = serde_json::to_value(compiled.trace.inputs).unwrap_or_default();
+    let fields = |value: &serde_json::Value| -> BTreeMap<String, serde_json::Value> {
+        value
+            .as_object()
+            .map(|fields| fields.clone().into_iter().collect())
+            .unwrap_or_default()
+    };
+    let (before, now) = (fields(&before), fields(&now));
+    let differing = before
+        .iter()
+        .filter(|(name, value)| now.get(*name) != Some(value));
+    let differing: Vec<&str> = differing.map(|(name, _)| name.as_str()).collect();
+    if differing.is_empty() {
+        return Error::new(
+            ErrorKind::Internal,
+            "the same inputs gave another payload than recorded",
+        )
+        .hint("this is a bug in tenure; please report it with the record");
+    }
+    let error = Error::input(format!(
+        "the compile cannot be made again: its {} {} not what it was",
+        differing.join(" and "),
+        if differing.len() == 1 { "is" } else { "are" },
+    ));
+    if differing.contains(&"world") {
+        return error.expected(format!(
+            "the model catalogue and the frame key of the record; this world has the model `{}` and the key `{}`",
+            world.model_name(),
+            world.frame_key().id()
+        ));
+    }
+    error
+}

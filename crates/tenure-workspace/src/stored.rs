@@ -1,0 +1,126 @@
+//! Candidates of a store, and beside them those of files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tenure::object::ObjectId;
+use tenure::time::Instant;
+use tenure::{Candidates, Error, Request, Unfetched};
+use tenure_store::{Resident, Tenant};
+
+/// Where a project keeps its store, below its folder.
+const PROJECT_STORE: &str = ".tenure/store.db";
+
+/// The store of the project that `folder` is in: the nearest above it, or else where one would be made.
+pub fn project_store(folder: &Path) -> PathBuf {
+    let known = folder.ancestors().map(|above| above.join(PROJECT_STORE));
+    let mut known = known.filter(|path| path.is_file());
+    known.next().unwrap_or_else(|| folder.join(PROJECT_STORE))
+}
+
+/// Candidates, and where they are from: enough to gather the same ones again.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// All of them: those of files first, then those of the store.
+    pub candidates: Arc<Candidates>,
+    /// How many are of files.
+    pub(crate) sources: usize,
+    pub(crate) unfetched: Vec<Unfetched>,
+    pub(crate) stored: Option<StoredPart>,
+}
+
+/// What was read of a store.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredPart {
+    pub(crate) tenant: Tenant,
+    pub(crate) version: u64,
+    pub(crate) known: Option<Instant>,
+    /// What a file stood for.
+    pub(crate) replaced: Vec<ObjectId>,
+}
+
+impl Gathered {
+    /// Candidates of files alone.
+    pub fn of_sources(candidates: Candidates) -> Gathered {
+        Gathered {
+            sources: candidates.len(),
+            unfetched: candidates.unfetched().to_vec(),
+            candidates: Arc::new(candidates),
+            stored: None,
+        }
+    }
+
+    /// What a tenant believes now, or believed at the instant that the request looks from, behind these
+    /// candidates of files. Where both have an object, the file's stands.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn with_store(
+        sources: Candidates,
+        tenant: &Tenant,
+        request: &Request,
+        now: Option<Instant>,
+    ) -> Result<Gathered, Error> {
+        let known = request.as_of.known.filter(|known| Some(*known) != now);
+        let resident = match known {
+            None => tenant.load()?,
+            Some(known) => tenant.load_as_of(known)?,
+        };
+        Ok(Gathered::over(sources, tenant, &resident, known))
+    }
+
+    /// What is resident, behind these candidates of files.
+    pub fn over(
+        sources: Candidates,
+        tenant: &Tenant,
+        resident: &Resident,
+        known: Option<Instant>,
+    ) -> Gathered {
+        let (candidates, replaced) = merge(&sources, resident);
+        Gathered {
+            candidates,
+            sources: sources.len(),
+            unfetched: sources.unfetched().to_vec(),
+            stored: Some(StoredPart {
+                tenant: tenant.clone(),
+                version: resident.version(),
+                known,
+                replaced,
+            }),
+        }
+    }
+}
+
+/// Candidates of files, then what is resident but for what the files stand for.
+pub(crate) fn merge(sources: &Candidates, resident: &Resident) -> (Arc<Candidates>, Vec<ObjectId>) {
+    let stored = resident.candidates();
+    if sources.is_empty() && sources.unfetched().is_empty() {
+        return (Arc::clone(stored), Vec::new());
+    }
+    let own: BTreeSet<ObjectId> = sources
+        .objects()
+        .iter()
+        .map(|object| object.revision().object_id())
+        .collect();
+    let mut objects = sources.objects().to_vec();
+    let mut unfetched = [sources.unfetched(), stored.unfetched()].concat();
+    let mut replaced = Vec::new();
+    for object in stored.objects() {
+        let id = object.revision().object_id();
+        if own.contains(&id) {
+            unfetched.push(Unfetched {
+                what: object.name().to_owned(),
+                why: "a source has the same object".into(),
+            });
+            replaced.push(id);
+        } else {
+            objects.push(Arc::clone(object));
+        }
+    }
+    (
+        Arc::new(Candidates::new(objects).with_unfetched(unfetched)),
+        replaced,
+    )
+}
