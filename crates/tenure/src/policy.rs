@@ -115,6 +115,9 @@ pub struct PolicyDocument {
     pub cost_sensitivity: f64,
     /// Where relevance comes from.
     pub scorer: Scorer,
+    /// How similar data must be to something else for that to stand for both: from 0.5 to 1, or 0 for
+    /// never. One flow in registry order knows no near-duplicates.
+    pub near_duplicates: Score,
     /// How personal data is recognised.
     pub pii: PiiRule,
     /// Sections without which a payload is refused.
@@ -403,6 +406,10 @@ impl Policy {
         if !(document.cost_sensitivity.is_finite() && document.cost_sensitivity >= 0.0) {
             return bad("`cost_sensitivity` must be at least 0".to_owned());
         }
+        let near = document.near_duplicates;
+        if near != Score::ZERO && near < Score::HALF {
+            return bad("`near_duplicates` must be 0, or from 0.5 to 1".to_owned());
+        }
         if !(1..=MAX_PAGES).contains(&document.max_pages) {
             return bad(format!("`max_pages` must be from 1 to {MAX_PAGES}"));
         }
@@ -654,6 +661,7 @@ mod tests {
             None,
         );
         check("max_pages = 0\n", "from 1 to 256", None);
+        check("near_duplicates = 0.4\n", "0, or from 0.5 to 1", None);
         check("overflow = \"drop\"\n", "unknown term `drop`", Some(1));
         check(
             "[overflow]\nbatched = \"fail_loud\"\n",

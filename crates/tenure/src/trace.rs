@@ -172,6 +172,13 @@ pub enum Reason {
         /// That candidate.
         of: Arc<str>,
     },
+    /// Omitted: it is data, and something that stands higher says nearly the same.
+    NearDuplicate {
+        /// That candidate.
+        of: Arc<str>,
+        /// How much of the two is the same.
+        similarity: Score,
+    },
     /// Omitted: it does not apply to this type of task.
     NotApplicable {
         /// The type, when the request names one.
@@ -306,6 +313,7 @@ impl Reason {
             Reason::Contradicted { .. } => "contradicted",
             Reason::Superseded { .. } => "superseded",
             Reason::Duplicate { .. } => "duplicate",
+            Reason::NearDuplicate { .. } => "near_duplicate",
             Reason::NotApplicable { .. } => "not_applicable",
             Reason::NotNearTask => "not_near_task",
             Reason::BelowFloor { .. } => "below_floor",
@@ -361,6 +369,9 @@ impl Reason {
             Reason::Contradicted { status } => format!("judged {status}"),
             Reason::Superseded { by } => format!("superseded by `{by}`"),
             Reason::Duplicate { of } => format!("the same as `{of}`"),
+            Reason::NearDuplicate { of, similarity } => {
+                format!("nearly the same as `{of}`: {similarity}")
+            }
             Reason::NotApplicable {
                 task_type: Some(task_type),
             } => format!("does not apply to {task_type}"),

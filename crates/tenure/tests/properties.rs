@@ -365,6 +365,7 @@ fn settled(reason: &Reason) -> bool {
                 | Reason::Contradicted { .. }
                 | Reason::Superseded { .. }
                 | Reason::Duplicate { .. }
+                | Reason::NearDuplicate { .. }
                 | Reason::NextEpoch
         )
 }
@@ -386,6 +387,19 @@ fn mandatory_means_mandatory(case: &Case) -> Result<(), TestCaseError> {
         }
         Err(_) => Ok(()),
     }
+}
+
+/// What may stand for a near-duplicate: what is in, or got no room either.
+fn stands_or_waits(reason: &Reason) -> bool {
+    reason.ruling() == Ruling::Included
+        || matches!(
+            reason,
+            Reason::NoRoom { .. }
+                | Reason::OverShare { .. }
+                | Reason::NotWorthItsCost { .. }
+                | Reason::OnPage { .. }
+                | Reason::Deferred { .. }
+        )
 }
 
 fn what_must_stand_stands(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
@@ -412,7 +426,15 @@ fn what_must_stand_stands(run: &Run, real: &Compiled) -> Result<(), TestCaseErro
                 prop_assert!(has, "`{}` stands without `{}`", verdict.name, name);
             }
         }
-        let doubled = matches!(verdict.reason, Reason::Duplicate { .. });
+        let doubled = matches!(
+            verdict.reason,
+            Reason::Duplicate { .. } | Reason::NearDuplicate { .. }
+        );
+        if let Reason::NearDuplicate { of, .. } = &verdict.reason {
+            let named = real.trace.verdicts.iter().filter(|other| other.name == *of);
+            let mut reasons = named.map(|other| &other.reason);
+            prop_assert!(reasons.any(stands_or_waits), "{:?}", verdict);
+        }
         let protected = !object.is_removable() && !revision.is_optional();
         prop_assert!(!doubled || !protected, "{:?}", verdict);
         if !settled(&verdict.reason) || standing {
@@ -1476,12 +1498,12 @@ fn the_worlds_are_rich() {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [&str; 61] = [
+const EXPECTED: [&str; 62] = [
     // Reasons.
     "mandatory", "fits", "kept_with", "other_tenant", "other_user", "other_project", "other_session",
     "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
     "anonymous_evidence", "unsupported_modality", "not_yet_valid", "expired_valid_time", "not_yet_known",
-    "no_longer_held", "contradicted", "superseded", "duplicate", "not_applicable", "not_near_task",
+    "no_longer_held", "contradicted", "superseded", "duplicate", "near_duplicate", "not_applicable", "not_near_task",
     "below_floor",
     "gated_out", "irrelevant_to_active_task", "closure_missing", "orphan_tool_result",
     "unanswered_tool_call", "over_limit", "no_room", "next_epoch", "after_stop",

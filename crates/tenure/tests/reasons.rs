@@ -445,6 +445,195 @@ fn a_duplicate_gives_way_to_the_one_that_stands() {
     check(pair(first, json!({})), json!({}), STANDARD, &expected);
 }
 
+/// Near each other and near the task.
+const READING: &str = "The pressure at the inlet of the pump in the north hall was read by the operator on duty, who found it steady and well within what the manual of the pump asks for at that speed, as it had been all week, and so nothing was done";
+
+/// Two passages, of which the second has a word more.
+fn close(first: Value, second: Value) -> Value {
+    let mut objects = json!([
+        passage("first", &format!("{READING}.")),
+        passage("x", &format!("{READING} again."))
+    ]);
+    merge(&mut objects[0], first);
+    merge(&mut objects[1], second);
+    objects
+}
+
+fn near(of: &str) -> Reason {
+    near_by(of, 978_260)
+}
+
+fn reason(compiled: &Compiled, name: &str) -> Reason {
+    compiled.trace.verdict(name).unwrap().reason.clone()
+}
+
+fn near_by(of: &str, millionths: u32) -> Reason {
+    let similarity = Score::from_millionths(millionths);
+    let of = of.into();
+    Reason::NearDuplicate { of, similarity }
+}
+
+#[test]
+fn near_duplicate() {
+    let stands = [("first", Reason::Fits), ("x", Reason::Fits)];
+    let first = [("first", Reason::Fits), ("x", near("first"))];
+    let pair = close(json!({}), json!({}));
+    check(pair.clone(), json!({}), STANDARD, &first);
+    // Only at the threshold, and where it is asked for.
+    check(pair.clone(), json!({}), "near_duplicates = 0.97826", &first);
+    for policy in [
+        "near_duplicates = 0.978261",
+        "near_duplicates = 0.0",
+        "extends = \"ordered\"",
+    ] {
+        check(pair.clone(), json!({}), policy, &stands);
+    }
+    // Another value is another fact; what no one may doubt is no data.
+    let other = format!("{READING} at 9.");
+    check(
+        close(json!({}), json!({ "content": other })),
+        json!({}),
+        STANDARD,
+        &stands,
+    );
+    let rules = close(
+        json!({ "object_type": "rule" }),
+        json!({ "object_type": "rule" }),
+    );
+    check(rules, json!({}), STANDARD, &stands);
+}
+
+#[test]
+fn of_near_duplicates_the_one_that_stands_highest_stays() {
+    let x = |reason: Reason| [("first", near("x")), ("x", reason)];
+    let better = json!({ "source_authority": 0.9 });
+    check(
+        close(json!({}), better.clone()),
+        json!({}),
+        STANDARD,
+        &x(Reason::Fits),
+    );
+    let because = Obligation::NotRemovable;
+    let fixed = json!({ "removable": false });
+    check(
+        close(better, fixed),
+        json!({}),
+        STANDARD,
+        &x(Reason::Mandatory { because }),
+    );
+    let liked = json!({ "priority": 1.0 });
+    check(
+        close(json!({}), liked),
+        json!({}),
+        STANDARD,
+        &x(Reason::Fits),
+    );
+    // A document says what the evidence says, in another section.
+    let because = Obligation::FullContext;
+    let document = json!({ "object_type": "artifact", "authority_level": 4 });
+    check(
+        close(json!({}), document),
+        json!({}),
+        STANDARD,
+        &x(Reason::Mandatory { because }),
+    );
+}
+
+#[test]
+fn what_is_protected_or_needed_is_no_near_duplicate() {
+    let stands = [("first", Reason::Fits), ("x", Reason::Fits)];
+    for kept in [
+        json!({ "protection": "verbatim" }),
+        json!({ "protection": "pinned" }),
+        json!({ "removable": false, "optional": true }),
+    ] {
+        // Both stand: one of them alone would stand for the other.
+        let pair = close(kept.clone(), kept);
+        check(pair, json!({}), STANDARD, &stands);
+    }
+    let mut objects = close(json!({}), json!({}));
+    let holder = rule(json!({ "name": "holder", "keep_with": ["x"] }));
+    objects.as_array_mut().unwrap().push(holder);
+    let expected = [("first", near("x")), ("holder", Reason::Fits)];
+    check(objects, json!({}), STANDARD, &expected);
+    // What will not stand itself stands for nothing.
+    let broken = json!({ "keep_with": ["glossary"], "source_authority": 0.9 });
+    let name = "glossary".into();
+    let expected = [
+        ("first", Reason::ClosureMissing { name }),
+        ("x", Reason::Fits),
+    ];
+    check(close(broken, json!({})), json!({}), STANDARD, &expected);
+}
+
+#[test]
+fn data_gives_way_to_what_says_the_same_with_more_authority() {
+    let rule = json!({ "object_type": "rule", "authority_level": 2 });
+    let expected = [("first", near("x")), ("x", Reason::Fits)];
+    let trusted = json!({ "source_authority": 1.0 });
+    check(close(trusted, rule), json!({}), STANDARD, &expected);
+}
+
+#[test]
+fn what_was_sent_is_no_near_duplicate_within_the_epoch() {
+    let outcome = json!({ "object_type": "outcome", "authority_level": 4 });
+    let pair = close(json!({ "source_authority": 1.0 }), outcome);
+    let sent = compiled(&beside(json!([pair[1]])), json!({}), STANDARD).unwrap();
+    let kept = compiled(&beside(pair.clone()), next(&sent, json!({})), STANDARD).unwrap();
+    let because = Obligation::Frozen;
+    assert_eq!(reason(&kept, "x"), Reason::Mandatory { because });
+    assert_eq!(reason(&kept, "first"), near("x"));
+    // A new epoch chooses anew.
+    let expected = [("first", Reason::Fits), ("x", near("first"))];
+    check(pair, json!({}), STANDARD, &expected);
+}
+
+#[test]
+fn where_the_highest_has_no_room_the_next_near_duplicate_stands() {
+    let outcome =
+        json!({ "object_type": "outcome", "authority_level": 4, "source_authority": 1.0 });
+    let mut objects = close(json!({}), outcome);
+    let third = passage("third", &format!("{READING} today."));
+    objects.as_array_mut().unwrap().push(third);
+    let expected = [
+        ("first", near("x")),
+        ("third", near_by("x", 957_446)),
+        ("x", Reason::Fits),
+    ];
+    check(objects.clone(), json!({}), STANDARD, &expected);
+    let small = "[sections.karma]\nmax = 20";
+    let small = compiled(&beside(objects.clone()), json!({}), small).unwrap();
+    assert!(matches!(reason(&small, "x"), Reason::NoRoom { .. }));
+    assert_eq!(reason(&small, "first"), Reason::Fits);
+    assert_eq!(reason(&small, "third"), near("first"));
+    // Deferred evidence waits, and stands for no guidance meanwhile; pages have all of it.
+    let policy = |overflow: &str| format!("overflow = \"{overflow}\"\n[sections.karma]\nmax = 20");
+    for overflow in ["defer_retrieval", "paginate"] {
+        let small = compiled(&beside(objects.clone()), json!({}), &policy(overflow)).unwrap();
+        assert!(
+            !matches!(reason(&small, "first"), Reason::NearDuplicate { .. }),
+            "{overflow}"
+        );
+    }
+}
+
+#[test]
+fn a_required_section_keeps_its_near_duplicates() {
+    let outcome =
+        json!({ "object_type": "outcome", "authority_level": 4, "source_authority": 1.0 });
+    let policy = "required = [\"evidence\"]";
+    let both = compiled(&beside(close(json!({}), outcome)), json!({}), policy).unwrap();
+    assert_eq!(reason(&both, "first"), Reason::Fits);
+    assert_eq!(reason(&both, "x"), Reason::Fits);
+}
+
+#[test]
+fn a_hidden_text_is_nobodys_near_duplicate() {
+    let hidden = json!({ "user_id": "ada", "source_authority": 0.9 });
+    let expected = [("first", Reason::OtherUser), ("x", Reason::Fits)];
+    check(close(hidden, json!({})), json!({}), STANDARD, &expected);
+}
+
 // --- omitted: how much it matters -----------------------------------------------------------------
 
 #[test]
@@ -1193,7 +1382,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        40 + 7 + 6 + 5,
+        41 + 7 + 6 + 5,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -417,6 +417,23 @@ fn a_duplicate_has_no_remedy() {
 }
 
 #[test]
+fn a_near_duplicate_stands_where_both_may() {
+    let text = "The gauge at the inlet of the pump shows the pressure in pascal, and whoever is on duty reads it once an hour and writes it down";
+    let objects = json!([
+        passage("first", text),
+        passage("x", &format!("{text} again"))
+    ]);
+    let words = "`near_duplicates = 0.0` in the policy: `first` says nearly the same";
+    by_policy(
+        objects,
+        STANDARD,
+        "near_duplicate",
+        words,
+        "near_duplicates = 0.0",
+    );
+}
+
+#[test]
 fn an_unknown_name_offers_the_nearest() {
     let case = Case::new(
         &json!([rule(json!({ "name": "units" }))]),

@@ -14,6 +14,7 @@
 
 mod detect;
 mod diff;
+pub(crate) mod duplicates;
 pub mod fidelity;
 pub mod json;
 mod lines;
@@ -32,6 +33,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use crate::object::vocabulary::vocabulary;
 
 pub use detect::detect;
+pub use duplicates::{Near, near_duplicates};
 
 vocabulary! {
     /// What kind of text something is, which decides how it is condensed.

@@ -172,6 +172,9 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
         Reason::Contradicted { status } => format!("a judgement that it is clean: it is {status}"),
         Reason::Superseded { by } => format!("an `as_of` at which `{by}` does not hold"),
         Reason::Duplicate { of } => format!("nothing: `{of}` says the same"),
+        Reason::NearDuplicate { of, .. } => {
+            format!("`near_duplicates = 0.0` in the policy: `{of}` says nearly the same")
+        }
         Reason::NotApplicable { .. } => "a task of one of the types that it applies to".into(),
         Reason::NotNearTask => "a task whose words meet its `why_it_matters`".into(),
         Reason::BelowFloor { factor, floor } => {

@@ -412,6 +412,7 @@ fn trace(
                     | Reason::OnPage { .. }
                     | Reason::AfterStop { .. }
                     | Reason::OverLimit { .. }
+                    | Reason::NearDuplicate { .. }
                     | Reason::BelowFloor { .. }
                     | Reason::IrrelevantToActiveTask { .. }
             )

@@ -105,7 +105,8 @@ fn choices(
         }
         return Ok(vec![Choice::new(account, verdicts, Shares::default())]);
     }
-    let elastic = Elastic::new(&account, policy)?;
+    let apart = matches!(overflow, Overflow::Paginate | Overflow::DeferRetrieval);
+    let elastic = Elastic::new(&account, policy, apart)?;
     match overflow {
         Overflow::Paginate if elastic.is_cut() && elastic.wants(Section::Evidence) => {
             let pricing = Pricing {

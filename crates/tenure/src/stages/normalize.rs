@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::candidates::{Candidates, Unfetched, digest_of};
+use crate::condense::duplicates::Prints;
 use crate::digest::Digest;
 use crate::lexical::Index;
 use crate::num::Score;
@@ -52,6 +53,17 @@ pub(crate) struct Row {
     pub(crate) tie: u64,
 }
 
+impl Row {
+    /// Whether it is text that stands by itself: no part of a conversation, no tool, no task.
+    fn is_loose(&self) -> bool {
+        let apart = matches!(
+            self.section,
+            Section::Tools | Section::History | Section::Task | Section::Query
+        );
+        self.text && !apart
+    }
+}
+
 /// An unknown start sorts before everything and excludes nothing.
 pub(crate) const UNKNOWN: i64 = i64::MIN;
 /// An open end.
@@ -68,6 +80,8 @@ pub(crate) struct Normalized {
     /// What collecting did not fetch.
     pub(crate) unfetched: Vec<Unfetched>,
     index: OnceLock<Index>,
+    /// By tenths of the threshold, from one half on.
+    prints: [OnceLock<Prints>; 5],
     digest: OnceLock<Digest>,
 }
 
@@ -95,6 +109,25 @@ impl Normalized {
     pub(crate) fn index(&self) -> &Index {
         self.index
             .get_or_init(|| Index::build(self.objects.iter().map(|object| &**object)))
+    }
+
+    /// What near-duplicates at this threshold are found by, made when something is first ranked.
+    pub(crate) fn prints(&self, threshold: Score) -> &Prints {
+        let tenths = threshold.max(Score::HALF).millionths() / 100_000;
+        let at = (tenths as usize - 5).min(self.prints.len() - 1);
+        let from = Score::from_millionths((at as u32 + 5) * 100_000);
+        self.prints[at].get_or_init(|| {
+            let loose_data = |row: &Row| row.is_loose() && row.authority == Authority::Data;
+            let any_data = self.rows.iter().any(loose_data);
+            let rows = self.rows.iter().zip(&self.objects);
+            let texts = rows.map(|(row, object)| {
+                let revision = object.revision();
+                let text = || (revision.content_digest().key(), revision.content());
+                (row.is_loose() && any_data).then(text)
+            });
+            let texts: Vec<_> = texts.collect();
+            Prints::of(&texts, from)
+        })
     }
 
     /// Whether a row is a turn of the user: where an exchange begins.
@@ -146,6 +179,7 @@ pub(crate) fn normalize(candidates: &Candidates) -> &Normalized {
             hygiene,
             unfetched: candidates.unfetched().to_vec(),
             index: OnceLock::new(),
+            prints: Default::default(),
             digest: OnceLock::new(),
         }
     })

@@ -1,6 +1,8 @@
 //! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
 //! floors and irrelevance omit what is neither mandatory nor needed by what is; evidence stands once.
 
+mod near;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::{Digest, DigestMap};
@@ -30,6 +32,15 @@ pub(crate) struct Ranked<'a> {
     pub(crate) scores: Vec<ScoreCard>,
     /// Why a row must be in the payload, for those that must.
     pub(crate) obligations: Vec<Option<Obligation>>,
+    /// The data that other objects stand for, as long as these stand themselves.
+    pub(crate) near: BTreeMap<u32, Near>,
+}
+
+/// Another object that says nearly the same.
+#[derive(Clone, Copy)]
+pub(crate) struct Near {
+    pub(crate) of: u32,
+    pub(crate) similarity: Score,
 }
 
 /// The facts that ranking would use.
@@ -166,6 +177,8 @@ pub(crate) fn rank<'a>(
         obligations[row as usize] == Some(Obligation::NotRemovable) || needed.contains(&row)
     };
     omit_doubles(live, standing, protected);
+    let must = |row| mandatory(&row) || needed.contains(&row);
+    let near = near::find(&planned, policy, &scores, must);
     let live = &planned.resolved.live;
     let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
     let offers = planned.offers_archive;
@@ -175,6 +188,7 @@ pub(crate) fn rank<'a>(
         planned,
         scores,
         obligations,
+        near,
     }
 }
 

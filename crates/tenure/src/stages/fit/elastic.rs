@@ -5,6 +5,7 @@
 //! next longer form, by rank; and so on. Compared in that order, a larger allocation never makes a
 //! worse choice. With the full forms alone this is the plain order of ranks.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::allocate::{Allocation, Certificate, Claim, Problem};
@@ -14,6 +15,7 @@ use crate::object::Protection;
 use crate::policy::Policy;
 use crate::section::Section;
 use crate::stages::fit::account::{Account, Present, Shortened};
+use crate::stages::rank::Near;
 use crate::trace::{AllocationReport, Reason};
 
 /// How the elastic budget was shared among the sections. Empty where they are one flow.
@@ -30,6 +32,8 @@ pub(super) struct Elastic<'p> {
     policy: &'p Policy,
     /// What is to be shared out in each section, in registry order, until it is filled.
     pub(super) queues: [Vec<u32>; Section::COUNT],
+    /// What other objects stand for, while they stand.
+    near: BTreeMap<u32, Near>,
     /// What then still waits, by rank.
     pub(super) waiting: [Vec<Waiting>; Section::COUNT],
     /// What stands in a shorter form, by rank.
@@ -47,21 +51,35 @@ pub(super) struct Elastic<'p> {
 }
 
 impl<'p> Elastic<'p> {
-    /// What is not chosen yet, and what it may spend.
-    pub(super) fn new(account: &Account<'_, '_>, policy: &'p Policy) -> Result<Self, Error> {
+    /// What is not chosen yet, and what it may spend. What is near to something else claims nothing.
+    /// `apart`: the evidence is not chosen with the rest, so only evidence and what stands already may
+    /// stand for others.
+    pub(super) fn new(
+        account: &Account<'_, '_>,
+        policy: &'p Policy,
+        apart: bool,
+    ) -> Result<Self, Error> {
+        let live = account.contained.live();
+        let mut near = account.contained.ranked().near.clone();
+        near.retain(|row, Near { of, .. }| {
+            let may_stand =
+                !apart || account.chosen[*of as usize] || account.section(*of) == Section::Evidence;
+            live.is_in(*row) && live.is_in(*of) && may_stand && !account.chosen[*row as usize]
+        });
         let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
-        for &row in &account.contained.live().rows {
-            if !account.chosen[row as usize] {
+        for &row in &live.rows {
+            if !account.chosen[row as usize] && !near.contains_key(&row) {
                 queues[account.section(row).index()].push(row);
             }
         }
-        Elastic::over(account, policy, queues)
+        Elastic::over(account, policy, queues, near)
     }
 
     fn over(
         account: &Account<'_, '_>,
         policy: &'p Policy,
         queues: [Vec<u32>; Section::COUNT],
+        near: BTreeMap<u32, Near>,
     ) -> Result<Self, Error> {
         let around = most_around(account, &queues);
         let claim = |section: &Section| {
@@ -91,6 +109,7 @@ impl<'p> Elastic<'p> {
         Ok(Elastic {
             policy,
             queues,
+            near,
             waiting: Default::default(),
             growing: Default::default(),
             demands: claims.iter().map(|claim| claim.demand).collect(),
@@ -124,8 +143,16 @@ impl<'p> Elastic<'p> {
         account: &Account<'_, '_>,
         section: Section,
     ) -> Result<(Self, Vec<u32>), Error> {
-        let left_out = std::mem::take(&mut self.queues[section.index()]);
-        Ok((Elastic::over(account, self.policy, self.queues)?, left_out))
+        let mut left_out = std::mem::take(&mut self.queues[section.index()]);
+        self.near.retain(|row, Near { of, .. }| {
+            let waits = account.section(*row) == section && !account.chosen[*of as usize];
+            if waits {
+                left_out.push(*row);
+            }
+            !waits
+        });
+        let elastic = Elastic::over(account, self.policy, self.queues, self.near)?;
+        Ok((elastic, left_out))
     }
 
     /// Fills the sections and lets what is left over flow back. `shorten`: with the shorter forms
@@ -148,7 +175,8 @@ impl<'p> Elastic<'p> {
                 self.used[section.index()] = self.demands[section.index()];
             }
             self.own = self.used;
-            let shares = self.shares();
+            self.judge_near(&account, verdicts);
+            let shares = self.shares(&account);
             return (account, shares);
         }
         if shorten {
@@ -162,9 +190,56 @@ impl<'p> Elastic<'p> {
             self.fill(&mut account, *section, verdicts);
         }
         self.flow_back(&mut account, verdicts);
+        if self.next_in_line(&account) {
+            self.flow_back(&mut account, verdicts);
+        }
+        self.grow(&mut account);
+        self.judge_near(&account, verdicts);
         self.judge_rest(&account, verdicts);
-        let shares = self.shares();
+        let shares = self.shares(&account);
         (account, shares)
+    }
+
+    /// Where something that was to stand for others got no room, the next of them waits for what is
+    /// left, and stands for the rest. Whether there is any.
+    fn next_in_line(&mut self, account: &Account<'_, '_>) -> bool {
+        let chosen = |row: u32| account.chosen[row as usize];
+        let alone = self.near.iter().map(|(row, near)| (*row, near.of));
+        let alone = alone.filter(|(row, of)| !chosen(*row) && !chosen(*of));
+        let mut alone: Vec<u32> = alone.map(|(row, _)| row).collect();
+        alone.sort_by_cached_key(|row| {
+            let score = account.contained.ranked().scores[*row as usize].composite;
+            (
+                Reverse((account.set().row(*row).source_authority, score)),
+                *row,
+            )
+        });
+        for row in &alone {
+            self.near.remove(row);
+        }
+        let threshold = self.policy.document().near_duplicates;
+        let order = alone.iter().map(|row| (*row, false));
+        for (row, of, similarity) in account.set().prints(threshold).near(order, threshold) {
+            self.near.insert(row, Near { of, similarity });
+        }
+        let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
+        for &row in alone.iter().filter(|row| !self.near.contains_key(row)) {
+            queues[account.section(row).index()].push(row);
+        }
+        for (section, queue) in Section::ALL.iter().zip(queues) {
+            self.waiting[section.index()].extend(by_rank(account, *section, queue));
+        }
+        !alone.is_empty()
+    }
+
+    /// Says of everything that is near to something else to what.
+    pub(super) fn judge_near(&self, account: &Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
+        for (row, Near { of, similarity }) in &self.near {
+            if !account.chosen[*row as usize] {
+                let (of, similarity) = (account.set().name(*of), *similarity);
+                verdicts.push((*row, Reason::NearDuplicate { of, similarity }));
+            }
+        }
     }
 
     /// Spends a section's own allocation.
@@ -225,13 +300,8 @@ impl<'p> Elastic<'p> {
             .flatten();
     }
 
-    /// Gives what was left over to the sections in order, within their limits: first to who waits,
-    /// then to longer forms.
-    pub(super) fn flow_back(
-        &mut self,
-        account: &mut Account<'_, '_>,
-        verdicts: &mut Vec<(u32, Reason)>,
-    ) {
+    /// Gives what was left over to who waits, by section, within their limits.
+    fn flow_back(&mut self, account: &mut Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
         let mut added = true;
         while added {
             added = false;
@@ -259,6 +329,10 @@ impl<'p> Elastic<'p> {
                 self.waiting[at] = waiting;
             }
         }
+    }
+
+    /// Gives what is then still left to longer forms.
+    fn grow(&mut self, account: &mut Account<'_, '_>) {
         for _ in 0..self.steps {
             for section in Section::ALL {
                 let at = section.index();
@@ -343,11 +417,16 @@ impl<'p> Elastic<'p> {
     }
 
     /// What each section was given and used.
-    pub(super) fn shares(&self) -> Shares {
+    pub(super) fn shares(&self, account: &Account<'_, '_>) -> Shares {
+        // Where all is near to something, whatever comes in for it after all has its report, too.
+        let near = |section: Section| {
+            let rows = account.contained.ranked().near.keys();
+            rows.copied().any(|row| account.section(row) == section)
+        };
         let report = |section: &Section| {
             let at = section.index();
             let settings = self.policy.section(*section);
-            (self.demands[at] > 0).then_some(AllocationReport {
+            (self.demands[at] > 0 || near(*section)).then_some(AllocationReport {
                 section: *section,
                 min: settings.min,
                 max: settings.max,

@@ -81,7 +81,7 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         mandatory: &'m [(u32, Reason)],
         policy: &'p Policy,
     ) -> Result<Self, Error> {
-        let mut elastic = Elastic::new(&account, policy)?;
+        let mut elastic = Elastic::new(&account, policy, true)?;
         let at = Section::Evidence.index();
         let evidence = std::mem::take(&mut elastic.queues[at]);
         let evidence = by_rank(&account, Section::Evidence, evidence).into_iter();
@@ -238,7 +238,8 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
                 verdicts.push((*row, Reason::OnPage { page: *page }));
             }
         }
-        let shares = elastic.shares();
+        elastic.judge_near(&account, &mut verdicts);
+        let shares = elastic.shares(&account);
         Choice::new(account, verdicts, shares)
     }
 }
