@@ -683,6 +683,11 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
         });
         fresh.insert(id, object);
     }
+    // In the order of their keys, rows that come together are written together.
+    change.revisions.sort_unstable_by_key(|row| row.revision);
+    change
+        .open
+        .sort_unstable_by_key(|row| (row.object, row.part));
     rows.change(&change)?;
     Ok(written)
 }

@@ -118,6 +118,10 @@ impl Sqlite {
         if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
             return broken(&error, jobs);
         }
+        if let [only] = jobs {
+            // Alone, it needs no savepoint, which would cost a copy of every page that it changes.
+            return vec![self.run_alone(connection, only)];
+        }
         let mut results: Vec<Result<(), Error>> = Vec::with_capacity(jobs.len());
         for queued in jobs.iter_mut() {
             let result = self.run_one(connection, queued);
@@ -136,6 +140,19 @@ impl Sqlite {
             return broken(&error, jobs);
         }
         results
+    }
+
+    fn run_alone(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
+        let mut rows = Rows::new(connection, &self.path, &queued.tenant, &self.clock);
+        let result = (queued.job)(&mut rows).and_then(|()| {
+            let committed = connection.execute_batch("COMMIT");
+            committed.map_err(|error| self.failed(&error))
+        });
+        if !connection.is_autocommit() {
+            // Nothing more can be done if this fails; the next writer tries it again.
+            connection.execute_batch("ROLLBACK").ok();
+        }
+        result
     }
 
     fn run_one(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
@@ -279,8 +296,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; \
-         PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; \
+         PRAGMA trusted_schema = OFF;",
     )?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

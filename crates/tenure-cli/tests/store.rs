@@ -1,0 +1,367 @@
+//! What a store keeps, shows and proves, through the real binary and a real file.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Bench, text};
+
+/// A folder with a store in which an object has two revisions.
+fn revised() -> Bench {
+    let bench = Bench::new();
+    for power in [10, 12] {
+        bench.file("limit.md", format!("# limit\n\nAt most {power} kW.\n"));
+        bench.ok(&["store", "put", "limit.md", "--author", "anna"]);
+    }
+    bench
+}
+
+/// The texts of what is believed.
+fn contents(beliefs: &Value) -> Vec<&str> {
+    let texts = beliefs.as_array().unwrap().iter();
+    texts
+        .map(|belief| belief["object"]["content"].as_str().unwrap())
+        .collect()
+}
+
+fn compile(bench: &Bench) -> Value {
+    bench.json(&[
+        "compile",
+        "--task",
+        "What is the limit?",
+        "--budget",
+        "600",
+        "--record",
+        "--format",
+        "json",
+    ])
+}
+
+#[test]
+fn the_three_questions_have_three_answers() {
+    let bench = revised();
+    let history = bench.json(&["store", "history", "limit", "--format", "json"]);
+    assert_eq!(
+        contents(&history),
+        ["# limit\n\nAt most 10 kW.", "# limit\n\nAt most 12 kW."]
+    );
+    assert_eq!(history[0]["tx_end"], history[1]["tx_start"]);
+    let now = bench.json(&["store", "get", "limit", "--format", "json"]);
+    assert_eq!(contents(&now), ["# limit\n\nAt most 12 kW."]);
+    let then = history[0]["tx_start"].as_str().unwrap();
+    let then = bench.json(&["store", "get", "limit", "--as-of", then, "--format", "json"]);
+    assert_eq!(contents(&then), ["# limit\n\nAt most 10 kW."]);
+    // A fact about the future leaves what holds until then.
+    let id = now[0]["object"]["object_id"].as_str().unwrap();
+    bench.file(
+        "next.json",
+        json!({ "object_id": id, "name": "limit", "content": "At most 99 kW.", "valid_from": "2099-01-01" })
+            .to_string(),
+    );
+    bench.ok(&["store", "put", "next.json"]);
+    for (at, expected) in [("2030-01-01", "12 kW"), ("2100-01-01", "99 kW")] {
+        let shown = bench.ok(&["store", "get", "limit", "--valid-at", at]);
+        assert!(shown.contains(expected), "{at}: {shown}");
+    }
+    let log = bench.json(&["store", "log", "--format", "json"]);
+    let verbs: Vec<&Value> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|write| &write["verb"])
+        .collect();
+    assert_eq!(verbs, ["put", "put", "put"]);
+    assert_eq!(log[0]["author"], "anna");
+}
+
+#[test]
+fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
+    let bench = revised();
+    bench.file("more.md", "# more\n\nAlways answer in kW.\n");
+    let compiled = bench.json(&[
+        "compile",
+        "more.md",
+        "--task",
+        "What is the limit?",
+        "--budget",
+        "600",
+        "--record",
+        "--format",
+        "json",
+    ]);
+    let payload = compiled["envelope"]["payload"].as_str().unwrap();
+    assert!(payload.contains("At most 12 kW.") && payload.contains("Always answer in kW."));
+    let id = compiled["record_ids"][0].as_str().unwrap();
+    // What is written later, and files that change, are no part of it.
+    bench
+        .file("limit.md", "# limit\n\nAt most 15 kW.\n")
+        .file("more.md", "# more\n\nNever mind.\n");
+    bench.ok(&["store", "put", "limit.md"]);
+    let output = bench.run(&["replay", id]);
+    assert_eq!(text(&output.stdout), payload);
+    assert!(text(&output.stderr).contains("proven: the payload and all its inputs"));
+    let replay = bench.json(&["replay", id, "--format", "json"]);
+    assert_eq!(replay["proof"], "whole");
+    assert_eq!(
+        replay["payload_digest"],
+        compiled["trace"]["payload_digest"]
+    );
+    // The past is compiled as it was.
+    let at = bench.json(&["store", "history", "limit", "--format", "json"])[0]["tx_start"].clone();
+    let old = bench.ok(&[
+        "compile",
+        "--task",
+        "What is the limit?",
+        "--budget",
+        "600",
+        "--known-at",
+        at.as_str().unwrap(),
+    ]);
+    assert!(old.contains("At most 10 kW."), "{old}");
+    // A request for no store reads none.
+    let none = bench.ok(&[
+        "compile",
+        "more.md",
+        "--no-store",
+        "--task",
+        "x",
+        "--budget",
+        "600",
+    ]);
+    assert!(!none.contains("kW"));
+    bench.refused(2, &["replay", "rec-unknown"]);
+}
+
+#[test]
+fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
+    let bench = revised();
+    bench.file("secret.md", "# secret-name\n\nThe code is 7342.\n");
+    bench.ok(&["store", "put", "secret.md", "--subject", "bob"]);
+    bench.file("summary.md", "# summary\n\nThere is a code.\n");
+    bench.ok(&["store", "put", "summary.md", "--derived-from", "secret"]);
+    let summary = bench.json(&["store", "get", "summary", "--format", "json"]);
+    assert_eq!(summary[0]["object"]["subjects"], json!(["bob"]));
+    let compiled = compile(&bench);
+    let id = compiled["record_ids"][0].as_str().unwrap();
+    assert!(
+        compiled["envelope"]["payload"]
+            .as_str()
+            .unwrap()
+            .contains("7342")
+    );
+    let erased = bench.json(&["store", "erase", "--subject", "bob", "--format", "json"]);
+    assert_eq!(erased["objects"].as_array().unwrap().len(), 2);
+    let replay = bench.json(&["replay", id, "--format", "json"]);
+    assert_eq!(
+        (&replay["proof"], &replay["erased"]),
+        (&json!("rest"), &json!(2))
+    );
+    assert_eq!(replay["unproven"], json!([]));
+    let record = bench.ok(&["store", "records", id]);
+    for word in ["7342", "secret", "summary"] {
+        assert!(!record.contains(word), "{word}: {record}");
+    }
+    bench.refused(4, &["store", "put", "secret.md"]);
+    bench.refused(2, &["store", "history", "secret"]);
+    // Not even in the bytes of the file, once its pages are written anew.
+    let export = bench.ok(&["store", "export"]);
+    assert!(export.contains("At most 12 kW.") && !export.contains("code"));
+}
+
+#[test]
+fn an_export_is_what_is_imported() {
+    let bench = revised();
+    bench.ok(&["store", "retract", "limit"]);
+    let export = bench.ok(&["store", "export"]);
+    assert_eq!(export.lines().count(), 2);
+    assert_eq!(bench.ok(&["store", "export"]), export);
+    bench.file("export.jsonl", &export);
+    let other = ["--store", "sqlite://other.db"];
+    bench.ok(&[&["store", "import", "export.jsonl"][..], &other].concat());
+    assert_eq!(
+        bench.ok(&[&["store", "export"][..], &other].concat()),
+        export
+    );
+    // What is there is not imported again, and nothing of a broken import is.
+    bench.refused(
+        5,
+        &[&["store", "import", "export.jsonl"][..], &other].concat(),
+    );
+    bench.file(
+        "broken.jsonl",
+        "{\"object\":{\"name\":\"a\",\"content\":\"A.\"}}\n{\n",
+    );
+    let message = bench.refused(2, &["store", "import", "broken.jsonl"]);
+    assert!(message.contains("broken.jsonl:2"), "{message}");
+    bench.file("altered.jsonl", export.replace("10 kW", "11 kW"));
+    let third = [
+        "store",
+        "import",
+        "altered.jsonl",
+        "--store",
+        "sqlite://third.db",
+    ];
+    assert!(bench.refused(2, &third).contains("digest"));
+}
+
+#[test]
+fn a_key_makes_a_write_happen_once_and_expectations_are_kept() {
+    let bench = revised();
+    bench.file("a.md", "# a\n\nOne.\n");
+    let put = [
+        "store",
+        "put",
+        "a.md",
+        "--idempotency-key",
+        "k1",
+        "--format",
+        "json",
+    ];
+    let first = bench.json(&put);
+    assert_eq!(bench.json(&put), first);
+    bench.file("a.md", "# a\n\nTwo.\n");
+    bench.refused(5, &put);
+    bench.refused(5, &["store", "put", "a.md", "--new"]);
+    let revision = first["objects"][0]["revision"].as_str().unwrap();
+    bench.ok(&["store", "put", "a.md", "--over", revision]);
+    let message = bench.refused(5, &["store", "put", "a.md", "--over", revision]);
+    assert!(message.contains("expected:"), "{message}");
+}
+
+#[test]
+fn what_is_too_old_is_retired_by_its_own_rule() {
+    let bench = Bench::new();
+    let old = |name: &str, rule: &str| {
+        json!({
+            "name": name, "content": "Was so.", "valid_from": "2020-01-01", "retirement_rule": rule,
+            "decay_rule": { "half_life_days": 30, "minimum_threshold": 0.1 },
+        })
+    };
+    let rules = [
+        "archive",
+        "hard_delete",
+        "demote_to_archival",
+        "trigger_user_confirmation",
+    ];
+    for rule in rules {
+        bench.file(&format!("{rule}.json"), old(rule, rule).to_string());
+        bench.ok(&["store", "put", &format!("{rule}.json")]);
+    }
+    let sweep = |more: &[&str]| {
+        bench.json(
+            &[
+                &["store", "sweep", "--format", "json", "--at", "2021-01-01"],
+                more,
+            ]
+            .concat(),
+        )
+    };
+    assert_eq!(
+        sweep(&["--dry-run"])["retired"].as_array().unwrap().len(),
+        4
+    );
+    assert_eq!(sweep(&[])["retired"].as_array().unwrap().len(), 4);
+    assert_eq!(sweep(&[])["retired"].as_array().unwrap().len(), 0);
+    let list = bench.json(&["store", "list", "--format", "json"]);
+    let names: Vec<&Value> = list["objects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| &o["name"])
+        .collect();
+    assert_eq!(names, ["trigger_user_confirmation"]);
+    assert_eq!(list["unfetched"].as_array().unwrap().len(), 2);
+    bench.ok(&["store", "confirm", "archive"]);
+    assert_eq!(
+        sweep(&["--dry-run"])["retired"].as_array().unwrap().len(),
+        0
+    );
+}
+
+#[test]
+fn records_are_printed_in_the_forms_that_others_read() {
+    let bench = revised();
+    let compiled = compile(&bench);
+    let id = compiled["record_ids"][0].as_str().unwrap();
+    let form = |form: &str| bench.json(&["store", "records", id, "--form", form]);
+    let principle = form("principle");
+    let objects = &principle["state_compilation_metadata"]["compiled_objects"];
+    assert_eq!(objects[0]["object_type"], "rule");
+    assert_eq!(
+        principle["compiled_prompt_tokens"],
+        compiled["trace"]["total_tokens"]
+    );
+    let span = form("otlp")["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone();
+    assert_eq!(span["traceId"].as_str().unwrap().len(), 32);
+    let keys: Vec<&str> = span["attributes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["key"].as_str().unwrap())
+        .collect();
+    assert!(keys.contains(&"gen_ai.operation.name") && keys.contains(&"tenure.record.id"));
+    let prov = form("prov");
+    let generated = prov["wasGeneratedBy"]["_:g"]["prov:entity"]
+        .as_str()
+        .unwrap();
+    assert!(prov["entity"].get(generated).is_some());
+    assert_eq!(prov["used"].as_object().unwrap().len(), 1);
+    bench.ok(&["store", "sweep", "--records-keep", "0"]);
+    bench.refused(2, &["store", "records", id]);
+}
+
+#[test]
+fn what_is_no_store_is_refused_and_left_alone() {
+    let bench = Bench::new();
+    bench.refused(2, &["store", "list"]);
+    bench.refused(1, &["store", "list", "--store", "mysql://x"]);
+    bench.refused(1, &["store", "list", "--store", "sqlite://"]);
+    bench.file(
+        "text.db",
+        "This is no database, and long enough to be looked at as one.",
+    );
+    bench.refused(2, &["store", "list", "--store", "sqlite://text.db"]);
+    let kept = std::fs::read_to_string(bench.folder.path().join("text.db")).unwrap();
+    assert!(kept.starts_with("This is no database"));
+    bench.file("a.md", "# a\n\nOne.\n");
+    let message = bench.refused(1, &["compile", "a.md", "--task", "x", "--record"]);
+    assert!(message.contains("no store"), "{message}");
+    bench.file(
+        "foreign.json",
+        json!({ "name": "f", "content": "F.", "tenant_id": "other" }).to_string(),
+    );
+    bench.refused(4, &["store", "put", "foreign.json"]);
+    let secret = bench.refused(
+        1,
+        &["store", "list", "--store", "mysql://anna:hunter2@host/db"],
+    );
+    assert!(!secret.contains("hunter2"), "{secret}");
+}
+
+#[test]
+fn tenants_see_nothing_of_each_other() {
+    let bench = revised();
+    for hostile in [
+        "acme&x=1",
+        "a' OR '1'='1",
+        "../local",
+        "local ",
+        "LOCAL",
+        "lоcal",
+    ] {
+        let list = bench.json(&["store", "list", "--tenant", hostile, "--format", "json"]);
+        assert_eq!(list["objects"], json!([]), "{hostile}");
+        bench.refused(2, &["store", "get", "limit", "--tenant", hostile]);
+        let out = bench.ok(&[
+            "compile",
+            "--task",
+            "What is the limit?",
+            "--budget",
+            "600",
+            "--tenant",
+            hostile,
+        ]);
+        assert!(!out.contains("kW"), "{out}");
+    }
+}

@@ -1,0 +1,277 @@
+//! What the store costs: durable writes, loads, reads of the past, and the settling of what is
+//! resident, beside a bare loop over the driver.
+//!
+//! `cargo bench -p tenure-store` measures a fresh SQLite file in the folder for temporary files;
+//! `TENURE_BENCH_STORE=URL` another, empty store. Figures in `docs/benchmarks.md`.
+
+#![allow(clippy::expect_used)] // a benchmark that cannot start should say so
+
+use std::hint::black_box;
+use std::time::{Duration, Instant as Clock};
+
+use tenure::object::{ObjectType, Provenance};
+use tenure::time::Instant;
+use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World};
+use tenure_store::{Put, Store, Tenant, Writing};
+
+fn document(number: usize) -> ObjectDocument {
+    ObjectDocument {
+        object_type: Some(ObjectType::RetrievedPassage),
+        provenance: Some(Provenance {
+            source_id: Some(format!("doc-{}", number / 10)),
+            retrieved_at: Some(Instant::from_micros(1_700_000_000_000_000)),
+            ..Provenance::default()
+        }),
+        ..ObjectDocument::new(
+            format!("passage-{number}"),
+            format!(
+                "Passage {number}: timer {} drives channel {} of bus {}. Check the level before the driver is \
+                 enabled, and return the fault where the prescaler has no value; the queue must never be \
+                 longer than {} entries, with or without the peripheral clock, as the settings of the \
+                 controller say after each start.",
+                number % 17,
+                number % 5,
+                number % 3,
+                number % 1000
+            ),
+        )
+    }
+}
+
+fn puts(range: std::ops::Range<usize>) -> Vec<Put> {
+    range.map(|number| Put::new(document(number))).collect()
+}
+
+/// The median of so many runs, and what the last gave.
+fn median<T>(runs: usize, mut run: impl FnMut(usize) -> T) -> (Duration, T) {
+    let mut times = Vec::with_capacity(runs);
+    let mut last = None;
+    for number in 0..runs {
+        let started = Clock::now();
+        last = Some(black_box(run(number)));
+        times.push(started.elapsed());
+    }
+    times.sort_unstable();
+    (times[runs / 2], last.expect("at least one run"))
+}
+
+fn row(what: &str, size: impl std::fmt::Display, time: Duration, note: &str) {
+    println!(
+        "{what:<44} {size:>9} {:>12.1} µs  {note}",
+        time.as_secs_f64() * 1e6
+    );
+}
+
+fn per_second(count: usize, time: Duration) -> String {
+    format!("{:.0}/s", count as f64 / time.as_secs_f64())
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = std::env::var("TENURE_BENCH_STORE")
+        .unwrap_or_else(|_| format!("sqlite://{}", folder.path().join("store.db").display()));
+    let store = Store::open(&url).expect("a store");
+    store.migrate().expect("a schema");
+    println!("{}\n", store.shown());
+    writes(&store);
+    past(&store);
+    resident(&store);
+    if url.starts_with("sqlite://") {
+        bare(folder.path());
+    }
+}
+
+fn tenant(store: &Store, name: &str) -> Tenant {
+    store.tenant(name).expect("a tenant")
+}
+
+fn writes(store: &Store) {
+    let one = tenant(store, "single");
+    let (time, _) = median(201, |number| {
+        one.put(puts(number..number + 1), &Writing::default())
+            .expect("a write")
+    });
+    row("one object, one writer", 1, time, &per_second(1, time));
+    for writers in [8, 64] {
+        const EACH: usize = 50;
+        let started = Clock::now();
+        std::thread::scope(|scope| {
+            for writer in 0..writers {
+                let own = tenant(store, &format!("writer-{writer}"));
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        own.put(puts(number..number + 1), &Writing::default())
+                            .expect("a write");
+                    }
+                });
+            }
+        });
+        let time = started.elapsed();
+        let note = per_second(writers * EACH, time);
+        row(
+            "one object, so many writers at once",
+            writers,
+            time / (writers * EACH) as u32,
+            &note,
+        );
+    }
+    for size in [100, 1_000, 10_000, 100_000] {
+        let prepared: Vec<Vec<Put>> = (0..3)
+            .map(|run| puts(run * size..(run + 1) * size))
+            .collect();
+        let batch = tenant(store, &format!("batch-{size}"));
+        let mut prepared = prepared.into_iter();
+        let (time, _) = median(3, |_| {
+            let puts = prepared.next().expect("a batch for each run");
+            batch.put(puts, &Writing::default()).expect("a write")
+        });
+        row(
+            "so many objects in one write",
+            size,
+            time,
+            &per_second(size, time),
+        );
+    }
+}
+
+fn past(store: &Store) {
+    // One object with many revisions, among a million revisions of many.
+    let tenant = tenant(store, "past");
+    let mut middle = None;
+    for round in 0..10 {
+        let named = |number: usize| {
+            let mut put = Put::new(document(number));
+            put.document.content = format!("{} Round {round}.", put.document.content);
+            put
+        };
+        let puts = (0..100_000).map(named).collect();
+        let written = tenant.put(puts, &Writing::default()).expect("a write");
+        if round == 5 {
+            middle = Some(written);
+        }
+    }
+    let middle = middle.expect("a middle");
+    let ids: Vec<_> = middle
+        .objects
+        .iter()
+        .step_by(997)
+        .map(|object| object.object_id)
+        .collect();
+    let (time, found) = median(ids.len(), |number| {
+        tenant.as_of(ids[number], middle.at).expect("a read")
+    });
+    assert!(found[0].object.revision().content().ends_with("Round 5."));
+    row(
+        "one object as of then, of 10⁶ revisions",
+        1_000_000,
+        time,
+        "",
+    );
+    let (time, _) = median(ids.len(), |number| tenant.get(ids[number]).expect("a read"));
+    row(
+        "one object as of now, of 10⁶ revisions",
+        1_000_000,
+        time,
+        "",
+    );
+    let (time, _) = median(1001, |_| tenant.version().expect("a version"));
+    row("the version probe", 1, time, "");
+}
+
+fn resident(store: &Store) {
+    let world = World::for_model("gpt-4o", FrameKey::new("bench", [7; 32])).expect("a world");
+    let policy = Policy::preset("standard").expect("a policy");
+    for tenants in [1usize, 100, 10_000] {
+        for number in 0..tenants {
+            let other = tenant(store, &format!("other-{tenants}-{number}"));
+            other.put(puts(0..1), &Writing::default()).expect("a write");
+        }
+        for size in [100, 1_000, 10_000, 100_000] {
+            let own = tenant(store, &format!("resident-{size}"));
+            if own.version().expect("a version") == 0 {
+                own.put(puts(0..size), &Writing::default())
+                    .expect("a write");
+            }
+            let (load, resident) = median(3, |_| own.load().expect("a load"));
+            let note = format!(
+                "beside {tenants} tenants; load {:.1} ms",
+                load.as_secs_f64() * 1e3
+            );
+            let mut request =
+                Request::new("Which timer drives the channel?", Budget::tokens(8_000));
+            request.principal.tenant = own.name().to_owned();
+            request.principal.clearance = tenure::object::Classification::HighlyRestricted;
+            request.as_of = tenure::AsOf::both(Instant::from_micros(4_000_000_000_000_000));
+            let candidates: &Candidates = resident.candidates();
+            // Settling is what `needs` does where nobody is asked anything.
+            let settle = |_| tenure::needs(&world, &policy, &request, candidates).expect("needs");
+            settle(0);
+            let (time, _) = median(11, settle);
+            row("admit and settle so many", size, time, &note);
+        }
+    }
+    let own = tenant(store, "resident-10000");
+    let known = std::sync::Arc::new(own.load().expect("a load"));
+    let (time, _) = median(101, |_| own.refresh(&known).expect("a refresh"));
+    row("refresh where nothing changed", 10_000, time, "");
+    let mut request = Request::new("Which timer drives the channel?", Budget::tokens(64_000));
+    request.principal.tenant = own.name().to_owned();
+    request.principal.clearance = tenure::object::Classification::HighlyRestricted;
+    let compile = |_| {
+        let fresh = own.refresh(&known).expect("a refresh");
+        tenure::compile(
+            &world,
+            &policy,
+            &request,
+            fresh.candidates(),
+            &Facts::none(),
+        )
+        .expect("a compile")
+    };
+    compile(0);
+    let (time, _) = median(11, compile);
+    row("refresh and compile into 64k tokens", 10_000, time, "");
+}
+
+/// The same rows by a loop over the driver that does nothing else.
+fn bare(folder: &std::path::Path) {
+    let connection = rusqlite::Connection::open(folder.join("bare.db")).expect("a file");
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+             CREATE TABLE bodies (tenant TEXT, object BLOB, body TEXT, PRIMARY KEY (tenant, object))",
+        )
+        .expect("a table");
+    let insert = |number: usize| {
+        let document = document(number);
+        let body = serde_json::to_string(&document).expect("JSON");
+        let mut statement = connection
+            .prepare_cached("INSERT INTO bodies VALUES (?1, ?2, ?3)")
+            .expect("SQL");
+        let id = (number as u128 * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C834).to_be_bytes();
+        statement
+            .execute(rusqlite::params!["bench", id, body])
+            .expect("an insert");
+    };
+    let (time, _) = median(201, insert);
+    row(
+        "bare driver: one row of one table",
+        1,
+        time,
+        &per_second(1, time),
+    );
+    for size in [10_000usize, 100_000] {
+        let from = size * 10;
+        let (time, _) = median(1, |_| {
+            connection.execute_batch("BEGIN").expect("a transaction");
+            (from..from + size).for_each(insert);
+            connection.execute_batch("COMMIT").expect("a commit");
+        });
+        row(
+            "bare driver: so many rows of one table",
+            size,
+            time,
+            &per_second(size, time),
+        );
+    }
+}
