@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId, Usage};
 use tenure::time::{Instant, Interval};
@@ -240,4 +241,19 @@ pub trait Engine: Send + Sync {
     fn version(&self, tenant: &str) -> Result<u64, Error>;
     /// The tenants that there are.
     fn tenants(&self) -> Result<Vec<String>, Error>;
+    /// Hears of writes from now on; nothing where the engine tells nobody.
+    fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {
+        Ok(None)
+    }
+}
+
+/// Hears of writes as they take effect, so that a cache knows when to look again.
+pub trait Watch: Send {
+    /// The tenant that was written, and its version then; nothing where there was none for so long.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when nothing is heard any more: what
+    /// was written meanwhile is known by the version probe only.
+    fn next(&mut self, timeout: Duration) -> Result<Option<(String, u64)>, Error>;
 }

@@ -35,6 +35,7 @@ mod doc;
 pub mod engine;
 mod erase;
 mod import;
+mod postgres;
 mod resident;
 mod settle;
 mod sqlite;

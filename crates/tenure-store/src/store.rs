@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tenure::object::clip;
 use tenure::{Error, ErrorKind};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Watch};
+use crate::postgres::Postgres;
 use crate::sqlite::{Sqlite, machine_clock};
 use crate::tenant::Tenant;
 
@@ -20,7 +21,13 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens `sqlite://PATH`, which is made where there is no such file.
+    /// Opens `sqlite://PATH`, which is made where there is no such file, or
+    /// `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, which is asked for nothing until it is needed.
+    ///
+    /// On a server, the store is the schema `tenure` of the database, or another one that the parameter
+    /// `schema` names. It is made and brought up to date by [`Store::migrate`] only; until then every
+    /// other call fails, and says so. TLS is not supported yet: `sslmode=require` is refused. Calls block;
+    /// from an async task they belong on a thread for blocking work.
     ///
     /// # Errors
     ///
@@ -36,11 +43,15 @@ impl Store {
             }
             return Store::sqlite(Path::new(path));
         }
-        Err(Error::new(
-            ErrorKind::Usage,
-            format!("`{}` is no store", shown_url(url)),
+        if url.starts_with("postgresql://") || url.starts_with("postgres://") {
+            return Ok(Store::over(Arc::new(Postgres::open(url)?)));
+        }
+        // Nothing else of it is shown: it may hold a password.
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        Err(
+            Error::new(ErrorKind::Usage, format!("`{}` is no store", clip(scheme)))
+                .expected("`sqlite://PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`"),
         )
-        .expected("`sqlite://PATH`"))
     }
 
     /// Opens a store in a file, which is made where there is none.
@@ -64,22 +75,32 @@ impl Store {
     }
 
     /// Brings the schema up to date; gives the versions that were applied. A file is up to date once it
-    /// is open.
+    /// is open. Nodes that do this at once wait for each other.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Policy`] when the login may not; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn migrate(&self) -> Result<Vec<u32>, Error> {
         self.engine.migrate()
     }
 
-    /// The tenants that there are, by name.
+    /// The tenants that there are, by name. On a server, only the owner of the store may ask.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`] when the login is not the owner; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn tenants(&self) -> Result<Vec<String>, Error> {
+        self.engine.tenants()
+    }
+
+    /// Hears of the writes of all tenants from now on. Nothing on SQLite, which tells nobody: there
+    /// [`Tenant::version`] is quick enough to be asked each time.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn tenants(&self) -> Result<Vec<String>, Error> {
-        self.engine.tenants()
+    pub fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {
+        self.engine.watch()
     }
 
     /// What belongs to one tenant. Nothing that is done with it reaches another.
@@ -100,14 +121,4 @@ impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Store({})", self.shown())
     }
-}
-
-/// A URL without the user and the password that it may hold.
-pub(crate) fn shown_url(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return clip(url);
-    };
-    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    let host = host.split_once('?').map_or(host, |(host, _)| host);
-    clip(&format!("{scheme}://{host}"))
 }

@@ -1,0 +1,610 @@
+//! The engine for a server: PostgreSQL 15 or newer.
+//!
+//! Each transaction gives up the rights of the login: it runs as `tenure_app`, a role that cannot log
+//! in, owns nothing, and sees the rows of the one tenant that the transaction names (row-level security,
+//! forced). That wall stands beside the conditions of the statements, not in their place.
+//!
+//! Connections are made when they are first needed, and looked over then: a server that is not there, or
+//! a schema that is not, or not of this version, is an error of the call that needed it. There is no TLS
+//! yet; a URL that requires it is refused.
+
+mod pool;
+mod rows;
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use postgres::config::{Host, SslMode};
+use postgres::error::{Severity, SqlState};
+use postgres::fallible_iterator::FallibleIterator as _;
+use postgres::types::Type;
+use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use tenure::{Error, ErrorKind};
+
+use self::pool::{Connection, Lease, Pool};
+use self::rows::Rows;
+use crate::engine::{Engine, Read, Watch, WriteJob};
+
+/// The migrations, in order; the version of a schema is how many of them it has.
+const MIGRATIONS: &[&str] = &[include_str!("0001_store.sql")];
+
+/// What is said of the schema, before its version.
+const MARK: &str = "tenure store, version ";
+
+/// The oldest server that will do, as it numbers itself.
+const OLDEST: i32 = 15_00_00;
+
+/// Migrations wait for each other with this key: the letters `tenure`.
+const MIGRATING: i64 = 0x7465_6e75_7265;
+
+/// How long a connection may take to be made, where the URL says nothing.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long what was sent may stay without an acknowledgement, where the URL says nothing.
+const UNHEARD: Duration = Duration::from_secs(30);
+
+/// How often a write is tried that the server gave up for the sake of another.
+const TRIES: u32 = 5;
+
+/// A store in a schema of a database.
+pub(crate) struct Postgres {
+    config: Config,
+    schema: String,
+    shown: String,
+    pool: Pool,
+}
+
+impl Postgres {
+    /// A store at `postgresql://…`. Nothing is asked of the server yet.
+    pub(crate) fn open(url: &str) -> Result<Postgres, Error> {
+        let (url, schema) = without_schema(url)?;
+        let mut config: Config = url.parse().map_err(|error| malformed(&error))?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(Error::unsupported("`sslmode=require`: TLS to a PostgreSQL server")
+                .hint("reach it over a Unix socket, a private network or a tunnel, with `sslmode=disable`"));
+        }
+        // What the server cannot offer is not asked for.
+        config.ssl_mode(SslMode::Disable);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(UNHEARD);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("tenure");
+        }
+        let shown = shown(&config, &schema);
+        Ok(Postgres {
+            config,
+            schema,
+            shown,
+            pool: Pool::default(),
+        })
+    }
+
+    /// A connection as the login itself.
+    fn login(&self) -> Result<Client, Error> {
+        let connected = self.config.connect(NoTls);
+        connected.map_err(|error| self.failed(&error))
+    }
+
+    /// A connection to a store of this version.
+    fn connect(&self) -> Result<Connection, Error> {
+        let mut client = self.login()?;
+        let known = MIGRATIONS.len() as u32;
+        match self.schema_version(&mut client)? {
+            version if version == known => Ok(Connection {
+                client,
+                statements: HashMap::new(),
+            }),
+            0 => Err(
+                Error::input(format!("there is no store in `{}` yet", self.shown))
+                    .hint("run `tenure store migrate`"),
+            ),
+            version if version < known => Err(Error::input(format!(
+                "the store `{}` has version {version} of the schema",
+                self.shown
+            ))
+            .expected(format!("version {known}"))
+            .hint("run `tenure store migrate`")),
+            version => Err(self.newer(version)),
+        }
+    }
+
+    /// How many migrations the schema has; 0 where there is none.
+    fn schema_version(&self, client: &mut Client) -> Result<u32, Error> {
+        let sql = "SELECT obj_description(to_regnamespace($1), 'pg_namespace'), \
+                   EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1)), \
+                   current_setting('server_version_num')::int, current_setting('server_encoding')";
+        let rows = client.query_typed(sql, &[(&self.schema, Type::TEXT)]);
+        let rows = rows.map_err(|error| self.failed(&error))?;
+        let Some(row) = rows.first() else {
+            return Ok(0);
+        };
+        let (server, encoding): (i32, &str) = (row.get(2), row.get(3));
+        if server < OLDEST {
+            return Err(Error::input(format!(
+                "the server of `{}` is PostgreSQL {}",
+                self.shown,
+                server / 10_000
+            ))
+            .expected("PostgreSQL 15 or newer"));
+        }
+        if encoding != "UTF8" {
+            return Err(
+                Error::input(format!("the database of `{}` holds {encoding}", self.shown))
+                    .expected("a database with the encoding UTF8"),
+            );
+        }
+        let mark: Option<&str> = row.get(0);
+        match mark.map(|mark| mark.strip_prefix(MARK).and_then(|mark| mark.parse().ok())) {
+            Some(Some(version)) => Ok(version),
+            None if !row.get::<_, bool>(1) => Ok(0),
+            _ => Err(Error::input(format!(
+                "the schema `{}` of `{}` is of something else",
+                self.schema, self.shown
+            ))
+            .expected("a store of tenure, or a schema that is empty or not there yet")),
+        }
+    }
+
+    fn newer(&self, version: u32) -> Error {
+        Error::input(format!(
+            "the store `{}` has version {version} of the schema",
+            self.shown
+        ))
+        .expected(format!("at most {}", MIGRATIONS.len()))
+        .hint("it was written by a newer tenure; use that one")
+    }
+
+    /// The settings of a transaction: who it is, whose rows it sees, and that no plan is compiled to
+    /// machine code, which takes longer than any statement here.
+    fn settings(&self, tenant: &str) -> String {
+        format!(
+            "SELECT set_config('role', 'tenure_app', true), set_config('tenure.tenant', {}, true), \
+             set_config('search_path', '\"{}\"', true), set_config('jit', 'off', true);",
+            quoted(tenant),
+            self.schema
+        )
+    }
+
+    /// A connection on which this was done. What waited in the pool may be broken: then a new one.
+    fn begin<T>(
+        &self,
+        mut begin: impl FnMut(&mut Client) -> Result<T, postgres::Error>,
+    ) -> Result<(Lease<'_>, T), Error> {
+        loop {
+            let mut lease = self.pool.take(|| self.connect())?;
+            match begin(&mut lease.connection()?.client) {
+                Ok(begun) => return Ok((lease, begun)),
+                Err(error) if lease.used && is_lost(&error) => self.pool.forget(),
+                Err(error) => return Err(self.failed(&error)),
+            }
+        }
+    }
+
+    /// Runs the job once.
+    fn try_write(&self, tenant: &str, job: &mut WriteJob) -> Result<(), Tried> {
+        let begin = format!("BEGIN; {}", self.settings(tenant));
+        let (mut lease, ()) = self.begin(|client| client.batch_execute(&begin))?;
+        let connection = lease.connection()?;
+        let mut rows = Rows::new(connection, self, tenant);
+        let result = job(&mut rows);
+        let (stamp, trouble) = rows.finish();
+        if trouble == Some(Trouble::Lost) {
+            self.pool.forget();
+        }
+        if let Err(error) = result {
+            if trouble != Some(Trouble::Lost) {
+                self.roll_back(lease);
+            }
+            return Err(match trouble {
+                Some(Trouble::GivenUp) => Tried::GivenUp(error),
+                _ => Tried::Failed(error),
+            });
+        }
+        // What a job made light of undid everything.
+        if trouble.is_some() {
+            return Err(self.broken("a transaction failed").into());
+        }
+        let mut commit = String::new();
+        if let Some(stamp) = stamp {
+            let told = quoted(&format!("{tenant}:{}", stamp.version));
+            // This cannot fail: writing to a string.
+            write!(commit, "SELECT pg_notify('{}', {told});", self.schema).ok();
+        }
+        commit.push_str("COMMIT");
+        match lease.connection()?.client.batch_execute(&commit) {
+            Ok(()) => {
+                lease.keep();
+                Ok(())
+            }
+            Err(error) if is_lost(&error) => {
+                self.pool.forget();
+                Err(self.unknown(&error).into())
+            }
+            Err(error) if is_given_up(&error) => Err(Tried::GivenUp(self.failed(&error))),
+            Err(error) => Err(self.failed(&error).into()),
+        }
+    }
+
+    fn roll_back(&self, mut lease: Lease<'_>) {
+        // A connection on which this fails is dropped, which undoes as much.
+        let connection = lease.connection();
+        if connection.is_ok_and(|connection| connection.client.batch_execute("ROLLBACK").is_ok()) {
+            lease.keep();
+        }
+    }
+
+    fn broken(&self, what: &str) -> Error {
+        let what = format!("the store `{}` cannot be reached: {what}", self.shown);
+        Error::new(ErrorKind::Unavailable, what).hint("check that the server runs, and try again")
+    }
+
+    /// The connection was lost between the word to commit and the answer.
+    fn unknown(&self, error: &postgres::Error) -> Error {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "the connection to the store `{}` was lost, and it is unknown whether the write took \
+                 effect: {}",
+                self.shown,
+                reason(error)
+            ),
+        )
+        .hint("repeat it: under an idempotency key, it is done only once")
+    }
+
+    /// A failure in the words of this project.
+    fn failed(&self, error: &postgres::Error) -> Error {
+        let shown = &self.shown;
+        let reason = reason(error);
+        let unavailable = |what: String| Error::new(ErrorKind::Unavailable, what);
+        match error.code().map_or("", SqlState::code) {
+            "22021" | "22P05" => Error::input("PostgreSQL holds no text with a NUL character")
+                .expected("texts without it")
+                .hint("nothing was written"),
+            "54000" => Error::input(format!("a text is too long for PostgreSQL: {reason}"))
+                .hint("nothing was written"),
+            "53100" => unavailable(format!("there is no room on the disk for the store `{shown}`"))
+                .hint("nothing was written; make room and try again"),
+            "53300" => unavailable(format!("the server of `{shown}` takes no more connections"))
+                .hint("try again later, or raise `max_connections`"),
+            "25006" => unavailable(format!("the server of `{shown}` takes no writes: {reason}"))
+                .hint("nothing was written; name the primary server"),
+            "28000" | "28P01" | "3D000" => {
+                Error::input(format!("the server of `{shown}` refuses the login: {reason}"))
+                    .hint("check the user, the password and the name of the database")
+            }
+            "42501" => Error::new(
+                ErrorKind::Policy,
+                format!("the login lacks a right in the store `{shown}`: {reason}"),
+            )
+            .hint(
+                "who uses a store is a member of the role `tenure_app`; who migrates it owns it; an \
+                 administrator makes them: CREATE ROLE tenure_app NOLOGIN; GRANT tenure_app TO user",
+            ),
+            "22023" if reason.contains("tenure_app") => {
+                Error::input(format!("the server of `{shown}` has no role `tenure_app`"))
+                    .hint("run `tenure store migrate`")
+            }
+            "3F000" | "42P01" | "42703" => {
+                Error::input(format!("the schema of `{shown}` is not that of a store: {reason}"))
+                    .hint("run `tenure store migrate`")
+            }
+            _ if is_lost(error) => self.broken(&reason),
+            _ if is_given_up(error) => {
+                unavailable(format!("the store `{shown}` gave up a write: {reason}"))
+                    .hint("nothing was written; try again")
+            }
+            _ => unavailable(format!("the store `{shown}` failed: {reason}")),
+        }
+    }
+}
+
+/// Why a write did not happen.
+enum Tried {
+    /// The server gave it up for the sake of another: it may be tried again.
+    GivenUp(Error),
+    Failed(Error),
+}
+
+impl From<Error> for Tried {
+    fn from(error: Error) -> Tried {
+        Tried::Failed(error)
+    }
+}
+
+/// What is wrong with a transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    Lost,
+    GivenUp,
+    Failed,
+}
+
+impl Trouble {
+    fn of(error: &postgres::Error) -> Trouble {
+        match error {
+            error if is_lost(error) => Trouble::Lost,
+            error if is_given_up(error) => Trouble::GivenUp,
+            _ => Trouble::Failed,
+        }
+    }
+}
+
+impl Engine for Postgres {
+    fn shown(&self) -> String {
+        self.shown.clone()
+    }
+
+    fn migrate(&self) -> Result<Vec<u32>, Error> {
+        let mut client = self.login()?;
+        let known = MIGRATIONS.len() as u32;
+        if self.schema_version(&mut client)? == known {
+            return Ok(Vec::new());
+        }
+        let sql = |client: &mut Client, text: &str| {
+            let done = client.batch_execute(text);
+            done.map_err(|error| self.failed(&error))
+        };
+        // A connection that is dropped in a transaction undoes it.
+        sql(
+            &mut client,
+            &format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING})"),
+        )?;
+        // Another node may have done it meanwhile.
+        let from = self.schema_version(&mut client)?;
+        if from > known {
+            return Err(self.newer(from));
+        }
+        let schema = &self.schema;
+        let there = client.query_typed(
+            "SELECT FROM pg_namespace WHERE nspname = $1",
+            &[(schema, Type::TEXT)],
+        );
+        if there.map_err(|error| self.failed(&error))?.is_empty() {
+            sql(&mut client, &format!("CREATE SCHEMA \"{schema}\""))?;
+        }
+        sql(
+            &mut client,
+            &format!("SET LOCAL search_path TO \"{schema}\""),
+        )?;
+        for text in MIGRATIONS.iter().skip(from as usize) {
+            sql(&mut client, text)?;
+        }
+        sql(
+            &mut client,
+            &format!("COMMENT ON SCHEMA \"{schema}\" IS '{MARK}{known}'; COMMIT"),
+        )?;
+        Ok((from + 1..=known).collect())
+    }
+
+    fn read(
+        &self,
+        tenant: &str,
+        job: &mut dyn FnMut(&mut dyn Read) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}",
+            self.settings(tenant)
+        );
+        let (mut lease, ()) = self.begin(|client| client.batch_execute(&begin))?;
+        let mut rows = Rows::new(lease.connection()?, self, tenant);
+        let result = job(&mut rows);
+        match rows.finish() {
+            (_, Some(Trouble::Lost)) => self.pool.forget(),
+            _ => self.roll_back(lease),
+        }
+        result
+    }
+
+    fn write(&self, tenant: &str, mut job: WriteJob) -> Result<(), Error> {
+        let mut tries = 1;
+        loop {
+            match self.try_write(tenant, &mut job) {
+                Ok(()) => return Ok(()),
+                Err(Tried::GivenUp(_)) if tries < TRIES => tries += 1,
+                Err(Tried::GivenUp(error) | Tried::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn version(&self, tenant: &str) -> Result<u64, Error> {
+        // Several statements in one message are one transaction, and one round trip.
+        let sql = format!(
+            "{} SELECT version FROM tenants WHERE tenant = {}",
+            self.settings(tenant),
+            quoted(tenant)
+        );
+        let (lease, messages) = self.begin(|client| client.simple_query(&sql))?;
+        lease.keep();
+        let version = messages.iter().rev().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.try_get("version").ok().flatten(),
+            _ => None,
+        });
+        Ok(version
+            .and_then(|version| version.parse().ok())
+            .unwrap_or(0))
+    }
+
+    fn tenants(&self) -> Result<Vec<String>, Error> {
+        // As the login itself: only the owner may; to others it would seem that there are none.
+        let may = format!(
+            "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = '\"{}\".tenants'::regclass",
+            self.schema
+        );
+        let (mut lease, may) = self.begin(|client| client.query_typed(&may, &[]))?;
+        if !may.first().is_some_and(|row| row.get(0)) {
+            lease.keep();
+            return Err(Error::new(
+                ErrorKind::Policy,
+                format!(
+                    "only the owner of the store `{}` lists its tenants",
+                    self.shown
+                ),
+            ));
+        }
+        let sql = format!(
+            "SELECT tenant FROM \"{}\".tenants ORDER BY tenant",
+            self.schema
+        );
+        let rows = lease.connection()?.client.query_typed(&sql, &[]);
+        let rows = rows.map_err(|error| self.failed(&error))?;
+        lease.keep();
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {
+        let mut client = self.login()?;
+        let listen = format!("LISTEN \"{}\"", self.schema);
+        client
+            .batch_execute(&listen)
+            .map_err(|error| self.failed(&error))?;
+        Ok(Some(Box::new(Listening {
+            client,
+            shown: self.shown.clone(),
+        })))
+    }
+}
+
+/// A connection that hears of writes.
+struct Listening {
+    client: Client,
+    shown: String,
+}
+
+impl Watch for Listening {
+    fn next(&mut self, timeout: Duration) -> Result<Option<(String, u64)>, Error> {
+        let heard = self.client.notifications().timeout_iter(timeout).next();
+        let lost = |reason: &str| {
+            let what = format!("the store `{}` is heard no more: {reason}", self.shown);
+            Error::new(ErrorKind::Unavailable, what)
+                .hint("watch anew, and look at the version of whatever was read before")
+        };
+        match heard {
+            Err(error) => Err(lost(&reason(&error))),
+            Ok(None) if self.client.is_closed() => Err(lost("the connection is gone")),
+            Ok(None) => Ok(None),
+            Ok(Some(told)) => {
+                let told = told.payload().rsplit_once(':');
+                Ok(told
+                    .and_then(|(tenant, version)| Some((tenant.to_owned(), version.parse().ok()?))))
+            }
+        }
+    }
+}
+
+/// Whether the connection is of no more use.
+fn is_lost(error: &postgres::Error) -> bool {
+    let broken = error
+        .source()
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .is_some_and(|source| source.kind() != std::io::ErrorKind::InvalidInput);
+    let severity = error
+        .as_db_error()
+        .and_then(|error| error.parsed_severity());
+    error.is_closed() || broken || matches!(severity, Some(Severity::Fatal | Severity::Panic))
+}
+
+/// Whether the server gave up a transaction for the sake of another.
+fn is_given_up(error: &postgres::Error) -> bool {
+    [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+    ]
+    .iter()
+    .any(|code| error.code() == Some(code))
+}
+
+/// What the server says, or what became of the connection to it.
+fn reason(error: &postgres::Error) -> String {
+    match (error.as_db_error(), error.source()) {
+        (Some(said), _) => said.message().to_owned(),
+        (None, Some(source)) => format!("{error}: {source}"),
+        (None, None) => error.to_string(),
+    }
+}
+
+/// A text as an expression: in hexadecimal digits, so that nothing in it can end it.
+fn quoted(text: &str) -> String {
+    let mut hex = String::with_capacity(2 * text.len());
+    for byte in text.bytes() {
+        // This cannot fail: writing to a string.
+        write!(hex, "{byte:02x}").ok();
+    }
+    format!("convert_from(decode('{hex}', 'hex'), 'UTF8')")
+}
+
+/// The URL without its parameter `schema`, and what that says.
+fn without_schema(url: &str) -> Result<(String, String), Error> {
+    let mut schema = "tenure";
+    let Some((place, parameters)) = url.rsplit_once('?') else {
+        return Ok((url.to_owned(), schema.to_owned()));
+    };
+    let mut others = Vec::new();
+    for parameter in parameters.split('&') {
+        match parameter.strip_prefix("schema=") {
+            Some(named) => schema = named,
+            None => others.push(parameter),
+        }
+    }
+    let plain = |c: char| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit();
+    if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) {
+        return Err(Error::new(
+            ErrorKind::Usage,
+            "the URL of the store names no schema that will do",
+        )
+        .expected("`schema=NAME` with small letters, digits and `_`"));
+    }
+    Ok((format!("{place}?{}", others.join("&")), schema.to_owned()))
+}
+
+/// A URL that cannot be read. Of the URL itself nothing is said: it may hold a password.
+fn malformed(error: &postgres::Error) -> Error {
+    let reason = error.source().map(ToString::to_string).unwrap_or_default();
+    let plain = |c: char| c == ' ' || c == '`' || c == '_' || c.is_ascii_lowercase();
+    let reason = match reason.as_str() {
+        "" => String::new(),
+        reason if reason.chars().all(plain) => format!(": {reason}"),
+        _ => String::new(),
+    };
+    Error::new(
+        ErrorKind::Usage,
+        format!("the URL of the store cannot be read{reason}"),
+    )
+    .expected("`postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, special characters as `%40`")
+}
+
+/// Where the store is, without the login.
+fn shown(config: &Config, schema: &str) -> String {
+    let mut hosts = Vec::new();
+    let mut at = String::new();
+    for (place, host) in config.get_hosts().iter().enumerate() {
+        let ports = config.get_ports();
+        let port = ports.get(place).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            // A password with an `@` in it may have gone astray.
+            Host::Tcp(name) => {
+                let name = name
+                    .rsplit_once('@')
+                    .map_or(name.as_str(), |(_, name)| name);
+                hosts.push(format!("{name}:{port}"));
+            }
+            #[cfg(unix)]
+            Host::Unix(folder) => at = format!("?host={}&port={port}", folder.display()),
+        }
+    }
+    if schema != "tenure" {
+        let sign = if at.is_empty() { '?' } else { '&' };
+        at.push_str(&format!("{sign}schema={schema}"));
+    }
+    let database = config
+        .get_dbname()
+        .or(config.get_user())
+        .unwrap_or_default();
+    format!("postgresql://{}/{database}{at}", hosts.join(","))
+}

@@ -1,0 +1,182 @@
+//! What the tests of the store share: a store of their own on each engine, and a PostgreSQL server.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)]
+
+pub(crate) mod server;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+use tenure::ObjectDocument;
+use tenure::object::ObjectId;
+use tenure::time::Instant;
+use tenure_store::{Put, Store, Tenant, Writing, Written};
+
+use server::Server;
+
+/// Makes a test of each function for each engine.
+#[macro_export]
+macro_rules! on_both_engines {
+    ($($test:ident),* $(,)?) => {$(
+        mod $test {
+            #[test]
+            fn sqlite() {
+                super::$test(&super::common::Home::sqlite());
+            }
+            #[test]
+            fn postgresql() {
+                super::$test(&super::common::Home::postgresql());
+            }
+        }
+    )*};
+}
+
+/// A store that nothing else uses.
+pub(crate) struct Home {
+    pub(crate) store: Store,
+    pub(crate) url: String,
+    folder: Option<TempDir>,
+    /// As whom the database may be looked at past the store.
+    database: Option<String>,
+}
+
+impl Home {
+    pub(crate) fn sqlite() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("store.db").display());
+        Home {
+            store: Store::open(&url).unwrap(),
+            url,
+            folder: Some(folder),
+            database: None,
+        }
+    }
+
+    pub(crate) fn postgresql() -> Home {
+        Home::on(Server::shared())
+    }
+
+    /// A database of its own on a server.
+    pub(crate) fn on(server: &Server) -> Home {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let database = format!("home{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        server.create(&database);
+        let url = server.url(&database);
+        let store = Store::open(&url).unwrap();
+        assert_eq!(store.migrate().unwrap(), [1]);
+        Home {
+            store,
+            url,
+            folder: None,
+            database: Some(database),
+        }
+    }
+
+    pub(crate) fn tenant(&self, name: &str) -> Tenant {
+        self.store.tenant(name).unwrap()
+    }
+
+    pub(crate) fn is_postgresql(&self) -> bool {
+        self.database.is_some()
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.as_ref().unwrap().path().join("store.db")
+    }
+
+    /// Runs statements past the store, with every right that there is; gives what is said against it.
+    pub(crate) fn sql(&self, sql: &str) -> Result<(), String> {
+        match &self.database {
+            None => {
+                let connection = rusqlite::Connection::open(self.file()).unwrap();
+                let done = connection.execute_batch(sql);
+                done.map_err(|error| error.to_string())
+            }
+            Some(database) => {
+                let mut client = Server::shared().administrator(database);
+                let sql = format!("SET search_path TO tenure; {sql}");
+                let done = client.batch_execute(&sql);
+                done.map_err(|error| match error.as_db_error() {
+                    Some(error) => error.message().to_owned(),
+                    None => error.to_string(),
+                })
+            }
+        }
+    }
+}
+
+pub(crate) fn document(name: &str, content: &str) -> ObjectDocument {
+    ObjectDocument::new(name, content)
+}
+
+/// A document that holds for a part of valid time.
+pub(crate) fn during(
+    name: &str,
+    content: &str,
+    from: Option<i64>,
+    until: Option<i64>,
+) -> ObjectDocument {
+    ObjectDocument {
+        valid_from: from.map(Instant::from_micros),
+        valid_until: until.map(Instant::from_micros),
+        ..document(name, content)
+    }
+}
+
+pub(crate) fn put(tenant: &Tenant, documents: Vec<ObjectDocument>) -> Written {
+    let puts = documents.into_iter().map(Put::new).collect();
+    tenant.put(puts, &Writing::default()).unwrap()
+}
+
+/// Writes one object.
+pub(crate) fn put_one(tenant: &Tenant, name: &str, content: &str) -> ObjectId {
+    put(tenant, vec![document(name, content)]).objects[0].object_id
+}
+
+/// What is believed of an object now.
+pub(crate) fn contents(tenant: &Tenant, id: ObjectId) -> Vec<String> {
+    let objects = tenant.get(id).unwrap();
+    let content = objects
+        .iter()
+        .map(|stored| stored.object.revision().content().to_owned());
+    content.collect()
+}
+
+pub(crate) fn exported(tenant: &Tenant) -> Vec<tenure_store::Line> {
+    let mut lines = Vec::new();
+    tenant
+        .export(&mut |line| {
+            lines.push(line.clone());
+            Ok(())
+        })
+        .unwrap();
+    lines
+}
+
+/// How often something is repeated: more often in the full tier.
+pub(crate) fn rounds(usual: u32, full: u32) -> u32 {
+    match std::env::var_os("TENURE_TEST_FULL") {
+        Some(_) => full,
+        None => usual,
+    }
+}
+
+/// Numbers that look random and are the same each time.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % sides
+    }
+}
