@@ -4,15 +4,706 @@
 
 mod common;
 
-use common::{Home, contents, put_one};
+use std::sync::Arc;
 
-on_both_engines!(what_is_written_is_read);
+use common::{Dice, Home, contents, document, during, exported, put, put_one};
+use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RetirementRule, Usage};
+use tenure::time::Instant;
+use tenure::{Digest, ErrorKind, ObjectDocument};
+use tenure_store::engine::RecordRow;
+use tenure_store::{
+    Expect, MAX_BATCH, Outcome, Put, Resident, Retention, Tenant, Writing, true_at,
+};
+
+on_both_engines!(
+    what_is_written_is_read,
+    a_revision_narrows_what_was_believed,
+    the_past_stays_as_it_was,
+    what_is_retracted_is_believed_no_more,
+    judgement_is_history_too,
+    expectations_are_kept,
+    a_key_makes_a_write_happen_once,
+    an_export_is_imported_whole,
+    an_import_refuses_what_cannot_have_been,
+    nothing_is_left_of_what_is_erased,
+    who_is_forgotten_is_forgotten_whole,
+    what_is_too_old_goes_by_its_own_rule,
+    records_are_kept_as_long_as_they_may,
+    texts_are_found_by_their_digests,
+    logs_are_appended_to_by_one_at_a_time,
+    counters_add_up,
+    a_large_write_is_one_write,
+    bodies_keep_their_bytes,
+    what_is_refreshed_is_what_is_loaded,
+    a_nul_character_writes_nothing_or_itself,
+);
+
+fn micros(at: i64) -> Instant {
+    Instant::from_micros(at)
+}
+
+fn quietly() -> Writing {
+    Writing::default()
+}
+
+fn under(key: &str) -> Writing {
+    Writing {
+        idempotency_key: Some(key.into()),
+        author: Some("tests".into()),
+    }
+}
+
+fn made_from(name: &str, content: &str, parents: &[ObjectId]) -> ObjectDocument {
+    ObjectDocument {
+        derived_from: parents.to_vec(),
+        ..document(name, content)
+    }
+}
+
+/// The parts of what is believed: since when, until when, what.
+fn parts(tenant: &Tenant, id: ObjectId) -> Vec<(Option<i64>, Option<i64>, String)> {
+    let objects = tenant.get(id).unwrap();
+    let parts = objects.iter().map(|stored| {
+        let valid = stored.object.valid();
+        let content = stored.object.revision().content().to_owned();
+        (
+            valid.from.map(Instant::micros),
+            valid.until.map(Instant::micros),
+            content,
+        )
+    });
+    parts.collect()
+}
 
 fn what_is_written_is_read(home: &Home) {
     let acme = home.tenant("acme");
     assert_eq!(acme.version().unwrap(), 0);
-    let id = put_one(&acme, "limit", "At most 10 kW.");
-    assert_eq!(contents(&acme, id), ["At most 10 kW."]);
+    assert!(acme.log(0, 10).unwrap().is_empty());
+    let documents = vec![document("a", "first"), document("b", "second")];
+    let written = put(&acme, documents.clone());
+    assert_eq!(written.version, 1);
+    assert_eq!(written.objects[0].outcome, Outcome::Created);
+    let id = written.objects[0].object_id;
+    assert_eq!(contents(&acme, id), ["first"]);
+    assert_eq!(acme.named("b").unwrap(), [written.objects[1].object_id]);
+    assert_eq!(acme.named("c").unwrap(), []);
     assert_eq!(acme.version().unwrap(), 1);
+
+    let again = put(&acme, documents);
+    assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
+    let revised = put(&acme, vec![document("a", "other")]);
+    assert_eq!(revised.objects[0].outcome, Outcome::Revised);
+    assert_eq!(contents(&acme, id), ["other"]);
+    assert_eq!(acme.get(ObjectId::from_bits(7)).unwrap().len(), 0);
+
+    let log = acme.log(0, 10).unwrap();
+    let seen: Vec<(u64, &str, u64)> = log
+        .iter()
+        .map(|write| (write.stamp.version, write.verb.as_str(), write.objects))
+        .collect();
+    assert_eq!(seen, [(1, "put", 2), (2, "put", 0), (3, "put", 1)]);
+    assert!(
+        log.windows(2)
+            .all(|pair| pair[0].stamp.at < pair[1].stamp.at)
+    );
+    assert_eq!(acme.log(1, 1).unwrap(), log[1..2]);
     assert_eq!(home.store.tenants().unwrap(), ["acme"]);
+}
+
+fn a_revision_narrows_what_was_believed(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put_one(&acme, "limit", "10 kW");
+    put(&acme, vec![during("limit", "12 kW", Some(10), Some(20))]);
+    let part = |from, until, content: &str| (from, until, content.to_owned());
+    let expected = [
+        part(None, Some(10), "10 kW"),
+        part(Some(10), Some(20), "12 kW"),
+        part(Some(20), None, "10 kW"),
+    ];
+    assert_eq!(parts(&acme, id), expected);
+    put(&acme, vec![during("limit", "14 kW", Some(15), None)]);
+    let expected = [
+        part(None, Some(10), "10 kW"),
+        part(Some(10), Some(15), "12 kW"),
+        part(Some(15), None, "14 kW"),
+    ];
+    assert_eq!(parts(&acme, id), expected);
+    let now = true_at(acme.get(id).unwrap(), micros(12));
+    assert_eq!(now.len(), 1);
+    assert_eq!(now[0].object.revision().content(), "12 kW");
+    put(&acme, vec![document("limit", "16 kW")]);
+    assert_eq!(parts(&acme, id), [part(None, None, "16 kW")]);
+    assert_eq!(acme.history(id).unwrap().len(), 7);
+}
+
+fn the_past_stays_as_it_was(home: &Home) {
+    let acme = home.tenant("acme");
+    let mut seen = Vec::new();
+    let id = put_one(&acme, "limit", "0");
+    for round in 1..=60i64 {
+        let from = (round % 3 == 0).then_some(round);
+        let until = (round % 5 == 0).then_some(round + 7);
+        let written = put(
+            &acme,
+            vec![during("limit", &round.to_string(), from, until)],
+        );
+        seen.push((written.at, parts(&acme, id)));
+    }
+    for (at, expected) in &seen {
+        let then = acme.as_of(id, *at).unwrap();
+        let then: Vec<_> = then
+            .iter()
+            .map(|stored| {
+                let valid = stored.object.valid();
+                let content = stored.object.revision().content().to_owned();
+                (
+                    valid.from.map(Instant::micros),
+                    valid.until.map(Instant::micros),
+                    content,
+                )
+            })
+            .collect();
+        assert_eq!(then, *expected);
+        let loaded = acme.load_as_of(*at, false).unwrap();
+        let loaded: Vec<&str> = loaded
+            .candidates()
+            .objects()
+            .iter()
+            .map(|object| object.revision().content())
+            .collect();
+        let expected: Vec<&str> = expected
+            .iter()
+            .map(|(.., content)| content.as_str())
+            .collect();
+        assert_eq!(loaded, expected);
+    }
+    let before = micros(seen[0].0.micros() - 10_000_000);
+    assert!(acme.as_of(id, before).unwrap().is_empty());
+    let history = acme.history(id).unwrap();
+    assert!(
+        history
+            .windows(2)
+            .all(|pair| pair[0].opened <= pair[1].opened)
+    );
+}
+
+fn what_is_retracted_is_believed_no_more(home: &Home) {
+    let acme = home.tenant("acme");
+    let source = put_one(&acme, "source", "A long text.");
+    let summary = put(&acme, vec![made_from("summary", "A text.", &[source])]);
+    let summary = summary.objects[0].object_id;
+    let other = put_one(&acme, "other", "Another text.");
+    let before = acme.log(0, 10).unwrap().last().unwrap().stamp.at;
+
+    let retracted = acme.retract(source, Expect::Any, &quietly()).unwrap();
+    assert_eq!(retracted.objects.len(), 2);
+    assert!(contents(&acme, source).is_empty());
+    assert!(contents(&acme, summary).is_empty());
+    assert_eq!(contents(&acme, other).len(), 1);
+    assert_eq!(acme.as_of(summary, before).unwrap().len(), 1);
+
+    put(&acme, vec![document("source", "A long text.")]);
+    assert_eq!(contents(&acme, source), ["A long text."]);
+    let nobody = acme.retract(ObjectId::from_bits(1), Expect::Any, &quietly());
+    assert_eq!(nobody.unwrap_err().kind, ErrorKind::Input);
+}
+
+fn judgement_is_history_too(home: &Home) {
+    let acme = home.tenant("acme");
+    let (old, new) = (put_one(&acme, "old", "x"), put_one(&acme, "new", "y"));
+    let overridden = ContradictionStatus::Overridden;
+    let judged = acme.judge(old, overridden, Some(new), &quietly()).unwrap();
+    assert_eq!(judged.objects[0].outcome, Outcome::Judged);
+    let status = |at: usize| {
+        let history = acme.history(old).unwrap();
+        let status = history[at].object.status();
+        (status.contradiction, status.superseded_by)
+    };
+    assert_eq!(status(0), (ContradictionStatus::Clean, None));
+    assert_eq!(status(1), (overridden, Some(new)));
+    let again = acme.judge(old, overridden, Some(new), &quietly()).unwrap();
+    assert_eq!(again.objects[0].outcome, Outcome::Unchanged);
+
+    acme.age(vec![new], Lifecycle::Demoted, &quietly()).unwrap();
+    let resident = acme.load().unwrap();
+    assert_eq!(resident.candidates().len(), 1);
+    assert_eq!(resident.candidates().unfetched()[0].what, "new");
+    assert_eq!(acme.get(new).unwrap()[0].lifecycle, Lifecycle::Demoted);
+}
+
+fn expectations_are_kept(home: &Home) {
+    let acme = home.tenant("acme");
+    let expecting = |content: &str, expect| {
+        let document = document("limit", content);
+        acme.put(vec![Put { document, expect }], &quietly())
+    };
+    let nothing = Expect::Revision(Digest::of(b"nothing"));
+    assert_eq!(
+        expecting("1", nothing).unwrap_err().kind,
+        ErrorKind::Conflict
+    );
+    assert_eq!(acme.version().unwrap(), 0);
+    let first = expecting("1", Expect::Absent).unwrap();
+    let revision = Expect::Revision(first.objects[0].revision.unwrap());
+    assert_eq!(
+        expecting("2", Expect::Absent).unwrap_err().kind,
+        ErrorKind::Conflict
+    );
+    expecting("2", revision).unwrap();
+    let late = expecting("3", revision).unwrap_err();
+    assert_eq!(late.kind, ErrorKind::Conflict);
+    assert!(late.hint.is_some());
+    assert_eq!(contents(&acme, first.objects[0].object_id), ["2"]);
+    assert_eq!(acme.version().unwrap(), 2);
+}
+
+fn a_key_makes_a_write_happen_once(home: &Home) {
+    let acme = home.tenant("acme");
+    let write = |content: &str, key: &str| {
+        let puts = vec![Put::new(document("limit", content))];
+        acme.put(puts, &under(key))
+    };
+    let first = write("1", "k").unwrap();
+    write("2", "l").unwrap();
+    assert_eq!(write("1", "k").unwrap(), first);
+    assert_eq!(contents(&acme, first.objects[0].object_id), ["2"]);
+    assert_eq!(write("3", "k").unwrap_err().kind, ErrorKind::Conflict);
+    assert_eq!(acme.log(0, 10).unwrap().len(), 2);
+    assert_eq!(acme.version().unwrap(), 2);
+    let long = "k".repeat(257);
+    assert_eq!(write("1", &long).unwrap_err().kind, ErrorKind::Input);
+    // A key is one tenant's own.
+    let other = home.tenant("other");
+    let puts = vec![Put::new(document("limit", "3"))];
+    assert_eq!(other.put(puts, &under("k")).unwrap().version, 1);
+}
+
+fn an_export_is_imported_whole(home: &Home) {
+    let acme = home.tenant("acme");
+    let mut dice = Dice(1);
+    random_writes(&acme, &mut dice, 60, false);
+    let lines = exported(&acme);
+    assert!(lines.len() > 60);
+
+    // The same lines, in another store.
+    let elsewhere = Home::sqlite();
+    let copy = elsewhere.tenant("acme");
+    copy.import(lines.clone(), &quietly()).unwrap();
+    assert_eq!(exported(&copy), lines);
+
+    // Another tenant says whose it is, so its digests are others; all else is the same.
+    let mut bare = lines.clone();
+    for line in &mut bare {
+        line.revision = None;
+        line.object.tenant_id = None;
+    }
+    let heir = home.tenant("heir");
+    heir.import(bare.clone(), &quietly()).unwrap();
+    let mut inherited = exported(&heir);
+    for line in &mut inherited {
+        line.revision = None;
+        assert_eq!(line.object.tenant_id.take().as_deref(), Some("heir"));
+    }
+    assert_eq!(inherited, bare);
+    for line in lines.iter().step_by(7) {
+        let id = line.object.object_id.unwrap();
+        let at = line.tx_start.unwrap();
+        let then = acme.as_of(id, at).unwrap().len();
+        assert_eq!(heir.as_of(id, at).unwrap().len(), then);
+    }
+}
+
+fn an_import_refuses_what_cannot_have_been(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put_one(&acme, "limit", "1");
+    put_one(&acme, "limit", "2");
+    let lines = exported(&acme);
+    let refused = |lines, kind| {
+        let heir = home.tenant("heir");
+        assert_eq!(heir.import(lines, &quietly()).unwrap_err().kind, kind);
+        assert!(heir.get(id).unwrap().is_empty());
+        assert_eq!(heir.version().unwrap(), 0);
+    };
+    refused(lines.clone(), ErrorKind::Policy);
+    let mut bare = lines.clone();
+    bare.iter_mut()
+        .for_each(|line| line.object.tenant_id = None);
+    refused(bare.clone(), ErrorKind::Input);
+    bare.iter_mut().for_each(|line| line.revision = None);
+    let mut overlapping = bare.clone();
+    overlapping[0].tx_end = None;
+    refused(overlapping, ErrorKind::Input);
+    let mut coming = bare.clone();
+    coming[1].tx_start = Some("2999-01-01".parse().unwrap());
+    refused(coming, ErrorKind::Input);
+    let known = acme.import(lines, &quietly()).unwrap_err();
+    assert_eq!(known.kind, ErrorKind::Conflict);
+}
+
+fn record_of(id: &str, at: i64, body: &serde_json::Value, objects: &[ObjectId]) -> RecordRow {
+    RecordRow {
+        id: id.into(),
+        compiled_at: micros(at),
+        body: body.to_string(),
+        objects: objects.to_vec(),
+    }
+}
+
+fn nothing_is_left_of_what_is_erased(home: &Home) {
+    let acme = home.tenant("acme");
+    let secret = "Ada lives at 12 Analytical Street.";
+    let source = put_one(&acme, "ada", secret);
+    put_one(&acme, "ada", "Ada moved to 14 Analytical Street.");
+    let summary = put(
+        &acme,
+        vec![made_from("ada-summary", "Analytical Street.", &[source])],
+    );
+    let summary = summary.objects[0].object_id;
+    let other = put_one(&acme, "bob", "Bob.");
+    let digest = acme
+        .put_blobs(vec![secret.into(), b"kept".to_vec()])
+        .unwrap();
+    let body = serde_json::json!({
+        "items": [{"name": "ada", "payload": secret}, {"name": "bob", "payload": "Bob."}],
+        "content": secret,
+    });
+    let record = record_of("r1", 5, &body, &[source, other]);
+    acme.put_records(vec![record]).unwrap();
+    let entry = serde_json::json!({ "op": "write", "object": {
+        "object_id": source.to_string(), "name": "ada", "content": secret } });
+    acme.append(
+        "registry",
+        0,
+        vec![entry.to_string(), "{\"op\":\"none\"}".into()],
+    )
+    .unwrap();
+    acme.record_use(vec![(source, Usage::default())]).unwrap();
+
+    let erased = acme.erase(vec![source], &quietly()).unwrap();
+    assert_eq!(erased.objects.len(), 2);
+    for id in [source, summary] {
+        assert!(acme.get(id).unwrap().is_empty());
+        assert!(acme.history(id).unwrap().is_empty());
+        assert!(acme.as_of(id, erased.at).unwrap().is_empty());
+    }
+    assert_eq!(contents(&acme, other), ["Bob."]);
+    assert_eq!(acme.blob(digest[0]).unwrap(), None);
+    assert_eq!(acme.blob(digest[1]).unwrap().unwrap(), b"kept");
+    let record = acme.record("r1").unwrap().unwrap();
+    assert_eq!(record.objects, [other]);
+    assert!(record.body.contains("Bob."));
+    let entries = acme.entries("registry", 0).unwrap();
+    assert_eq!(entries.len(), 2);
+    let left = format!("{record:?} {entries:?} {:?}", exported(&acme));
+    for word in ["Analytical", &source.to_string(), &summary.to_string()] {
+        assert!(!left.contains(word), "{word} is left in {left}");
+    }
+
+    // It does not come back, under its own id.
+    let back = Put::new(document("ada", "Ada again."));
+    let refused = acme.put(vec![back], &quietly()).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Policy);
+    let missing = acme.erase(vec![source], &quietly()).unwrap_err();
+    assert_eq!(missing.kind, ErrorKind::Input);
+}
+
+fn who_is_forgotten_is_forgotten_whole(home: &Home) {
+    let acme = home.tenant("acme");
+    let about = |name: &str, who: &[&str]| ObjectDocument {
+        subjects: who.iter().map(|who| (*who).to_owned()).collect(),
+        ..document(name, name)
+    };
+    put(
+        &acme,
+        vec![
+            about("one", &["ada"]),
+            about("two", &["ada", "bob"]),
+            about("three", &["bob"]),
+        ],
+    );
+    let erased = acme.erase_subject("ada", &quietly()).unwrap();
+    assert_eq!(erased.objects.len(), 2);
+    assert!(acme.named("two").unwrap().is_empty());
+    assert_eq!(acme.named("three").unwrap().len(), 1);
+    let nobody = acme.erase_subject("eve", &quietly()).unwrap();
+    assert!(nobody.objects.is_empty());
+}
+
+fn what_is_too_old_goes_by_its_own_rule(home: &Home) {
+    let acme = home.tenant("acme");
+    let aging = |name: &str, rule: RetirementRule| -> ObjectDocument {
+        let decay = serde_json::json!({ "half_life_days": 1.0, "minimum_threshold": 0.5 });
+        ObjectDocument {
+            decay_rule: Some(serde_json::from_value(decay).unwrap()),
+            retirement_rule: Some(rule),
+            valid_from: Some("2026-01-01".parse().unwrap()),
+            ..document(name, name)
+        }
+    };
+    put(
+        &acme,
+        vec![
+            aging("archived", RetirementRule::Archive),
+            aging("demoted", RetirementRule::DemoteToArchival),
+            aging("asked", RetirementRule::TriggerUserConfirmation),
+            aging("erased", RetirementRule::HardDelete),
+            document("ageless", "ageless"),
+        ],
+    );
+    let at: Instant = "2026-06-06".parse().unwrap();
+    let keep = Retention::default();
+    let found = acme.sweep(at, keep, true, &quietly()).unwrap();
+    assert_eq!(found.retired.len(), 4);
+    assert_eq!(acme.version().unwrap(), 1);
+    acme.sweep(at, keep, false, &quietly()).unwrap();
+    let resident = acme.load().unwrap();
+    let names: Vec<&str> = resident
+        .candidates()
+        .objects()
+        .iter()
+        .map(|object| object.name())
+        .collect();
+    assert_eq!(names, ["asked", "ageless"]);
+    assert!(acme.named("erased").unwrap().is_empty());
+    assert_eq!(acme.sweep(at, keep, false, &quietly()).unwrap().retired, []);
+
+    let asked = acme.named("asked").unwrap();
+    acme.confirm(asked.clone(), at, &quietly()).unwrap();
+    assert_eq!(acme.get(asked[0]).unwrap()[0].lifecycle, Lifecycle::Active);
+    assert_eq!(acme.sweep(at, keep, true, &quietly()).unwrap().retired, []);
+}
+
+fn records_are_kept_as_long_as_they_may(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put_one(&acme, "limit", "1");
+    let record = |at: i64| {
+        record_of(
+            &format!("r{at}"),
+            at,
+            &serde_json::json!({ "at": at }),
+            &[id],
+        )
+    };
+    acme.put_records((1..=10).map(record).collect()).unwrap();
+    acme.put_records(vec![]).unwrap();
+    let names = || -> Vec<String> {
+        let records = acme.records(100).unwrap();
+        records.into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(names()[..2], ["r10", "r9"]);
+    assert_eq!(acme.records(3).unwrap().len(), 3);
+    let sweep = |before: Option<i64>, most| {
+        let before = before.map(micros);
+        let retention = Retention { before, most };
+        let swept = acme
+            .sweep(micros(20), retention, false, &quietly())
+            .unwrap();
+        swept.records
+    };
+    assert_eq!(sweep(Some(4), None), 3);
+    assert_eq!(sweep(None, Some(5)), 2);
+    assert_eq!(sweep(Some(7), Some(4)), 1);
+    assert_eq!(names(), ["r10", "r9", "r8", "r7"]);
+    assert_eq!(acme.record("r7").unwrap().unwrap(), record(7));
+    assert_eq!(acme.record("r1").unwrap(), None);
+    let other = RecordRow {
+        body: "{}".into(),
+        objects: vec![],
+        ..record(7)
+    };
+    acme.put_records(vec![other.clone()]).unwrap();
+    assert_eq!(acme.record("r7").unwrap().unwrap(), other);
+}
+
+fn texts_are_found_by_their_digests(home: &Home) {
+    let acme = home.tenant("acme");
+    let bytes: Vec<u8> = (0..=255).collect();
+    let kept = acme
+        .put_blobs(vec![bytes.clone(), bytes.clone(), vec![]])
+        .unwrap();
+    assert_eq!(acme.blob(kept[0]).unwrap().unwrap(), bytes);
+    assert_eq!(acme.blob(kept[2]).unwrap().unwrap(), b"");
+    assert_eq!(acme.blob(Digest::of(b"other")).unwrap(), None);
+    assert_eq!(home.tenant("other").blob(kept[0]).unwrap(), None);
+    let altered = if home.is_postgresql() { "''" } else { "X''" };
+    home.sql(&format!("UPDATE blobs SET bytes = {altered}"))
+        .unwrap();
+    assert_eq!(acme.blob(kept[0]).unwrap_err().kind, ErrorKind::Input);
+}
+
+fn logs_are_appended_to_by_one_at_a_time(home: &Home) {
+    let acme = home.tenant("acme");
+    let entry = |n: u32| format!("{{\"n\":{n}}}");
+    assert_eq!(acme.append("a", 0, vec![entry(1), entry(2)]).unwrap(), 2);
+    assert_eq!(acme.append("a", 2, vec![entry(3)]).unwrap(), 3);
+    let late = acme.append("a", 2, vec![entry(4)]).unwrap_err();
+    assert_eq!(late.kind, ErrorKind::Conflict);
+    acme.append("b", 0, vec![entry(9)]).unwrap();
+    let logs = acme.logs().unwrap();
+    assert_eq!(logs, [("a".to_owned(), 3), ("b".to_owned(), 1)]);
+    let entries = acme.entries("a", 1).unwrap();
+    assert_eq!(entries, [(2, entry(2)), (3, entry(3))]);
+}
+
+fn counters_add_up(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put_one(&acme, "limit", "1");
+    let usage = |count, used: Option<i64>, confirmed: Option<i64>| Usage {
+        access_count: count,
+        last_used: used.map(micros),
+        last_confirmed: confirmed.map(micros),
+    };
+    let nobody = ObjectId::from_bits(9);
+    let uses = vec![
+        (id, usage(2, Some(5), None)),
+        (nobody, usage(1, None, None)),
+        (id, usage(1, Some(3), Some(1))),
+    ];
+    acme.record_use(uses).unwrap();
+    acme.record_use(vec![(id, usage(4, None, Some(8)))])
+        .unwrap();
+    acme.record_use(vec![]).unwrap();
+    let found = *acme.get(id).unwrap()[0].object.usage();
+    assert_eq!(found, usage(7, Some(5), Some(8)));
+    assert_eq!(acme.version().unwrap(), 1);
+}
+
+fn a_large_write_is_one_write(home: &Home) {
+    let acme = home.tenant("acme");
+    let many = 5_000;
+    let text = "x".repeat(4_000);
+    let documents: Vec<ObjectDocument> = (0..many)
+        .map(|n| document(&format!("object-{n}"), &format!("{n} {text}")))
+        .collect();
+    let written = put(&acme, documents.clone());
+    assert_eq!((written.version, written.objects.len()), (1, many));
+    let resident = acme.load().unwrap();
+    assert_eq!(resident.candidates().len(), many);
+    let names: Vec<&str> = resident
+        .candidates()
+        .objects()
+        .iter()
+        .map(|object| object.name())
+        .collect();
+    assert!(
+        names
+            .iter()
+            .enumerate()
+            .all(|(n, name)| *name == format!("object-{n}"))
+    );
+    let revised = documents.into_iter().map(|document| ObjectDocument {
+        content: "shorter".into(),
+        ..document
+    });
+    assert_eq!(put(&acme, revised.collect()).version, 2);
+    assert_eq!(acme.load().unwrap().candidates().len(), many);
+    let too_many = (0..=MAX_BATCH).map(|n| Put::new(document(&n.to_string(), "x")));
+    let refused = acme.put(too_many.collect(), &quietly()).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Input);
+}
+
+fn bodies_keep_their_bytes(home: &Home) {
+    let acme = home.tenant("acme");
+    let body = "{ \"b\" : 1.0, \"a\":\"\\u0000 \\ud83d\\ude00 é\", \"b\":2 }".to_owned();
+    let record = RecordRow {
+        id: "r".into(),
+        compiled_at: micros(1),
+        body,
+        objects: vec![],
+    };
+    acme.put_records(vec![record.clone()]).unwrap();
+    assert_eq!(acme.record("r").unwrap().unwrap(), record);
+    let content = "tab\t, quote ', \\, \u{feff}, e\u{301} and \u{10ffff}";
+    let id = put_one(&acme, "odd", content);
+    assert_eq!(contents(&acme, id), [content]);
+}
+
+/// What a resident holds, in words.
+fn shown(resident: &Resident) -> Vec<String> {
+    let objects = resident.candidates().objects().iter();
+    let objects = objects.map(|object| {
+        let body = serde_json::to_string(&**object).unwrap();
+        format!("{body} {:?}", object.status())
+    });
+    let left = resident.candidates().unfetched().iter();
+    let left = left.map(|left| format!("{left:?}"));
+    let version = format!("version {}", resident.version());
+    std::iter::once(version)
+        .chain(objects)
+        .chain(left)
+        .collect()
+}
+
+fn random_writes(tenant: &Tenant, dice: &mut Dice, writes: u32, erase: bool) {
+    for _ in 0..writes {
+        random_write(tenant, dice, erase);
+    }
+}
+
+fn random_write(tenant: &Tenant, dice: &mut Dice, erase: bool) {
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let name = names[dice.roll(6) as usize];
+    let known = tenant.named(name).unwrap().first().copied();
+    match (dice.roll(if erase { 12 } else { 11 }), known) {
+        (8, Some(id)) => drop(tenant.retract(id, Expect::Any, &quietly()).unwrap()),
+        (9, Some(id)) => {
+            let status = [ContradictionStatus::Clean, ContradictionStatus::Disputed];
+            let status = status[dice.roll(2) as usize];
+            drop(tenant.judge(id, status, None, &quietly()).unwrap());
+        }
+        (10, Some(id)) => {
+            let stages = [Lifecycle::Active, Lifecycle::Demoted, Lifecycle::Archived];
+            let stage = stages[dice.roll(3) as usize];
+            drop(tenant.age(vec![id], stage, &quietly()).unwrap());
+        }
+        (11, Some(id)) => drop(tenant.erase(vec![id], &quietly()).unwrap()),
+        _ => {
+            let mut documents = Vec::new();
+            for name in &names[..1 + dice.roll(6) as usize] {
+                let from = (dice.roll(2) == 0).then(|| dice.roll(40) as i64);
+                let until = (dice.roll(2) == 0).then(|| 40 + dice.roll(40) as i64);
+                documents.push(during(name, &dice.roll(1000).to_string(), from, until));
+            }
+            let puts = documents.into_iter().map(Put::new).collect();
+            // What was erased is refused; that is as good a write as any.
+            drop(tenant.put(puts, &quietly()));
+        }
+    }
+}
+
+fn what_is_refreshed_is_what_is_loaded(home: &Home) {
+    for seed in 0..8 {
+        let tenant = home.tenant(&format!("tenant-{seed}"));
+        let mut dice = Dice(seed);
+        let mut resident = Arc::new(tenant.load().unwrap());
+        for _ in 0..40 {
+            for _ in 0..=dice.roll(3) {
+                random_write(&tenant, &mut dice, seed % 2 == 0);
+            }
+            resident = tenant.refresh(&resident).unwrap();
+            assert_eq!(shown(&resident), shown(&tenant.load().unwrap()));
+        }
+        let again = tenant.refresh(&resident).unwrap();
+        assert!(Arc::ptr_eq(&again, &resident));
+    }
+}
+
+fn a_nul_character_writes_nothing_or_itself(home: &Home) {
+    let acme = home.tenant("acme");
+    let writing = Writing {
+        idempotency_key: None,
+        author: Some("a\0b".into()),
+    };
+    let puts = || vec![Put::new(document("limit", "1"))];
+    match acme.put(puts(), &writing) {
+        Ok(_) => assert!(!home.is_postgresql()),
+        Err(error) => {
+            assert!(home.is_postgresql());
+            assert_eq!(error.kind, ErrorKind::Input);
+            assert!(error.what.contains("NUL"), "{error}");
+            assert_eq!(acme.version().unwrap(), 0);
+            assert!(acme.named("limit").unwrap().is_empty());
+        }
+    }
+    acme.put(puts(), &quietly()).unwrap();
 }
