@@ -91,6 +91,15 @@ impl Home {
         self.folder.as_ref().unwrap().path().join("store.db")
     }
 
+    pub(crate) fn database(&self) -> &str {
+        self.database.as_deref().unwrap()
+    }
+
+    /// A connection past the store, with every right that there is.
+    pub(crate) fn administrator(&self) -> postgres::Client {
+        Server::shared().administrator(self.database())
+    }
+
     /// Runs statements past the store, with every right that there is; gives what is said against it.
     pub(crate) fn sql(&self, sql: &str) -> Result<(), String> {
         match &self.database {
@@ -99,8 +108,8 @@ impl Home {
                 let done = connection.execute_batch(sql);
                 done.map_err(|error| error.to_string())
             }
-            Some(database) => {
-                let mut client = Server::shared().administrator(database);
+            Some(_) => {
+                let mut client = self.administrator();
                 let sql = format!("SET search_path TO tenure; {sql}");
                 let done = client.batch_execute(&sql);
                 done.map_err(|error| match error.as_db_error() {

@@ -44,11 +44,11 @@ impl Server {
     /// The one that the tests of a process share.
     pub(crate) fn shared() -> &'static Server {
         static SHARED: OnceLock<Server> = OnceLock::new();
-        SHARED.get_or_init(Server::start)
+        SHARED.get_or_init(|| Server::start("fsync = off"))
     }
 
-    /// One that a test may stop.
-    pub(crate) fn start() -> Server {
+    /// One that a test may stop, with this line among its settings.
+    pub(crate) fn start(setting: &str) -> Server {
         let programs = programs();
         let user = unprivileged();
         let folder = tempfile::Builder::new()
@@ -82,11 +82,13 @@ impl Server {
                 .arg(server.folder.join("password"))
                 .args(["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"]),
         );
-        let settings = "printf '%s\\n' \"listen_addresses = ''\" 'max_connections = 100' >>\"$1/data/postgresql.conf\"";
+        let settings = "printf '%s\\n' \"listen_addresses = ''\" 'max_connections = 100' \"$2\" >>\"$1/data/postgresql.conf\"";
+        let mut command = Command::new("sh");
         server.run(
-            Command::new("sh")
+            command
                 .args(["-c", settings, "sh"])
-                .arg(&server.folder),
+                .arg(&server.folder)
+                .arg(setting),
         );
         server.resume();
         // Who owns the stores is no administrator.

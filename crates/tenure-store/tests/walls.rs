@@ -1,0 +1,464 @@
+//! What the database itself refuses, and that nothing of one tenant is seen by another.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::server::Server;
+use common::{Dice, Home, document, exported, put, put_one, rounds};
+use tenure::object::{ObjectId, Usage};
+use tenure::time::Instant;
+use tenure::{Digest, ErrorKind, ObjectDocument};
+use tenure_store::engine::RecordRow;
+use tenure_store::{Expect, Store, Tenant, Writing};
+
+on_both_engines!(
+    the_database_refuses_to_rewrite_history,
+    no_name_reaches_over_the_wall,
+    what_cannot_be_a_tenant_is_refused,
+);
+
+const TABLES: [&str; 15] = [
+    "tenants",
+    "objects",
+    "revisions",
+    "beliefs",
+    "links",
+    "subjects",
+    "usage",
+    "writes",
+    "tombstones",
+    "answers",
+    "records",
+    "record_objects",
+    "blobs",
+    "entries",
+    "erasing",
+];
+
+fn the_database_refuses_to_rewrite_history(home: &Home) {
+    let acme = home.tenant("acme");
+    let id = put_one(&acme, "limit", "1");
+    put_one(&acme, "limit", "2");
+    let before = exported(&acme);
+    let later = "tx_start + 1000000000, part + 1, opened, NULL, NULL, revision";
+    let overlapping = format!(
+        "INSERT INTO beliefs (tenant, object, tx_start, part, opened, tx_end, closed, revision, \
+         valid_from, valid_until, contradiction, superseded_by, lifecycle) \
+         SELECT tenant, object, {later}, 5, 10, contradiction, superseded_by, lifecycle \
+         FROM beliefs WHERE tx_end IS NULL"
+    );
+    let refused = [
+        (
+            "UPDATE revisions SET body = '{}'",
+            "a revision is immutable",
+        ),
+        (
+            "UPDATE revisions SET tenant = 'other'",
+            "a revision is immutable",
+        ),
+        (
+            "DELETE FROM revisions",
+            "a revision leaves by an erasure only",
+        ),
+        ("DELETE FROM beliefs", "a belief leaves by an erasure only"),
+        (
+            "UPDATE beliefs SET lifecycle = 'archived'",
+            "a belief is immutable",
+        ),
+        (
+            "UPDATE beliefs SET valid_from = 7 WHERE tx_end IS NULL",
+            "a belief is immutable",
+        ),
+        (
+            "UPDATE beliefs SET tx_end = NULL, closed = NULL",
+            "a belief is immutable",
+        ),
+        (
+            "UPDATE beliefs SET tx_end = tx_end + 1",
+            "a belief is immutable",
+        ),
+        (
+            &overlapping,
+            if home.is_postgresql() {
+                "beliefs_never_overlap"
+            } else {
+                "overlap"
+            },
+        ),
+        (
+            "UPDATE beliefs SET tx_end = tx_start - 1, closed = 1 WHERE tx_end IS NULL",
+            "check",
+        ),
+    ];
+    for (sql, said) in refused {
+        let error = home.sql(sql).unwrap_err();
+        assert!(error.to_lowercase().contains(said), "{sql}: {error}");
+    }
+    if home.is_postgresql() {
+        for table in ["revisions", "beliefs"] {
+            let error = home.sql(&format!("TRUNCATE {table}")).unwrap_err();
+            assert!(error.contains("by an erasure only"), "{error}");
+        }
+    }
+    assert_eq!(exported(&acme), before);
+    // To end a belief is no rewriting.
+    let end = "UPDATE beliefs SET tx_end = tx_start + 1, closed = opened + 1 WHERE tx_end IS NULL";
+    home.sql(end).unwrap();
+    assert!(acme.get(id).unwrap().is_empty());
+}
+
+/// Names that somebody may choose, some of which look or sort like others.
+fn hostile() -> Vec<String> {
+    let mut names: Vec<String> = [
+        "acme",
+        "Acme",
+        "ACME",
+        "acme ",
+        " acme",
+        "a%",
+        "a_me",
+        "%",
+        "_",
+        "*",
+        "acme'",
+        "acme\"",
+        "'; DROP TABLE tenure.objects; --",
+        "' OR '1'='1",
+        "acme' OR tenant <> '",
+        "\\",
+        "\\'",
+        "../acme",
+        "/etc/passwd",
+        "acme/..",
+        "acme&tenant=other",
+        "a=b",
+        "tenant=acme&schema=public",
+        "acm\u{435}",
+        "\u{430}cme",
+        "a\u{200b}cme",
+        "acme\u{301}",
+        "\u{e9}",
+        "e\u{301}",
+        "\u{feff}acme",
+        "acme\n",
+        "acme\t",
+        "$1",
+        "${tenant}",
+        "{0}",
+        "null",
+        "NULL",
+        "None",
+        "0",
+        "-1",
+        "tenure_app",
+        "tenure.tenant",
+        "default",
+        "\u{202e}emca",
+        "acme:1",
+        "acme:",
+        "\u{10ffff}",
+        "ﬁ",
+        "ß",
+        "SS",
+        "İ",
+    ]
+    .map(str::to_owned)
+    .into();
+    names.push("x".repeat(256));
+    names.push("x".repeat(255));
+    names
+}
+
+/// What one tenant holds, and a mark that stands in all of it.
+struct Held {
+    tenant: Tenant,
+    mark: String,
+    id: ObjectId,
+    blob: Digest,
+}
+
+fn furnish(home: &Home, number: usize, name: &str) -> Held {
+    let tenant = home.tenant(name);
+    let mark = format!("mark-{number}-");
+    let about = ObjectDocument {
+        subjects: vec!["ada".into()],
+        // The same id with everyone: only the tenant tells them apart.
+        object_id: Some(ObjectId::from_bits(4711)),
+        ..document("limit", &format!("{mark} parent"))
+    };
+    let id = put(&tenant, vec![about]).objects[0].object_id;
+    let child = ObjectDocument {
+        derived_from: vec![id],
+        object_id: Some(ObjectId::from_bits(4712)),
+        ..document("child", &format!("{mark} child"))
+    };
+    put(&tenant, vec![child]);
+    let record = RecordRow {
+        id: "record".into(),
+        compiled_at: Instant::from_micros(1),
+        body: format!("{{\"mark\":\"{mark}\"}}"),
+        objects: vec![id],
+    };
+    tenant.put_records(vec![record]).unwrap();
+    tenant
+        .append("log", 0, vec![format!("{{\"mark\":\"{mark}\"}}")])
+        .unwrap();
+    tenant
+        .record_use(vec![(
+            id,
+            Usage {
+                access_count: number as u64 + 1,
+                ..Usage::default()
+            },
+        )])
+        .unwrap();
+    let blob = tenant.put_blobs(vec![mark.clone().into()]).unwrap()[0];
+    let key = Writing {
+        idempotency_key: Some("key".into()),
+        author: Some(mark.clone()),
+    };
+    tenant
+        .judge(
+            id,
+            tenure::object::ContradictionStatus::Disputed,
+            None,
+            &key,
+        )
+        .unwrap();
+    Held {
+        tenant,
+        mark,
+        id,
+        blob,
+    }
+}
+
+fn no_name_reaches_over_the_wall(home: &Home) {
+    let names = hostile();
+    let held: Vec<Held> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| furnish(home, number, name))
+        .collect();
+    let mut listed = home.store.tenants().unwrap();
+    let mut expected = names.clone();
+    listed.sort();
+    expected.sort();
+    assert_eq!(listed, expected);
+
+    let mut dice = Dice(3);
+    for probe in 0..rounds(10_000, 100_000) {
+        let at = dice.roll(held.len() as u64) as usize;
+        let Held {
+            tenant,
+            mark,
+            id,
+            blob,
+        } = &held[at];
+        let other = &held[(at + 1 + dice.roll(held.len() as u64 - 1) as usize) % held.len()];
+        let seen = match dice.roll(12) {
+            0 => format!(
+                "{:?}",
+                tenant
+                    .get(*id)
+                    .unwrap()
+                    .iter()
+                    .map(|one| one.object.revision().content().to_owned())
+                    .collect::<Vec<_>>()
+            ),
+            1 => format!("{:?}", exported(tenant)),
+            2 => format!("{:?}", tenant.record("record").unwrap()),
+            3 => format!("{:?}", tenant.entries("log", 0).unwrap()),
+            4 => format!("{:?}", tenant.log(0, 100).unwrap()),
+            5 => {
+                assert_eq!(tenant.blob(other.blob).unwrap(), None);
+                format!(
+                    "{:?}",
+                    tenant
+                        .blob(*blob)
+                        .unwrap()
+                        .map(|blob| String::from_utf8(blob).unwrap())
+                )
+            }
+            6 => {
+                let count = tenant.get(*id).unwrap()[0].object.usage().access_count;
+                assert_eq!(count, at as u64 + 1);
+                continue;
+            }
+            7 => {
+                let resident = tenant.load().unwrap();
+                let objects = resident.candidates().objects();
+                assert_eq!(objects.len(), 2);
+                format!(
+                    "{:?}",
+                    objects
+                        .iter()
+                        .map(|one| one.revision().content().to_owned())
+                        .collect::<Vec<_>>()
+                )
+            }
+            8 => {
+                // Nobody else's revision is there to be expected.
+                let theirs = other.tenant.get(*id).unwrap()[0].object.revision().id();
+                let error = tenant.retract(*id, Expect::Revision(theirs), &Writing::default());
+                assert_eq!(error.unwrap_err().kind, ErrorKind::Conflict);
+                continue;
+            }
+            9 => {
+                // Another's key answers nothing here.
+                let key = Writing {
+                    idempotency_key: Some("key".into()),
+                    author: None,
+                };
+                let again = tenant.judge(
+                    *id,
+                    tenure::object::ContradictionStatus::Disputed,
+                    None,
+                    &key,
+                );
+                assert_eq!(again.unwrap().version, 4);
+                continue;
+            }
+            10 => {
+                assert_eq!(tenant.version().unwrap(), 4, "{probe}");
+                continue;
+            }
+            _ => {
+                assert_eq!(tenant.logs().unwrap(), [("log".to_owned(), 1)]);
+                format!(
+                    "{:?}",
+                    tenant
+                        .history(*id)
+                        .unwrap()
+                        .iter()
+                        .map(|one| one.object.revision().content().to_owned())
+                        .collect::<Vec<_>>()
+                )
+            }
+        };
+        assert!(
+            seen.contains(mark),
+            "{:?} does not see its own: {seen}",
+            tenant.name()
+        );
+        let foreign = seen
+            .match_indices("mark-")
+            .find(|(place, _)| !seen[*place..].starts_with(mark));
+        assert!(
+            foreign.is_none(),
+            "{:?} sees another's: {seen}",
+            tenant.name()
+        );
+    }
+    // Who erases, erases one's own.
+    held[0]
+        .tenant
+        .erase(vec![held[0].id], &Writing::default())
+        .unwrap();
+    for other in &held[1..] {
+        assert_eq!(exported(&other.tenant).len(), 3);
+    }
+}
+
+fn what_cannot_be_a_tenant_is_refused(home: &Home) {
+    for name in ["", " ", "\n", "a\0b", &"x".repeat(257)] {
+        assert_eq!(home.store.tenant(name).unwrap_err().kind, ErrorKind::Input);
+    }
+}
+
+#[test]
+fn rows_are_walled_off_without_any_condition() {
+    let home = Home::postgresql();
+    let names = hostile();
+    for (number, name) in names.iter().enumerate() {
+        furnish(&home, number, name);
+    }
+    let mut client = home.administrator();
+    for name in &names {
+        let mut transaction = client.transaction().unwrap();
+        transaction
+            .batch_execute("SET LOCAL ROLE tenure_app; SET LOCAL search_path TO tenure")
+            .unwrap();
+        transaction
+            .execute("SELECT set_config('tenure.tenant', $1, true)", &[name])
+            .unwrap();
+        let mut seen = BTreeMap::new();
+        for table in TABLES {
+            let rows = transaction
+                .query(&format!("SELECT tenant FROM {table}"), &[])
+                .unwrap();
+            assert!(
+                rows.iter().all(|row| row.get::<_, &str>(0) == name),
+                "{table}"
+            );
+            seen.insert(table, rows.len());
+        }
+        let empty: Vec<&&str> = seen
+            .iter()
+            .filter(|(_, rows)| **rows == 0)
+            .map(|(table, _)| table)
+            .collect();
+        assert_eq!(empty, [&"erasing", &"tombstones"]);
+        // Nor does it write for another.
+        for sql in [
+            "UPDATE tenants SET version = 99 WHERE tenant <> current_setting('tenure.tenant')",
+            "DELETE FROM objects WHERE tenant <> current_setting('tenure.tenant')",
+        ] {
+            assert_eq!(transaction.execute(sql, &[]).unwrap(), 0);
+        }
+        let smuggled = "INSERT INTO blobs (tenant, digest, bytes) VALUES ('nobody', '', '')";
+        let error = transaction.execute(smuggled, &[]).unwrap_err();
+        let error = error.as_db_error().unwrap().message().to_owned();
+        assert!(error.contains("row-level security"), "{error}");
+    }
+    // Who names no tenant sees none, the owner neither; the owner lists tenants.
+    for role in ["tenure_app", "owner"] {
+        for table in TABLES {
+            let sql = format!("SELECT count(*) FROM tenure.{table}");
+            let mut transaction = client.transaction().unwrap();
+            transaction
+                .batch_execute(&format!("SET LOCAL ROLE {role}"))
+                .unwrap();
+            let count: i64 = transaction.query_one(&sql, &[]).unwrap().get(0);
+            let listed = role == "owner" && table == "tenants";
+            assert_eq!(count > 0, listed, "{role} sees {count} rows of {table}");
+        }
+    }
+    let missing = "SELECT relname FROM pg_class WHERE relnamespace = 'tenure'::regnamespace \
+                   AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)";
+    assert!(client.query(missing, &[]).unwrap().is_empty());
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'tenure'";
+    let tables: i64 = client.query_one(tables, &[]).unwrap().get(0);
+    assert_eq!(tables, TABLES.len() as i64);
+    // Every key starts with the tenant.
+    let keys = "SELECT indexrelid::regclass::text FROM pg_index WHERE (indisunique OR indisexclusion) \
+                AND indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'tenure'::regnamespace) \
+                AND pg_get_indexdef(indexrelid, 1, true) <> 'tenant'";
+    assert!(client.query(keys, &[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_login_that_owns_nothing_works_and_lists_nobody() {
+    let home = Home::postgresql();
+    put_one(&home.tenant("acme"), "limit", "1");
+    let server = Server::shared();
+    let sql = format!(
+        "CREATE ROLE worker LOGIN PASSWORD '{0}'; GRANT tenure_app TO worker; \
+         CREATE ROLE stranger LOGIN PASSWORD '{0}'",
+        common::server::PASSWORD
+    );
+    home.administrator().batch_execute(&sql).unwrap();
+    let worker = Store::open(&server.url_as("worker", home.database())).unwrap();
+    let acme = worker.tenant("acme").unwrap();
+    put_one(&acme, "limit", "2");
+    assert_eq!(acme.version().unwrap(), 2);
+    assert_eq!(worker.tenants().unwrap_err().kind, ErrorKind::Policy);
+    assert!(worker.migrate().unwrap().is_empty());
+    let stranger = Store::open(&server.url_as("stranger", home.database())).unwrap();
+    let error = stranger.tenant("acme").unwrap().version().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Policy, "{error}");
+    assert!(error.hint.unwrap().contains("tenure_app"));
+}
