@@ -125,6 +125,7 @@ impl Server {
             .as_user(&mut command)
             .process_group(0)
             .stdin(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn();
         *self.keeper.lock().unwrap() = Some(keeper.unwrap());
         let patience = Instant::now() + Duration::from_secs(60);
@@ -167,6 +168,10 @@ impl Server {
     /// The URL of a database, as the owner of the stores.
     pub(crate) fn url(&self, database: &str) -> String {
         self.url_as("owner", database)
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
     }
 
     pub(crate) fn url_as(&self, user: &str, database: &str) -> String {
