@@ -164,7 +164,7 @@ fn the_past_stays_as_it_was(home: &Home) {
             })
             .collect();
         assert_eq!(then, *expected);
-        let loaded = acme.load_as_of(*at, false).unwrap();
+        let loaded = acme.load_as_of(*at).unwrap();
         let loaded: Vec<&str> = loaded
             .candidates()
             .objects()
