@@ -365,3 +365,48 @@ fn tenants_see_nothing_of_each_other() {
         assert!(!out.contains("kW"), "{out}");
     }
 }
+
+#[test]
+fn registries_live_in_a_store_as_logs() {
+    let bench = Bench::new();
+    bench
+        .file("seeds/a.md", "# a\n\nAlpha.\n")
+        .file("seeds/b.md", "# b\n\nBeta.\n");
+    let both = |args: &[&str]| {
+        let in_store = bench.json(&[args, &["--format", "json"]].concat());
+        let in_file: Vec<&str> = args
+            .iter()
+            .map(|arg| if *arg == URL { "agent.snapshot" } else { *arg })
+            .collect();
+        assert_eq!(
+            in_store,
+            bench.json(&[&in_file[..], &["--format", "json"]].concat())
+        );
+        in_store
+    };
+    const URL: &str = "sqlite://agent.db";
+    both(&["import", "seeds", "--snapshot", URL, "--registry", "main"]);
+    both(&["registry", "promote", URL, "b", "--front"]);
+    both(&[
+        "registry",
+        "write",
+        URL,
+        "tip",
+        "--text",
+        "Look at the tip.",
+    ]);
+    both(&["registry", "create", URL, "other", "--writes-to", "main"]);
+    both(&["registry", "show", URL, "--registry", "main"]);
+    let shown = both(&["registry", "show", URL, "tip", "--registry", "main"]);
+    let store = ["--store", URL];
+    let log = bench.json(&[&["store", "log", "--format", "json"][..], &store].concat());
+    assert_eq!(log.as_array().unwrap().len(), 4);
+    // What is erased is in no log, and the log still folds.
+    let id = shown["object"]["object_id"].as_str().unwrap();
+    bench.ok(&[&["store", "erase", id][..], &store].concat());
+    let left = bench.ok(&["registry", "show", URL, "--registry", "main"]);
+    assert!(left.contains("erased-") && !left.contains("tip"), "{left}");
+    let bytes = std::fs::read(bench.folder.path().join("agent.db")).unwrap();
+    let log = text(&bytes);
+    assert!(log.contains("Alpha.") && !log.contains("Look at the tip."));
+}

@@ -237,6 +237,10 @@ pub trait Engine: Send + Sync {
     ) -> Result<(), Error>;
     /// Writes: when this returns, what the job did is durable, or nothing of it was done.
     fn write(&self, tenant: &str, job: WriteJob) -> Result<(), Error>;
+    /// Lets go of the bytes of what was erased, as far as an engine can.
+    fn forget(&self) -> Result<(), Error> {
+        Ok(())
+    }
     /// The version probe: one look at one indexed row.
     fn version(&self, tenant: &str) -> Result<u64, Error>;
     /// The tenants that there are.

@@ -2,10 +2,13 @@
 //! digests only. Compile records and logs that speak of it are rewritten.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use serde_json::Value;
-use tenure::object::{ContradictionStatus, ObjectId};
-use tenure::{Digest, Error};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tenure::object::{Authority, ObjectId};
+use tenure::time::Instant;
+use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
 use crate::engine::{RecordRow, Write};
 use crate::tenant::{
@@ -13,7 +16,9 @@ use crate::tenant::{
 };
 
 impl Tenant {
-    /// Erases objects, everything that was made from them, and what records and logs say of them.
+    /// Erases objects, everything that was made from them, and what records and logs say of them. In a
+    /// file their bytes are overwritten; a server keeps them in dead rows until its next `VACUUM`, and in
+    /// its archives and copies as long as these are kept.
     ///
     /// # Errors
     ///
@@ -25,11 +30,23 @@ impl Tenant {
         let asked = Digest::of(named.join(" ").as_bytes());
         self.once(writing, "erase", asked, move |rows| {
             let standing = rows.standing(&ids)?;
-            if let Some(missing) = ids.iter().find(|id| !standing.contains_key(id)) {
-                return Err(Error::input(format!("there is no object `{missing}`")));
+            let absent = |id: &&ObjectId| !standing.contains_key(id);
+            let absent: Vec<ObjectId> = ids.iter().filter(absent).copied().collect();
+            if !absent.is_empty() {
+                // A block of a registry may stand in its log alone.
+                let logged = logged(rows, &absent)?;
+                let known = |id: &ObjectId| {
+                    logged
+                        .iter()
+                        .any(|object| object.revision().object_id() == *id)
+                };
+                if let Some(missing) = absent.iter().find(|id| !known(id)) {
+                    return Err(Error::input(format!("there is no object `{missing}`")));
+                }
             }
             erase(rows, &ids)
         })
+        .and_then(|written| self.engine.forget().map(|()| written))
     }
 
     /// Erases everything that is about a person.
@@ -44,6 +61,7 @@ impl Tenant {
             let ids = rows.about(&subject)?;
             erase(rows, &ids)
         })
+        .and_then(|written| self.engine.forget().map(|()| written))
     }
 }
 
@@ -74,6 +92,13 @@ fn erase(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, E
                 gone.0.insert(digest.to_string(), keyed.to_string());
             }
         }
+    }
+    for object in logged(rows, &ids)? {
+        let label = buried_as(&key, object.revision().object_id());
+        let revision = object.revision().id();
+        let keyed = Digest::keyed(&key, &[b"revision", revision.bytes()]);
+        gone.0.insert(revision.to_string(), keyed.to_string());
+        gone.0.insert(object.name().to_owned(), stand_in(label));
     }
     let records = rows.records_of(&ids)?;
     let mut rewritten = Vec::with_capacity(records.len());
@@ -112,6 +137,39 @@ fn erase(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<WrittenObject>, E
         outcome: Outcome::Erased,
     });
     Ok(erased.collect())
+}
+
+/// The objects of these ids that entries of logs hold.
+fn logged(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<Vec<Arc<ContextObject>>, Error> {
+    let mut found = Vec::new();
+    for (log, _) in rows.logs()? {
+        for (_, entry) in rows.entries(&log, 1..u64::MAX)? {
+            let body: Value = serde_json::from_str(&entry).map_err(|error| unwritable(&error))?;
+            objects_in(&body, ids, &mut found);
+        }
+    }
+    Ok(found)
+}
+
+fn objects_in(value: &Value, ids: &[ObjectId], found: &mut Vec<Arc<ContextObject>>) {
+    match value {
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| objects_in(value, ids, found)),
+        Value::Object(fields) => {
+            let id = fields.get("object_id").and_then(Value::as_str);
+            let id = id.and_then(|id| id.parse::<ObjectId>().ok());
+            if id.is_some_and(|id| ids.contains(&id)) {
+                let document = ObjectDocument::deserialize(value).ok();
+                found.extend(document.and_then(|document| document.seal().ok()));
+            } else {
+                fields
+                    .values()
+                    .for_each(|value| objects_in(value, ids, found));
+            }
+        }
+        _ => {}
+    }
 }
 
 /// What stands in the place of a name or a text.
@@ -162,15 +220,21 @@ impl Gone {
                         .values_mut()
                         .fold(false, |any, value| self.bury(value) | any);
                 };
-                let name = format!("erased-{}", &id[..8]);
-                // Nothing that is disputed is compiled.
-                let status = ContradictionStatus::Quarantined;
-                *value = serde_json::json!({
+                let mut left = json!({
+                    "authority_level": Authority::Data,
                     "content": "erased",
-                    "contradiction_status": status,
-                    "name": name,
+                    "name": format!("erased-{}", &id[..8]),
                     "object_id": id,
+                    // It holds at no time anybody asks about, so no compile shows it.
+                    "valid_until": Instant::from_micros(0),
                 });
+                // What a fold of the log needs to know of it.
+                for field in ["author", "removable", "tenant_id", "trajectory_id"] {
+                    if let Some(value) = fields.get(field) {
+                        left[field] = value.clone();
+                    }
+                }
+                *value = left;
                 true
             }
             _ => false,

@@ -48,5 +48,5 @@ pub use resident::Resident;
 pub use store::Store;
 pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
-    Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
+    Append, Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };

@@ -108,6 +108,17 @@ pub struct Written {
     pub objects: Vec<WrittenObject>,
 }
 
+/// Entries for a log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Append {
+    /// The log.
+    pub log: String,
+    /// The number of its last entry, as the writer knows it.
+    pub after: u64,
+    /// The entries.
+    pub entries: Vec<String>,
+}
+
 /// What belongs to one tenant.
 #[derive(Clone)]
 pub struct Tenant {
@@ -526,29 +537,46 @@ impl Tenant {
         Ok(bytes)
     }
 
-    /// Appends entries to a log, if its last number is still `after`.
+    /// Appends entries to a log, if its last number is still `after`; gives its last number then.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when somebody else appended meanwhile; [`ErrorKind::Unavailable`] when the
-    /// store cannot be reached.
+    /// As [`Tenant::append_all`].
     pub fn append(&self, log: &str, after: u64, entries: Vec<String>) -> Result<u64, Error> {
-        let log = log.to_owned();
         let last = after + entries.len() as u64;
-        self.write(move |rows| {
-            let stamp = rows.stamp()?;
-            if rows.append(&log, after, &entries)? {
-                rows.note("append", Some(&log), 0)?;
-                return Ok(stamp);
-            }
-            Err(Error::new(
-                ErrorKind::Conflict,
-                format!("somebody else appended to the log `{}`", clip(&log)),
-            )
-            .expected(format!("{after} as its last number"))
-            .hint("read what was appended, and try again"))
-        })?;
+        self.append_all(vec![Append {
+            log: log.to_owned(),
+            after,
+            entries,
+        }])?;
         Ok(last)
+    }
+
+    /// Appends entries to logs: to all of them, or to none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when somebody else appended to one of them meanwhile;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn append_all(&self, appends: Vec<Append>) -> Result<(), Error> {
+        self.write(move |rows| {
+            rows.stamp()?;
+            for Append {
+                log,
+                after,
+                entries,
+            } in &appends
+            {
+                if !rows.append(log, *after, entries)? {
+                    let what = format!("somebody else appended to the log `{}`", clip(log));
+                    return Err(Error::new(ErrorKind::Conflict, what)
+                        .expected(format!("{after} as its last number"))
+                        .hint("read what was appended, and try again"));
+                }
+            }
+            let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
+            rows.note("append", Some(&logs.join(" ")), 0)
+        })
     }
 
     /// The logs, with the number of the last entry of each.

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use tenure::error::nearest;
-use tenure::object::clip;
+use tenure::object::{LOCAL_TENANT, clip};
 use tenure::registry::{Applied, Capability, Library, Place, Registries, Secrets};
 use tenure::{Error, Unfetched};
+use tenure_store::{Store, Tenant};
 
 use crate::collect::{Collect, Warning};
-use crate::snapshot::{SnapshotFile, read_snapshot};
+use crate::snapshot::{KeptRegistries, read_snapshot};
 use crate::workspace::Workspace;
 
 /// Where seeds come from (RAMPART, 2.1): a file or folder, and which of its blocks to load.
@@ -79,6 +80,16 @@ pub fn only_label(registries: &Registries, named: Option<&str>) -> Result<String
         ))
         .expected(format!("`--registry` with one of {}", several.join(", ")))),
     }
+}
+
+/// The local tenant of the store that a path is the URL of.
+fn store_at(path: &Path) -> Result<Option<Tenant>, Error> {
+    let url = path.to_str().filter(|path| {
+        let schemes = ["sqlite://", "postgres://", "postgresql://"];
+        schemes.iter().any(|scheme| path.starts_with(scheme))
+    });
+    url.map(|url| Store::open(url)?.tenant(LOCAL_TENANT))
+        .transpose()
 }
 
 fn random() -> Result<[u8; 32], Error> {
@@ -192,16 +203,24 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, or is no snapshot.
     pub fn read_snapshot(&self, path: &Path) -> Result<Registries, Error> {
         // Looking signs and redeems no token, so it needs no key.
-        read_snapshot(path, Secrets::new(random()?, random()?))
+        let secrets = Secrets::new(random()?, random()?);
+        match store_at(path)? {
+            Some(tenant) => Ok(KeptRegistries::stored(tenant, secrets)?.registries),
+            None => read_snapshot(path, secrets),
+        }
     }
 
-    /// Opens a snapshot for changes.
+    /// Opens a snapshot for changes. A path that is the URL of a store means the registries that the
+    /// local tenant keeps there.
     ///
     /// # Errors
     ///
     /// As [`Workspace::read_snapshot`].
-    pub fn snapshot(&self, path: &Path) -> Result<SnapshotFile, Error> {
-        SnapshotFile::open(path, self.secrets()?)
+    pub fn snapshot(&self, path: &Path) -> Result<KeptRegistries, Error> {
+        match store_at(path)? {
+            Some(tenant) => KeptRegistries::stored(tenant, self.secrets()?),
+            None => KeptRegistries::open(path, self.secrets()?),
+        }
     }
 
     /// Opens a snapshot for changes, or begins one where there is no file.
@@ -209,7 +228,10 @@ impl Workspace {
     /// # Errors
     ///
     /// As [`Workspace::read_snapshot`].
-    pub fn snapshot_or_begin(&self, path: &Path) -> Result<SnapshotFile, Error> {
-        SnapshotFile::open_or_begin(path, self.secrets()?)
+    pub fn snapshot_or_begin(&self, path: &Path) -> Result<KeptRegistries, Error> {
+        match store_at(path)? {
+            Some(tenant) => KeptRegistries::stored(tenant, self.secrets()?),
+            None => KeptRegistries::open_or_begin(path, self.secrets()?),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! A snapshot in a file: held by one at a time, written whole or not at all.
+//! Registries and where they are kept: a snapshot in a file, held by one at a time and written whole or
+//! not at all, or logs in a store.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -6,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tenure::registry::{Registries, Secrets, Snapshot};
 use tenure::{Error, ErrorKind};
+use tenure_store::Tenant;
+
+use crate::logs::Logs;
 
 /// The largest snapshot, in bytes.
 const MAX_SNAPSHOT: u64 = 2 << 30;
@@ -89,8 +93,9 @@ fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Error {
     Error::input(format!("cannot {verb} `{}`: {reason}", path.display()))
 }
 
-/// Registries with the file that they are kept in. While it is open, whoever else opens it waits, so
-/// that no change is lost between reading and saving.
+/// Registries with the place that they are kept in. While a file is open, whoever else opens it waits, so
+/// that no change is lost between reading and saving; of two who change a log in a store at once, the
+/// second is told.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), tenure::Error> {
@@ -105,32 +110,42 @@ fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Error {
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct SnapshotFile {
+pub struct KeptRegistries {
     /// The registries.
     pub registries: Registries,
-    path: PathBuf,
-    /// The file as it was read, locked; none when there was none.
-    held: Option<File>,
+    kept: Kept,
 }
 
-impl SnapshotFile {
+#[derive(Debug)]
+enum Kept {
+    File {
+        path: PathBuf,
+        /// The file as it was read, locked; none when there was none.
+        held: Option<File>,
+    },
+    Store(Logs),
+}
+
+impl KeptRegistries {
     /// Opens a snapshot.
-    pub(crate) fn open(path: &Path, secrets: Secrets) -> Result<SnapshotFile, Error> {
+    pub(crate) fn open(path: &Path, secrets: Secrets) -> Result<KeptRegistries, Error> {
         let held = lock(path).map_err(|error| cannot("open", path, &error))?;
         let file = held
             .try_clone()
             .map_err(|error| cannot("read", path, &error))?;
-        Ok(SnapshotFile {
+        Ok(KeptRegistries {
             registries: restore(file, path, secrets)?,
-            path: path.to_owned(),
-            held: Some(held),
+            kept: Kept::File {
+                path: path.to_owned(),
+                held: Some(held),
+            },
         })
     }
 
     /// Opens a snapshot, or begins one where there is no file.
-    pub(crate) fn open_or_begin(path: &Path, secrets: Secrets) -> Result<SnapshotFile, Error> {
+    pub(crate) fn open_or_begin(path: &Path, secrets: Secrets) -> Result<KeptRegistries, Error> {
         if path.exists() {
-            return SnapshotFile::open(path, secrets);
+            return KeptRegistries::open(path, secrets);
         }
         if fs::symlink_metadata(path).is_ok() {
             return Err(
@@ -138,59 +153,73 @@ impl SnapshotFile {
                     .expected("a snapshot, or a path where there is no file yet"),
             );
         }
-        Ok(SnapshotFile {
+        Ok(KeptRegistries {
             registries: Registries::new(secrets),
-            path: path.to_owned(),
-            held: None,
+            kept: Kept::File {
+                path: path.to_owned(),
+                held: None,
+            },
         })
     }
 
-    /// Writes the registries beside the file and puts the whole in its place. A new file is readable
-    /// by its owner alone.
+    /// The registries whose logs a tenant's store holds.
+    pub(crate) fn stored(tenant: Tenant, secrets: Secrets) -> Result<KeptRegistries, Error> {
+        let (registries, logs) = Logs::fold(tenant, secrets)?;
+        Ok(KeptRegistries {
+            registries,
+            kept: Kept::Store(logs),
+        })
+    }
+
+    /// Writes the registries beside the file and puts the whole in its place; a new file is readable by
+    /// its owner alone. Or appends what was done to the logs in the store.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be written, or when somebody
-    /// else made the file meanwhile; the file is what it was.
-    pub fn save(self) -> Result<(), Error> {
-        let text = self.registries.snapshot()?;
-        self.put(text.as_bytes())
-            .map_err(|error| match error.kind() {
-                std::io::ErrorKind::AlreadyExists => Error::input(format!(
-                    "somebody else wrote `{}` meanwhile",
-                    self.path.display()
-                ))
-                .hint("run the command again"),
-                _ => cannot("write", &self.path, &error),
-            })
-    }
-
-    fn put(&self, bytes: &[u8]) -> std::io::Result<()> {
-        // A link's target is replaced, not the link.
-        let target = self.path.canonicalize();
-        let target = target.unwrap_or_else(|_| self.path.clone());
-        let folder = target
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let mut draft = tempfile::Builder::new()
-            .prefix(".snapshot-")
-            .tempfile_in(folder)?;
-        draft.write_all(bytes)?;
-        if let Some(held) = &self.held {
-            let permissions = held.metadata()?.permissions();
-            draft.as_file().set_permissions(permissions)?;
-        }
-        draft.as_file().sync_all()?;
-        match &self.held {
-            Some(_) => draft.persist(&target)?,
-            None => draft.persist_noclobber(&target)?,
+    /// else made the file meanwhile; [`ErrorKind::Conflict`] when somebody else appended to a log
+    /// meanwhile. What was kept is what it was.
+    pub fn save(mut self) -> Result<(), Error> {
+        let (path, held) = match self.kept {
+            Kept::Store(logs) => return logs.append(&mut self.registries),
+            Kept::File { path, held } => (path, held),
         };
-        // The new name is as lasting as the bytes.
-        #[cfg(unix)]
-        File::open(folder)?.sync_all()?;
-        Ok(())
+        let text = self.registries.snapshot()?;
+        put(&path, held.as_ref(), text.as_bytes()).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::input(format!(
+                "somebody else wrote `{}` meanwhile",
+                path.display()
+            ))
+            .hint("run the command again"),
+            _ => cannot("write", &path, &error),
+        })
     }
+}
+
+fn put(path: &Path, held: Option<&File>, bytes: &[u8]) -> std::io::Result<()> {
+    // A link's target is replaced, not the link.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut draft = tempfile::Builder::new()
+        .prefix(".snapshot-")
+        .tempfile_in(folder)?;
+    draft.write_all(bytes)?;
+    if let Some(held) = held {
+        let permissions = held.metadata()?.permissions();
+        draft.as_file().set_permissions(permissions)?;
+    }
+    draft.as_file().sync_all()?;
+    match held {
+        Some(_) => draft.persist(&target)?,
+        None => draft.persist_noclobber(&target)?,
+    };
+    // The new name is as lasting as the bytes.
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    Ok(())
 }
 
 /// The file at this path, locked. Whoever waited for the lock may hold a file that has been replaced
@@ -232,14 +261,14 @@ mod tests {
     fn changes_made_at_once_are_all_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.snapshot");
-        let mut file = SnapshotFile::open_or_begin(&path, secrets()).unwrap();
+        let mut file = KeptRegistries::open_or_begin(&path, secrets()).unwrap();
         file.registries.create("main", Kind::Agent).unwrap();
         file.save().unwrap();
         std::thread::scope(|scope| {
             for writer in 0..8 {
                 let path = &path;
                 scope.spawn(move || {
-                    let mut file = SnapshotFile::open(path, secrets()).unwrap();
+                    let mut file = KeptRegistries::open(path, secrets()).unwrap();
                     let main = file.registries.issue("main").unwrap();
                     let tip = ObjectDocument::new(format!("tip-{writer}"), "Be brief.");
                     file.registries
@@ -258,14 +287,14 @@ mod tests {
     fn what_somebody_made_meanwhile_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.snapshot");
-        let ours = SnapshotFile::open_or_begin(&path, secrets()).unwrap();
+        let ours = KeptRegistries::open_or_begin(&path, secrets()).unwrap();
         fs::write(&path, "theirs").unwrap();
         let error = ours.save().unwrap_err();
         assert!(error.to_string().contains("meanwhile"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(!is_snapshot(&path) && !is_snapshot(folder.path()));
-        let error = SnapshotFile::open(&path, secrets()).unwrap_err();
+        let error = KeptRegistries::open(&path, secrets()).unwrap_err();
         assert!(error.to_string().contains("not a snapshot"), "{error}");
     }
 }

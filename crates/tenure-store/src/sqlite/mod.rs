@@ -270,6 +270,15 @@ impl Engine for Sqlite {
         told.recv().unwrap_or_else(|_| Err(self.lost()))
     }
 
+    fn forget(&self) -> Result<(), Error> {
+        // Deleted rows are overwritten in the file; here those that the log of writes still holds.
+        let checkpoint = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        lock(&self.writer)
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], checkpoint)
+            .map(drop)
+            .map_err(|error| self.failed(&error))
+    }
+
     fn version(&self, tenant: &str) -> Result<u64, Error> {
         let connection = self.reader()?;
         let version = Rows::new(&connection, &self.path, tenant, &self.clock).version();
@@ -297,7 +306,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; \
-         PRAGMA trusted_schema = OFF;",
+         PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
     )?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

@@ -105,6 +105,47 @@ impl Registries {
         Registries { logs: true, ..self }
     }
 
+    /// What tells these registries from any others, and lasts through restores.
+    pub fn set(&self) -> u128 {
+        self.set
+    }
+
+    /// Registries of an earlier set, to which [`Registries::adopt`] adds what was kept of it.
+    pub fn of_set(set: u128, secrets: Secrets) -> Registries {
+        Registries {
+            set,
+            ..Registries::new(secrets)
+        }
+    }
+
+    /// Takes over a registry whose state is the fold of its log, with the labels that it may write to.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the label is taken.
+    pub fn adopt(
+        &mut self,
+        kind: Kind,
+        state: State,
+        references: impl IntoIterator<Item = Arc<str>>,
+    ) -> Result<(), Error> {
+        let label = Arc::clone(state.label());
+        self.create(&label, kind)?;
+        let mut registry = Registry::new(kind, state);
+        registry.references = references.into_iter().collect();
+        self.registries.insert(label, registry);
+        Ok(())
+    }
+
+    /// What a registry is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such registry.
+    pub fn kind(&self, label: &str) -> Result<Kind, Error> {
+        self.registry(label).map(|registry| registry.kind)
+    }
+
     /// Makes a registry, and the capability to act as it.
     ///
     /// # Errors

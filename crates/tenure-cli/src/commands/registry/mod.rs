@@ -11,7 +11,7 @@ use tenure::num::Score;
 use tenure::object::{MAX_CONTENT, Overrides};
 use tenure::registry::{Address, Applied, Capability, Kind, Op, Place, Until, retention};
 use tenure::{Error, ErrorKind, ObjectDocument};
-use tenure_workspace::{SnapshotFile, Workspace, default_frame_key_path, only_label, read_text};
+use tenure_workspace::{KeptRegistries, Workspace, default_frame_key_path, only_label, read_text};
 
 pub(super) use look::gate_of;
 
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RegistryArgs) -> Result<(), Failure> {
 
 /// A snapshot open for a change of one of its registries.
 struct Session {
-    file: SnapshotFile,
+    file: KeptRegistries,
     label: String,
     by: Capability,
 }

@@ -1,0 +1,156 @@
+//! Registries in a store: each is the fold of its log of operations, and one more log says which there
+//! are and who may write to whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tenure::Error;
+use tenure::object::clip;
+use tenure::registry::{Entry, Kind, Registries, Secrets, State};
+use tenure_store::{Append, Tenant};
+
+/// The log that says which registries there are.
+const HEAD: &str = "registries";
+
+/// An entry of that log.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Made {
+    /// What tells the registries from any others.
+    Set(String),
+    /// There is a registry.
+    Registry { label: Arc<str>, kind: Kind },
+    /// One may write to another.
+    Refer { from: Arc<str>, to: Arc<str> },
+    /// One no longer may.
+    Unrefer { from: Arc<str>, to: Arc<str> },
+}
+
+type References = BTreeSet<(Arc<str>, Arc<str>)>;
+
+/// What was read of the logs, so that what is new can be appended.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    tenant: Tenant,
+    /// The number of the last entry of each log.
+    last: BTreeMap<String, u64>,
+    labels: BTreeSet<Arc<str>>,
+    references: References,
+}
+
+fn log_of(label: &str) -> String {
+    format!("registry/{label}")
+}
+
+impl Logs {
+    /// The registries of a tenant, which from now on log what is done to them.
+    pub(crate) fn fold(tenant: Tenant, secrets: Secrets) -> Result<(Registries, Logs), Error> {
+        let mut logs = Logs {
+            tenant,
+            last: BTreeMap::new(),
+            labels: BTreeSet::new(),
+            references: References::new(),
+        };
+        let mut set = None;
+        let mut kinds = BTreeMap::new();
+        for made in logs.read(HEAD)? {
+            match made {
+                Made::Set(id) => set = u128::from_str_radix(&id, 16).ok(),
+                Made::Registry { label, kind } => {
+                    logs.labels.insert(Arc::clone(&label));
+                    kinds.insert(label, kind);
+                }
+                Made::Refer { from, to } => drop(logs.references.insert((from, to))),
+                Made::Unrefer { from, to } => drop(logs.references.remove(&(from, to))),
+            }
+        }
+        let mut registries = match set {
+            Some(set) => Registries::of_set(set, secrets),
+            None => Registries::new(secrets),
+        };
+        for (label, kind) in kinds {
+            let mut state = State::empty(Arc::clone(&label));
+            for Entry { number, by, op, .. } in logs.read(&log_of(&label))? {
+                state.apply(&by, op).map_err(|error| {
+                    Error::input(format!(
+                        "entry {number} of the log of `{}` does not apply: {}",
+                        clip(&label),
+                        error.what
+                    ))
+                })?;
+            }
+            let own = logs.references.iter().filter(|(from, _)| *from == label);
+            let references: Vec<Arc<str>> = own.map(|(_, to)| Arc::clone(to)).collect();
+            registries.adopt(kind, state, references)?;
+        }
+        Ok((registries.with_log(), logs))
+    }
+
+    /// The entries of a log.
+    fn read<T: for<'de> Deserialize<'de>>(&mut self, log: &str) -> Result<Vec<T>, Error> {
+        let entries = self.tenant.entries(log, 0)?;
+        self.last.insert(
+            log.to_owned(),
+            entries.last().map_or(0, |(number, _)| *number),
+        );
+        let read = |(number, body): (u64, String)| {
+            serde_json::from_str(&body).map_err(|error| {
+                Error::input(format!(
+                    "entry {number} of the log `{}` cannot be read: {error}",
+                    clip(log)
+                ))
+            })
+        };
+        entries.into_iter().map(read).collect()
+    }
+
+    /// Appends what was done since, to all logs at once.
+    pub(crate) fn append(&self, registries: &mut Registries) -> Result<(), Error> {
+        let labels: Vec<Arc<str>> = registries.labels().map(Arc::from).collect();
+        let mut made = Vec::new();
+        if self.labels.is_empty() {
+            made.push(Made::Set(format!("{:032x}", registries.set())));
+        }
+        let mut references = References::new();
+        for label in &labels {
+            if !self.labels.contains(label) {
+                let kind = registries.kind(label)?;
+                made.push(Made::Registry {
+                    label: Arc::clone(label),
+                    kind,
+                });
+            }
+            let own = registries.references(label)?;
+            references.extend(own.map(|to| (Arc::clone(label), Arc::from(to))));
+        }
+        let added = references.difference(&self.references);
+        made.extend(added.cloned().map(|(from, to)| Made::Refer { from, to }));
+        let removed = self.references.difference(&references);
+        made.extend(
+            removed
+                .cloned()
+                .map(|(from, to)| Made::Unrefer { from, to }),
+        );
+        let mut appends = vec![self.appended(HEAD, &made)?];
+        for label in &labels {
+            appends.push(self.appended(&log_of(label), &registries.take_log(label)?)?);
+        }
+        appends.retain(|append| !append.entries.is_empty());
+        self.tenant.append_all(appends)
+    }
+
+    fn appended(&self, log: &str, entries: &[impl Serialize]) -> Result<Append, Error> {
+        let written = entries
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>();
+        Ok(Append {
+            log: log.to_owned(),
+            after: self.last.get(log).copied().unwrap_or(0),
+            entries: written.map_err(|error| {
+                Error::input(format!("an operation cannot be written as JSON: {error}"))
+            })?,
+        })
+    }
+}
