@@ -410,3 +410,26 @@ fn registries_live_in_a_store_as_logs() {
     let log = text(&bytes);
     assert!(log.contains("Alpha.") && !log.contains("Look at the tip."));
 }
+
+#[test]
+fn a_policy_is_the_one_of_the_instant() {
+    let bench = revised();
+    let policy = |version: &str, headings: bool| {
+        let text = format!("name = \"ours\"\nversion = \"{version}\"\nheadings = {headings}\n");
+        bench.file("ours.toml", text);
+        bench.json(&["store", "policy", "ours.toml", "--format", "json"])["at"].clone()
+    };
+    let first = policy("1.0.0", true);
+    policy("2.0.0", false);
+    let version = |more: &[&str]| {
+        let args = [
+            "compile", "--task", "x", "--budget", "600", "--policy", "ours", "--format", "json",
+        ];
+        bench.json(&[&args[..], more].concat())["trace"]["policy"]["version"].clone()
+    };
+    assert_eq!(version(&[]), "2.0.0");
+    assert_eq!(version(&["--known-at", first.as_str().unwrap()]), "1.0.0");
+    bench.file("preset.toml", "name = \"standard\"\n");
+    bench.refused(2, &["store", "policy", "preset.toml"]);
+    bench.refused(2, &["compile", "--task", "x", "--policy", "theirs"]);
+}

@@ -108,6 +108,14 @@ pub struct Written {
     pub objects: Vec<WrittenObject>,
 }
 
+/// An entry that holds from an instant on.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dated {
+    at: Instant,
+    value: serde_json::Value,
+}
+
 /// Entries for a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Append {
@@ -577,6 +585,47 @@ impl Tenant {
             let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
             rows.note("append", Some(&logs.join(" ")), 0)
         })
+    }
+
+    /// Appends what holds from now on to a log of dated entries; gives the instant.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn append_dated(&self, log: &str, value: serde_json::Value) -> Result<Instant, Error> {
+        let log = log.to_owned();
+        self.write(move |rows| {
+            let stamp = rows.stamp()?;
+            let last = rows.logs()?.into_iter().find(|(known, _)| *known == log);
+            let last = last.map_or(0, |(_, last)| last);
+            let dated = Dated {
+                at: stamp.at,
+                value: value.clone(),
+            };
+            let body = serde_json::to_string(&dated).map_err(|error| unwritable(&error))?;
+            rows.append(&log, last, &[body])?;
+            rows.note("append", Some(&log), 0)?;
+            Ok(stamp.at)
+        })
+    }
+
+    /// The last entry of a log of dated entries, or what was the last at an instant.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn dated(
+        &self,
+        log: &str,
+        known: Option<Instant>,
+    ) -> Result<Option<serde_json::Value>, Error> {
+        for (_, body) in self.entries(log, 0)?.into_iter().rev() {
+            let dated: Dated = serde_json::from_str(&body).map_err(|error| unwritable(&error))?;
+            if known.is_none_or(|known| dated.at <= known) {
+                return Ok(Some(dated.value));
+            }
+        }
+        Ok(None)
     }
 
     /// The logs, with the number of the last entry of each.

@@ -24,6 +24,11 @@
 #[doc = include_str!("../../../docs/registry.md")]
 struct RegistryGuide;
 
+/// So do those on the store.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/store.md")]
+struct StoreGuide;
+
 mod collect;
 mod condense;
 mod encoder;

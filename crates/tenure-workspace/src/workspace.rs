@@ -10,6 +10,8 @@ use tenure::{
     Policy, Request, World,
 };
 
+use tenure_store::Tenant;
+
 use crate::collect::{Collect, Collected, collect};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::originals::Originals;
@@ -29,6 +31,10 @@ pub fn default_catalogue_path() -> Option<PathBuf> {
     let path = user_folder("XDG_CONFIG_HOME", ".config")?.join("tenure/models.toml");
     // A link that leads nowhere is a file that cannot be read, not one that is not there.
     path.symlink_metadata().is_ok().then_some(path)
+}
+
+fn policy_log(name: &str) -> String {
+    format!("policy/{name}")
 }
 
 /// Where the frame key comes from.
@@ -169,6 +175,46 @@ impl Workspace {
             let line = error.at.as_ref().and_then(|at| at.line);
             error.at(name_or_path, line)
         })
+    }
+
+    /// Keeps a policy under its name in a tenant's store, from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when a preset has the name;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn keep_policy(&self, tenant: &Tenant, policy: &Policy) -> Result<Instant, Error> {
+        let name = &policy.document().name;
+        if Policy::preset(name).is_ok() {
+            return Err(Error::input(format!("a preset has the name `{name}`"))
+                .expected("another `name` in the policy"));
+        }
+        let document = serde_json::to_value(policy.document())
+            .map_err(|error| Error::input(format!("the policy cannot be written: {error}")))?;
+        tenant.append_dated(&policy_log(name), document)
+    }
+
+    /// The policy that a tenant's store keeps under a name, as it was at an instant.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn kept_policy(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+        known: Option<Instant>,
+    ) -> Result<Option<Policy>, Error> {
+        let Some(document) = tenant.dated(&policy_log(name), known)? else {
+            return Ok(None);
+        };
+        let document = serde_json::from_value(document).map_err(|error| {
+            Error::input(format!(
+                "the stored policy `{name}` cannot be read: {error}"
+            ))
+        })?;
+        Policy::seal(document).map(Some)
     }
 
     /// **collect**: the objects of these files and folders, what was not fetched, and warnings.

@@ -72,6 +72,8 @@ pub(crate) enum StoreCommand {
     Sweep(SweepArgs),
     /// List the newest compile records, or print one
     Records(RecordsArgs),
+    /// Keep a policy under its name, from now on
+    Policy(PolicyArgs),
     /// Bring the schema of the store up to date
     Migrate(MigrateArgs),
 }
@@ -246,6 +248,16 @@ pub(crate) struct RecordsArgs {
     /// List at most so many
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: u32,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    /// A policy in TOML, with a `name` of its own; `compile --policy NAME` finds it, and
+    /// `--known-at T` the one that was kept at T
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

@@ -142,7 +142,14 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
         None => default_frame_key_path()?,
     };
     let workspace = super::with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
-    let policy = workspace.policy(&args.policy)?;
+    let store = match args.stored.no_store {
+        true => None,
+        false => super::store::opened(&args.stored.url)?,
+    };
+    let tenant = store
+        .map(|store| store.tenant(&request.principal.tenant))
+        .transpose()?;
+    let policy = policy(&workspace, tenant.as_ref(), args, &request)?;
     let model = args
         .model
         .as_deref()
@@ -166,27 +173,19 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
     })?;
     reading::warn(&warnings);
     let world = workspace.world(model)?;
-    let store = match args.stored.no_store {
-        true => None,
-        false => super::store::opened(&args.stored.url)?,
-    };
-    if store.is_none() && args.stored.record {
+    if tenant.is_none() && args.stored.record {
         return Err(
             Error::new(ErrorKind::Usage, "there is no store to keep the record in")
                 .expected("--store URL, or a project with a store")
                 .hint("`tenure store migrate` makes one"),
         );
     }
-    let tenant = store
-        .map(|store| store.tenant(&request.principal.tenant))
-        .transpose()?;
     let mut request = request;
     let gathered = match &tenant {
         None => Gathered::of_sources(candidates),
         Some(tenant) => {
             // Now is when the store is read: what was written within this second is known.
-            let asked = args.as_of.is_some() || args.known_at.is_some() || args.request.is_some();
-            let now = this_instant().filter(|_| !asked);
+            let now = this_instant().filter(|_| !looks_back(args));
             request.as_of.known = now.or(request.as_of.known);
             Gathered::with_store(candidates, tenant, &request, now)?
         }
@@ -277,6 +276,33 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     request.as_of.valid = as_of.or(request.as_of.valid).or(now);
     request.as_of.known = known_at.or(as_of).or(request.as_of.known).or(now);
     Ok(request)
+}
+
+/// The policy of this name: a file's, a preset, or one that the store keeps, as it was at the instant that
+/// is looked from.
+fn policy(
+    workspace: &Workspace,
+    tenant: Option<&Tenant>,
+    args: &CompileArgs,
+    request: &Request,
+) -> Result<Policy, Error> {
+    let named = &*args.policy;
+    let known = workspace.policy(named);
+    let (Err(error), Some(tenant)) = (&known, tenant) else {
+        return known;
+    };
+    if named.ends_with(".toml") {
+        return known;
+    }
+    let known = request.as_of.known.filter(|_| looks_back(args));
+    workspace
+        .kept_policy(tenant, named, known)?
+        .ok_or_else(|| error.clone())
+}
+
+/// Whether an instant was asked for.
+fn looks_back(args: &CompileArgs) -> bool {
+    args.as_of.is_some() || args.known_at.is_some() || args.request.is_some()
 }
 
 fn bad_instant(flag: &str, message: &str) -> Error {

@@ -576,17 +576,18 @@ impl Write for Rows<'_> {
             )?;
             self.execute(
                 "DELETE FROM blobs WHERE tenant = ?1 AND digest IN \
-                 (SELECT content FROM revisions WHERE tenant = ?1 AND object = ?2)",
+                 (SELECT r.content FROM beliefs b \
+                  JOIN revisions r ON r.tenant = ?1 AND r.revision = b.revision \
+                  WHERE b.tenant = ?1 AND b.object = ?2)",
                 values(),
             )?;
-            for table in [
-                "objects",
-                "revisions",
-                "beliefs",
-                "subjects",
-                "usage",
-                "record_objects",
-            ] {
+            // By their digests, which are indexed, before the beliefs go that name them.
+            self.execute(
+                "DELETE FROM revisions WHERE tenant = ?1 AND revision IN \
+                 (SELECT revision FROM beliefs WHERE tenant = ?1 AND object = ?2)",
+                values(),
+            )?;
+            for table in ["objects", "beliefs", "subjects", "usage", "record_objects"] {
                 self.execute(
                     &format!("DELETE FROM {table} WHERE tenant = ?1 AND object = ?2"),
                     values(),

@@ -38,6 +38,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::Erase(args) => write::erase(args),
         StoreCommand::Sweep(args) => write::sweep(args),
         StoreCommand::Records(args) => records::records(args),
+        StoreCommand::Policy(args) => write::policy(args),
         StoreCommand::Migrate(args) => migrate(args),
     }
 }

@@ -8,7 +8,7 @@ use super::{
     instant, object, objects, print_written, read_input, tenant, tenant_to_write, writing,
 };
 use crate::args::{
-    ConfirmArgs, EraseArgs, Format, ImportLinesArgs, PutArgs, RetractArgs, SweepArgs,
+    ConfirmArgs, EraseArgs, Format, ImportLinesArgs, PolicyArgs, PutArgs, RetractArgs, SweepArgs,
 };
 use crate::commands::{compile, print, print_json, reading, usage};
 use crate::failure::{Failure, cell};
@@ -102,6 +102,22 @@ pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
         None => tenant.erase(objects(&tenant, &args.objects)?, &writing)?,
     };
     print_written(&written, args.tenant.format)
+}
+
+pub(super) fn policy(args: &PolicyArgs) -> Result<(), Failure> {
+    let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
+    let path = args.file.to_str().unwrap_or_default();
+    let policy = workspace.policy(path)?;
+    let tenant = tenant_to_write(&args.tenant)?;
+    let at = workspace.keep_policy(&tenant, &policy)?;
+    let document = policy.document();
+    if args.tenant.format == Format::Json {
+        return print_json(&serde_json::json!({
+            "name": document.name, "version": document.version, "at": at,
+        }));
+    }
+    let (name, version) = (cell(&document.name), &document.version);
+    print(&format!("{name} {version}: kept from {at}\n"))
 }
 
 pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
