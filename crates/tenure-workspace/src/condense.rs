@@ -1,7 +1,6 @@
 //! The verb **condense**: a text within so many tokens, with a pointer to the whole of it where
 //! something was left out.
 
-use tenure::condense::fidelity::fidelity;
 use tenure::condense::{Condensed, ContentType, Goal, LeftOut, Method, Omission, Unit, condense};
 use tenure::num::Score;
 use tenure::{Error, Tokenizer, pointer_line};
@@ -85,7 +84,7 @@ impl Workspace {
         }
         let Some(originals) = wanted.originals else {
             return Ok(Condensation {
-                fidelity: fidelity(text, &condensed.text).score(),
+                fidelity: condensed.fidelity(text),
                 ..Condensation::whole(condensed)
             });
         };
@@ -97,7 +96,7 @@ impl Workspace {
             if to <= wanted.tokens && to < condensed.from {
                 self.keep(originals, content)?;
                 return Ok(Condensation {
-                    fidelity: fidelity(text, &condensed.text).score(),
+                    fidelity: condensed.fidelity(text),
                     condensed: Condensed {
                         text: pointed,
                         to,

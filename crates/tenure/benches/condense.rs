@@ -10,10 +10,15 @@ use std::fmt::Write;
 use divan::Bencher;
 use divan::counter::BytesCount;
 use tenure::Tokenizer;
+use tenure::condense::distill::{Aim, distill};
+use tenure::condense::fidelity::fidelity;
+use tenure::condense::turns::{Speaker, Turn, Weights, summarize};
 use tenure::condense::{Condensed, ContentType, Goal, condense};
 use tenure::tokenizer::{Bpe, Vocabulary};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
+/// Of sentences.
+const LENGTHS: [usize; 4] = [100, 1_000, 10_000, 100_000];
 
 /// So many records are about a megabyte of JSON.
 const MEGABYTE_OF_JSON: usize = 4_200;
@@ -205,6 +210,128 @@ fn log_megabyte_counted_once(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| counter.count(&text));
 }
 
+/// Sentences about a plant, every seventh without a fact; a decision, a correction or a
+/// constraint at times.
+fn sentences(count: usize) -> Vec<String> {
+    let parts = ["pump", "valve", "boiler", "sensor", "turbine", "mixer"];
+    let sentence = |at: usize| {
+        let part = parts[at * 5 % 6];
+        match at % 7 {
+            0 => "It was a long day and everybody in the hall was glad of it.".to_owned(),
+            1 => format!("The {part} {at} is rated for {} bar.", at * 37 % 900 + 10),
+            2 => format!(
+                "Since spring the {part} {at} has run in hall_{}, and the log of it is kept for {} days.",
+                at % 40,
+                at % 90 + 1
+            ),
+            3 if at.is_multiple_of(5) => format!(
+                "No, that is wrong: the {part} {at} must not be opened above {} bar.",
+                at % 30 + 2
+            ),
+            3 => format!(
+                "Nobody has opened the {part} {at} for {} months.",
+                at % 48 + 1
+            ),
+            4 if at.is_multiple_of(3) => format!(
+                "We decided to replace the {part} {at} with model X{}.",
+                at % 97
+            ),
+            4 => format!("The {part} {at} reports to station S{}.", at % 61),
+            5 => {
+                format!("The housing of the {part} {at} is made of steel and was painted in Riga.")
+            }
+            _ => format!("Maintenance of the {part} {at} took {} hours.", at % 23 + 1),
+        }
+    };
+    (0..count).map(sentence).collect()
+}
+
+const PLANT_TASK: &str = "At which pressure may the boiler 61 be opened?";
+
+/// A fifth of the tokens.
+fn plant_goal<'g>(counter: &'g dyn Fn(&str) -> usize, text: &str) -> Goal<'g> {
+    Goal {
+        tokens: (counter(text) / 5) as u32,
+        task: PLANT_TASK,
+        count: counter,
+        lossless_only: false,
+    }
+}
+
+fn turns(texts: &[String]) -> Vec<Turn<'_>> {
+    let speakers = [Speaker::User, Speaker::Assistant, Speaker::Tool];
+    texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| Turn {
+            speaker: speakers[at % 3],
+            text,
+        })
+        .collect()
+}
+
+/// Turns of five sentences.
+fn said(count: usize) -> Vec<String> {
+    sentences(count)
+        .chunks(5)
+        .map(|turn| turn.join(" "))
+        .collect()
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 5)]
+fn turns_into_a_fifth(bencher: Bencher<'_, '_>, count: usize) {
+    let counter = counter();
+    let count_tokens = |text: &str| counter.count(text);
+    let texts = said(count);
+    let goal = plant_goal(&count_tokens, &texts.join("\n"));
+    let turns = turns(&texts);
+    bencher.bench_local(|| summarize(&turns, &Weights::default(), &goal));
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 5)]
+fn distilled_into_a_fifth(bencher: Bencher<'_, '_>, count: usize) {
+    let counter = counter();
+    let count_tokens = |text: &str| counter.count(text);
+    let text = sentences(count).join(" ");
+    let goal = plant_goal(&count_tokens, &text);
+    let aim = Aim {
+        target: Some(goal.tokens),
+        ..Aim::default()
+    };
+    bencher.bench_local(|| distill(&text, &aim, &goal));
+}
+
+/// What `condense` makes of prose: it does not look at the fidelity.
+#[divan::bench(args = LENGTHS, sample_count = 5)]
+fn prose_into_a_fifth(bencher: Bencher<'_, '_>, count: usize) {
+    let counter = counter();
+    let count_tokens = |text: &str| counter.count(text);
+    let text = sentences(count).join(" ");
+    let goal = plant_goal(&count_tokens, &text);
+    bencher.bench_local(|| condense(&text, Some(ContentType::Prose), &goal));
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 5)]
+fn distilled_to_its_knee(bencher: Bencher<'_, '_>, count: usize) {
+    let counter = counter();
+    let count_tokens = |text: &str| counter.count(text);
+    let text = sentences(count).join(" ");
+    let goal = Goal {
+        tokens: u32::MAX,
+        ..plant_goal(&count_tokens, &text)
+    };
+    bencher.bench_local(|| distill(&text, &Aim::default(), &goal));
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 5)]
+fn fidelity_of_half_a_text(bencher: Bencher<'_, '_>, count: usize) {
+    let text = sentences(count).join(" ");
+    let half = &text[..text.len() / 2];
+    bencher
+        .counter(BytesCount::of_str(&text))
+        .bench_local(|| fidelity(&text, half));
+}
+
 fn report(what: &str, condensed: &Condensed, bytes: usize, wanted: &[String]) {
     let found = wanted
         .iter()
@@ -239,5 +366,35 @@ fn main() {
     report("log, lossless", &lossless, text.len(), &facts);
     let lossy = shrink(&counter, &text, 4_000, "Why were orders late?", false);
     report("log into 4,000", &lossy, text.len(), &facts);
+    let count_tokens = |text: &str| counter.count(text);
+    for size in LENGTHS {
+        let text = sentences(size).join(" ");
+        let fifth = plant_goal(&count_tokens, &text);
+        let knee = Goal {
+            tokens: u32::MAX,
+            ..fifth
+        };
+        for (what, goal) in [("a fifth", &fifth), ("its knee", &knee)] {
+            let found = distill(&text, &Aim::default(), goal);
+            println!(
+                "{size} sentences distilled to {what}: {} → {} tokens, aimed at {}, fidelity {}, {}",
+                found.from,
+                found.to,
+                found.target,
+                found.fidelity.score(),
+                found
+                    .warning
+                    .map_or("no warning".into(), |warning| warning.to_string())
+            );
+        }
+        let texts = said(size);
+        let found = summarize(&turns(&texts), &Weights::default(), &fifth);
+        println!(
+            "{size} sentences of turns to a fifth: {} → {} tokens, {} that should stay did not fit",
+            found.from,
+            found.to,
+            found.sacrificed()
+        );
+    }
     divan::main();
 }

@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::condense::fidelity::fidelity;
 use crate::condense::{Goal, Method, condense};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::frame::{self, Condensation, PRECEDENCE, Piece, Seam};
-use crate::num::Score;
 use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
 use crate::pointer::{pointer_id, pointer_line};
 use crate::policy::{Order, Policy};
@@ -218,9 +216,13 @@ impl Pricing<'_> {
             lossless_only: part == 1,
         };
         let condensed = condense(content, None, &goal(full / part));
+        let how = Condensation {
+            method: condensed.method,
+            fidelity: condensed.fidelity(content),
+            pointer: (!condensed.lossless).then_some(id),
+        };
         let mut text = condensed.text;
-        let pointer = (!condensed.lossless).then_some(id);
-        if let Some(id) = pointer {
+        if let Some(id) = how.pointer {
             let left_out = condensed.left_out.iter();
             let left_out: Vec<String> = left_out
                 .map(|left| format!("{} {}", left.count, left.unit))
@@ -229,15 +231,6 @@ impl Pricing<'_> {
             text.push('\n');
             text.push_str(&pointer_line(&left_out.join(", "), id));
         }
-        let how = Condensation {
-            method: condensed.method,
-            fidelity: if condensed.lossless {
-                Score::ONE
-            } else {
-                fidelity(content, &text).score()
-            },
-            pointer,
-        };
         let piece = frame::short_form(
             self.world,
             object,

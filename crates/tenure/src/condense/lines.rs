@@ -1,7 +1,7 @@
 //! Some lines, rows or sentences stand for all: what the types of text that are cut into such
 //! parts have in common.
 
-use super::select::{Choice, excerpt, price, settle, write_kept};
+use super::select::{Choice, cut, excerpt, price, settle, write_kept};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
 
 /// Parts and the order in which they are offered a place.
@@ -21,10 +21,16 @@ pub(super) struct Kept<'k> {
 
 /// The parts that fit, in the order of the text, with a line for each gap.
 pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
+    Some(keep_which(kept, goal)?.0)
+}
+
+/// The same, and which parts they are.
+pub(super) fn keep_which(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<(Draft, Vec<bool>)> {
+    let mut which = Vec::new();
     let fixed = price(kept.head, goal);
     let gap = |count: usize| format!("{GAP} {count} {} left out{}", kept.unit, kept.end);
     let gap_price = goal.count(&gap(1_000_000));
-    settle(goal, |budget| {
+    let draft = settle(goal, |budget| {
         // A part that would take more than a quarter of all is cut.
         let longest = (budget as usize).max(40);
         let mut written: Map<usize, String> = Map::default();
@@ -51,11 +57,36 @@ pub(super) fn keep(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<Draft> {
             |part, text| text.push_str(&written[&part]),
         );
         text.truncate(text.trim_end().len());
+        let mut left_out = count(&stays, kept.unit, kept.class);
+        let staying = kept.parts.iter().zip(&stays).filter(|(_, stays)| **stays);
+        left_out.extend(shortened(staying.map(|(part, _)| *part), longest));
+        which = stays;
         Some(Draft {
             text,
             method: kept.method,
-            left_out: count(&stays, kept.unit, kept.class),
+            left_out,
         })
+    })?;
+    Some((draft, which))
+}
+
+/// What is cut out of these parts, each written [`as_line`].
+pub(super) fn shortened<'t>(
+    parts: impl Iterator<Item = &'t str>,
+    longest: usize,
+) -> Option<LeftOut> {
+    some(
+        Unit::Bytes,
+        parts.map(|part| cut(part, longest).len()).sum(),
+    )
+}
+
+/// So much of which nothing else is known than that the task seems not to need it; none for nought.
+pub(super) fn some(unit: Unit, count: usize) -> Option<LeftOut> {
+    (count > 0).then_some(LeftOut {
+        class: Omission::LowRelevance,
+        unit,
+        count: u32::try_from(count).unwrap_or(u32::MAX),
     })
 }
 

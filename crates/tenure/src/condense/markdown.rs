@@ -1,6 +1,6 @@
 //! Markdown: headings stay, other blocks stay or go whole, a fenced block among them.
 
-use super::lines::{Kept, irrelevant, keep};
+use super::lines::{Kept, irrelevant, keep_which, some};
 use super::select::order;
 use super::signal::{NOTABLE, Signs, Task, worth};
 use super::{Draft, GAP, Goal, Method, Reading, Unit};
@@ -10,19 +10,19 @@ const HEADING: f64 = 1_000.0;
 
 /// A text read as blocks.
 pub(super) struct Markdown<'t> {
-    blocks: Vec<Block<'t>>,
+    pub(super) blocks: Vec<Block<'t>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Heading(usize),
     Fence,
     Other,
 }
 
-struct Block<'t> {
-    kind: Kind,
-    text: &'t str,
+pub(super) struct Block<'t> {
+    pub(super) kind: Kind,
+    pub(super) text: &'t str,
 }
 
 impl<'t> Markdown<'t> {
@@ -118,16 +118,16 @@ impl Reading for Markdown<'_> {
             after_heading = matches!(block.kind, Kind::Heading(_));
         }
         let longest = (goal.tokens as usize).max(40);
-        let cut: Vec<Option<String>> = self
+        let cut: Vec<Option<(String, usize)>> = self
             .blocks
             .iter()
             .map(|block| shorten(block, longest))
             .collect();
         let parts = self.blocks.iter().zip(&cut);
         let parts: Vec<&str> = parts
-            .map(|(block, cut)| cut.as_deref().unwrap_or(block.text))
+            .map(|(block, cut)| cut.as_ref().map_or(block.text, |(text, _)| text.as_str()))
             .collect();
-        keep(
+        let (mut draft, stays) = keep_which(
             &Kept {
                 head: "",
                 parts: &parts,
@@ -138,12 +138,17 @@ impl Reading for Markdown<'_> {
                 class: &irrelevant,
             },
             goal,
-        )
+        )?;
+        let lines = cut.iter().zip(stays).filter(|(_, stays)| *stays);
+        let lines = lines.filter_map(|(cut, _)| Some(cut.as_ref()?.1)).sum();
+        draft.left_out.extend(some(Unit::Lines, lines));
+        Some(draft)
     }
 }
 
-/// A long fenced block with its first and last lines, so that it still opens and closes.
-fn shorten(block: &Block<'_>, longest: usize) -> Option<String> {
+/// A long fenced block with its first and last lines, so that it still opens and closes, and how
+/// many lines it lacks.
+fn shorten(block: &Block<'_>, longest: usize) -> Option<(String, usize)> {
     if block.kind != Kind::Fence || block.text.len() <= longest {
         return None;
     }
@@ -159,7 +164,8 @@ fn shorten(block: &Block<'_>, longest: usize) -> Option<String> {
     let gone = body.len() - kept;
     (kept > 0 && gone > 0).then(|| {
         let kept = body[..kept].join("\n");
-        format!("{kept}\n{GAP} {gone} lines left out\n{last}")
+        let text = format!("{kept}\n{GAP} {gone} lines left out\n{last}");
+        (text, gone)
     })
 }
 
@@ -211,7 +217,8 @@ mod tests {
             kind: Kind::Fence,
             text: &format!("```\n{}```", "line\n".repeat(100)),
         };
-        let short = shorten(&block, 100).unwrap();
+        let (short, gone) = shorten(&block, 100).unwrap();
+        assert_eq!(short.matches("line\n").count() + gone, 100);
         assert!(
             short.starts_with("```\nline\n") && short.ends_with("lines left out\n```"),
             "{short}"

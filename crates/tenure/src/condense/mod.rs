@@ -3,19 +3,27 @@
 //! 1. **Lossless**: formatting and repetition go, all content stays, and an inverse gives it back
 //!    ([`json::expand`], [`log::expand`], [`search::expand`], [`table::expand`]).
 //! 2. **Lossy**, when that is not enough: what the task names, what went wrong, what is unlike the
-//!    rest, the first and the last stay; what is left out is counted where it was and in
-//!    [`Condensed::left_out`].
+//!    rest, the first and the last stay; what is left out is counted where it was, of prose at the
+//!    end, and in [`Condensed::left_out`].
 //! 3. **Unchanged**, when neither fits: a no-op says that it was one.
+//!
+//! Prose is [distilled](distill) to its propositions, [`turns`] of a conversation to a summary.
+//! How much of a text is still said is its [`fidelity`], how that falls as a text shrinks, a
+//! [`curve`].
 //!
 //! Each content type has a file of its own. All are pure functions of their arguments, take time
 //! near-linear in the length of the text, and never fail: what cannot be read as its type is
 //! treated as lines. Nothing here points to the original: who keeps it says where it is
 //! (Prefill Compiler, 6.7.2).
 
+mod clauses;
+pub mod curve;
 mod detect;
 mod diff;
+pub mod distill;
 pub(crate) mod duplicates;
 pub mod fidelity;
+mod fill;
 pub mod json;
 mod lines;
 pub mod log;
@@ -26,10 +34,12 @@ mod select;
 mod signal;
 pub mod table;
 mod trace;
+pub mod turns;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
+use crate::num::Score;
 use crate::object::vocabulary::vocabulary;
 
 pub use detect::detect;
@@ -56,6 +66,9 @@ vocabulary! {
         Code = "code",
         /// Values separated by commas, tabs or semicolons.
         Table = "table",
+        /// Messages of a conversation as JSON. Never detected: it is JSON unless somebody says that
+        /// its words count ([`turns::messages`]).
+        Turns = "turns",
     }
 }
 
@@ -78,6 +91,10 @@ vocabulary! {
         Outlined = "outlined",
         /// Some sentences or blocks stand for all, as they were.
         Extracted = "extracted",
+        /// Some sentences of a conversation stand for all ([`turns`]).
+        Summarized = "summarized",
+        /// Some propositions stand for all, in compact form ([`distill`]).
+        Distilled = "distilled",
         /// Its author wrote the shorter form.
         Author = "author",
     }
@@ -115,6 +132,10 @@ vocabulary! {
         Frames = "frames",
         /// Sentences.
         Sentences = "sentences",
+        /// Turns of a conversation.
+        Turns = "turns",
+        /// Sentences, or clauses that stand on their own.
+        Propositions = "propositions",
         /// Paragraphs, lists and fenced blocks.
         Blocks = "blocks",
     }
@@ -176,6 +197,16 @@ pub struct Condensed {
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
 impl Condensed {
+    /// How much of what the original says is still in the text.
+    pub fn fidelity(&self, original: &str) -> Score {
+        if self.lossless {
+            return Score::ONE;
+        }
+        let spoken = (self.method == Method::Summarized).then(|| turns::spoken(original));
+        let original = spoken.as_deref().unwrap_or(original);
+        fidelity::fidelity(original, &self.text).score()
+    }
+
     /// The text that a lossless condensation was made of; of JSON the same tokens without white
     /// space between them. An error where something was left out.
     pub fn expand(&self) -> Result<String, Malformed> {
@@ -185,12 +216,18 @@ impl Condensed {
             (Method::Minified | Method::Tabulated, _) => json::expand(&self.text),
             (Method::Folded, _) => log::expand(&self.text),
             (Method::Grouped, _) => search::expand(&self.text),
-            (Method::Selected | Method::Outlined | Method::Extracted | Method::Author, _) => {
-                Err(Malformed {
-                    what: "something was left out",
-                    line: 1,
-                })
-            }
+            (
+                Method::Selected
+                | Method::Outlined
+                | Method::Extracted
+                | Method::Summarized
+                | Method::Distilled
+                | Method::Author,
+                _,
+            ) => Err(Malformed {
+                what: "something was left out",
+                line: 1,
+            }),
         }
     }
 }
@@ -276,10 +313,14 @@ fn read<'t>(text: &'t str, content_type: ContentType) -> Option<Box<dyn Reading 
         ContentType::Diff => Some(Box::new(diff::Diff::read(text))),
         ContentType::Log => Some(Box::new(log::Log::read(text)?)),
         ContentType::Markdown => Some(Box::new(markdown::Markdown::read(text))),
-        ContentType::Prose => Some(Box::new(prose::Prose::read(text))),
+        ContentType::Prose => Some(Box::new(prose::Prose(text))),
         ContentType::Search => Some(Box::new(search::Search::read(text))),
         ContentType::StackTrace => Some(Box::new(trace::Trace::read(text)?)),
         ContentType::Table => Some(Box::new(table::Csv::read(text)?)),
+        ContentType::Turns => match turns::Talk::read(text) {
+            Some(talk) => Some(Box::new(talk)),
+            None => read(text, ContentType::Json),
+        },
     }
 }
 

@@ -1,21 +1,16 @@
-//! Prose: sentences stay as they were written, in their order, chosen by five factors
-//! (Prefill Compiler, Algorithm 6.3): how much they say, whether the task names it, how near the
-//! end they are, whether they decide something, whether they correct something.
+//! Prose is distilled; a text of which no proposition fits whole is cut.
 
-use super::lines::{Kept, keep};
+use super::distill::draft;
+use super::lines::{Kept, irrelevant, keep};
 use super::select::order;
 use super::signal::{EMPTY, Signs, Task, worth};
-use super::{Draft, Goal, Method, Omission, Reading, Unit};
+use super::{Draft, Goal, Method, Reading, Unit};
 use crate::lexical::each_term;
-use crate::num::exp;
 
-/// The weight of each factor beside what the task names.
-const DENSITY: f64 = 2.0;
-const RECENCY: f64 = 1.0;
-const DECISION: f64 = 3.0;
-const CORRECTION: f64 = 4.0;
-/// How fast recency decays: by half in about fourteen sentences.
-const DECAY: f64 = 0.05;
+/// The weight of each sign beside what the task names.
+const DENSITY: f64 = 1.0;
+const DECISION: f64 = 1.0;
+const CORRECTION: f64 = 1.0;
 
 /// Words that decide and words that correct, as whole words.
 #[rustfmt::skip]
@@ -38,21 +33,11 @@ const ACKNOWLEDGES: [&str; 14] = [
 const ACKNOWLEDGEMENT: usize = 80;
 
 /// A text read as sentences.
-pub(super) struct Prose<'t> {
-    sentences: Vec<&'t str>,
-}
-
-impl<'t> Prose<'t> {
-    pub(super) fn read(text: &'t str) -> Prose<'t> {
-        Prose {
-            sentences: sentences(text),
-        }
-    }
-}
+pub(super) struct Prose<'t>(pub(super) &'t str);
 
 /// The sentences of a text: what ends with a full stop before white space, or with a line that
 /// another one does not continue.
-fn sentences(text: &str) -> Vec<&str> {
+pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut stop = false;
@@ -100,7 +85,12 @@ fn is_short(sentence: &str) -> bool {
         Some((at, c)) => &body[at + c.len_utf8()..],
         None => body,
     };
-    word.chars().count() == 1
+    // "4.2 K." ends with a unit.
+    let measured = sentence.len() > word.len() + 1
+        && body[..body.len() - word.len()]
+            .trim_end()
+            .ends_with(|c: char| c.is_ascii_digit());
+    (word.chars().count() == 1 && !measured)
         || word.contains('.')
         || matches!(
             word,
@@ -116,7 +106,7 @@ fn push<'t>(found: &mut Vec<&'t str>, sentence: &'t str) {
 }
 
 /// The share of its words that name something.
-fn density(sentence: &str) -> f64 {
+pub(super) fn density(sentence: &str) -> f64 {
     let (mut words, mut telling) = (0u32, 0u32);
     each_term(sentence, |term| {
         words += 1;
@@ -125,9 +115,20 @@ fn density(sentence: &str) -> f64 {
     f64::from(telling) / f64::from(words.max(1))
 }
 
-fn acknowledges(sentence: &str) -> bool {
+pub(super) fn acknowledges(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(|start| lower.starts_with(start))
+}
+
+/// What a sentence is worth whatever the task: how much it says, whether it decides something,
+/// whether it corrects something.
+pub(super) fn weight(sentence: &str) -> f64 {
+    if acknowledges(sentence) {
+        return 0.0;
+    }
+    let lower = format!(" {} ", sentence.to_lowercase());
+    let says = |words: &[&str]| f64::from(u8::from(words.iter().any(|word| lower.contains(word))));
+    DENSITY * density(sentence) + DECISION * says(&DECIDES) + CORRECTION * says(&CORRECTS)
 }
 
 impl Reading for Prose<'_> {
@@ -137,49 +138,31 @@ impl Reading for Prose<'_> {
     }
 
     fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
-        let task = Task::new(goal.task);
-        let signs: Vec<Signs> = self
-            .sentences
-            .iter()
-            .map(|sentence| task.read(sentence))
-            .collect();
-        let mut worth = worth(&task, &signs);
-        let count = self.sentences.len();
-        for (at, (sentence, worth)) in self.sentences.iter().zip(&mut worth).enumerate() {
-            let lower = format!(" {} ", sentence.to_lowercase());
-            let says =
-                |words: &[&str]| f64::from(u8::from(words.iter().any(|word| lower.contains(word))));
-            if acknowledges(sentence) {
-                *worth = 0.0;
-                continue;
-            }
-            *worth += DENSITY * density(sentence)
-                + RECENCY * exp(-DECAY * (count - 1 - at) as f64)
-                + DECISION * says(&DECIDES)
-                + CORRECTION * says(&CORRECTS);
-        }
-        let class = |at: usize| match acknowledges(self.sentences[at]) {
-            true => Omission::Acknowledgement,
-            false => Omission::LowRelevance,
-        };
-        keep(
-            &Kept {
-                head: "",
-                parts: &self.sentences,
-                end: "\n",
-                order: &order(&worth),
-                unit: Unit::Sentences,
-                method: Method::Extracted,
-                class: &class,
-            },
-            goal,
-        )
+        let text = self.0;
+        draft(text, goal).or_else(|| {
+            let sentences = sentences(text);
+            let task = Task::new(goal.task);
+            let signs: Vec<Signs> = sentences.iter().map(|said| task.read(said)).collect();
+            keep(
+                &Kept {
+                    head: "",
+                    parts: &sentences,
+                    end: "\n",
+                    order: &order(&worth(&task, &signs)),
+                    unit: Unit::Sentences,
+                    method: Method::Extracted,
+                    class: &irrelevant,
+                },
+                goal,
+            )
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::condense::Omission;
 
     #[test]
     fn sentences_end_where_they_end() {
@@ -211,8 +194,8 @@ mod tests {
             count: &|text| text.len() / 4,
             lossless_only: false,
         };
-        let draft = Prose::read(&text).lossy(&goal).unwrap();
-        let places: Vec<usize> = ["began.", "decided", "not 30", "Valve 17", "all."]
+        let draft = Prose(&text).lossy(&goal).unwrap();
+        let places: Vec<usize> = ["decided", "not 30", "Valve 17"]
             .iter()
             .map(|part| {
                 draft
@@ -224,5 +207,26 @@ mod tests {
         assert!(places.is_sorted());
         assert!(!draft.text.contains("Sure"));
         assert_eq!(draft.left_out[0].class, Omission::Acknowledgement);
+        let last = draft.text.lines().last().unwrap();
+        let sum: u32 = draft.left_out.iter().map(|left| left.count).sum();
+        assert_eq!(last, format!("… {sum} propositions left out"));
+    }
+
+    #[test]
+    fn a_cut_within_a_sentence_is_told() {
+        let text = format!("It began{} and so it ended.", " with a word".repeat(200));
+        let goal = Goal {
+            tokens: 40,
+            task: "",
+            count: &|text| text.len() / 4,
+            lossless_only: false,
+        };
+        let draft = Prose(&text).lossy(&goal).unwrap();
+        assert!(draft.text.starts_with("It began") && draft.text.ends_with("ended."));
+        let [left] = draft.left_out[..] else {
+            panic!("{:?}", draft.left_out)
+        };
+        assert_eq!(left.unit, Unit::Bytes);
+        assert!(left.count > 2_000, "{left:?}");
     }
 }

@@ -13,7 +13,7 @@
 //! where it looks like one of these.
 
 use super::detect::is_match;
-use super::lines::{as_line, count, irrelevant};
+use super::lines::{as_line, count, irrelevant, shortened};
 use super::select::{Choice, order, price, settle, write_kept};
 use super::signal::{NOTABLE, Signs, Task, worth};
 use super::{Draft, GAP, Goal, Malformed, Method, Reading, Unit};
@@ -130,6 +130,7 @@ impl Reading for Search<'_> {
             }
             let mut text = String::new();
             let mut path = None;
+            let mut written = Vec::new();
             let gap = |gone: std::ops::Range<usize>| gap(gone.start, gone.end);
             write_kept(&stays, &mut text, gap, |at, text| {
                 let mut line = lines[at];
@@ -144,12 +145,15 @@ impl Reading for Search<'_> {
                 }
                 text.push_str(&as_line(line, longest));
                 text.push('\n');
+                written.push(line);
             });
             text.truncate(text.trim_end().len());
+            let mut left_out = count(&stays, Unit::Matches, &irrelevant);
+            left_out.extend(shortened(written.into_iter(), longest));
             Some(Draft {
                 text,
                 method: Method::Selected,
-                left_out: count(&stays, Unit::Matches, &irrelevant),
+                left_out,
             })
         })
     }

@@ -159,14 +159,21 @@ pub(super) fn may_fit(text: &str, goal: &Goal<'_>) -> bool {
 /// Cuts `text` to about `limit` bytes, with what stands at its start and its end, never inside a
 /// character that is seen as one.
 pub(super) fn excerpt(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
+    let gone = cut(text, limit);
+    if gone.is_empty() {
         return text.to_owned();
     }
-    let head = boundary(text, limit * 2 / 3);
-    let tail = boundary(text, text.len() - limit / 3);
-    let left = text[head..tail].chars().count();
-    let head = text[..head].trim_end_matches('\\');
-    format!("{head}… {left} characters …{}", &text[tail..])
+    let left = text[gone.clone()].chars().count();
+    let head = text[..gone.start].trim_end_matches('\\');
+    format!("{head}… {left} characters …{}", &text[gone.end..])
+}
+
+/// What [`excerpt`] leaves out of a text.
+pub(super) fn cut(text: &str, limit: usize) -> Range<usize> {
+    if text.len() <= limit {
+        return 0..0;
+    }
+    boundary(text, limit * 2 / 3)..boundary(text, text.len() - limit / 3)
 }
 
 /// The last place at or before `at` where a text may be cut: between characters, and not before

@@ -25,6 +25,10 @@ fn check(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) -> Cond
         assert_eq!(condensed.text, text);
         assert!(condensed.lossless && condensed.left_out.is_empty());
     } else {
+        assert!(
+            condensed.lossless || !condensed.left_out.is_empty(),
+            "{condensed:?}"
+        );
         assert!(condensed.fits && condensed.to < condensed.from);
     }
     assert!(condensed.lossless || !goal.lossless_only);

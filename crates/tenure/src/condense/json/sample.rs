@@ -6,9 +6,10 @@ use std::fmt::Write;
 use super::columns::MISSING;
 use super::tables::{Table, Writer, as_cell, plan};
 use super::tape::Tape;
-use crate::condense::select::{Choice, excerpt, order, price, settle, write_kept};
+use crate::condense::lines::some;
+use crate::condense::select::{Choice, cut, excerpt, order, price, settle, write_kept};
 use crate::condense::signal::{Alarm, NOTABLE, Signs, Task, add_unlike, rarity, worth};
-use crate::condense::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
+use crate::condense::{Draft, GAP, Goal, LeftOut, Map, Method, Unit};
 
 /// The lossy form within the goal.
 pub(super) fn sample(tape: &Tape, goal: &Goal<'_>) -> Option<Draft> {
@@ -101,7 +102,7 @@ impl<'s, 't> Sample<'s, 't> {
     fn make(&self, budget: u32, goal: &Goal<'_>) -> Option<Draft> {
         // A row that would take more than a quarter of all is cut in its long cells.
         let longest = budget as usize;
-        let mut cut: Map<usize, String> = Map::default();
+        let mut short: Map<usize, (String, usize)> = Map::default();
         let choice = Choice {
             order: &self.order,
             ends: &self.ends,
@@ -113,9 +114,9 @@ impl<'s, 't> Sample<'s, 't> {
             if text.len() <= longest {
                 return price(text, goal);
             }
-            let text = self.shorten(row, longest);
-            let price = price(&text, goal);
-            cut.insert(row, text);
+            let made = self.shorten(row, longest);
+            let price = price(&made.0, goal);
+            short.insert(row, made);
             price
         });
         if !kept.contains(&true) {
@@ -137,21 +138,23 @@ impl<'s, 't> Sample<'s, 't> {
                 |gone| gap(gone.len()),
                 |row, text| {
                     let row = start + row;
-                    text.push_str(cut.get(&row).unwrap_or(&self.rows[row]));
+                    text.push_str(short.get(&row).map_or(&self.rows[row], |(row, _)| row));
                 },
             );
             start = *end;
         }
         let left = kept.iter().filter(|kept| !**kept).count();
+        let bytes = short.iter().filter(|(row, _)| kept[**row]);
+        let bytes = bytes.map(|(_, (_, gone))| gone).sum();
         Some(Draft {
             text: text.trim_end().to_owned(),
             method: Method::Selected,
-            left_out: vec![left_out(Unit::Records, left)],
+            left_out: left_out(Unit::Records, left, bytes),
         })
     }
 
-    /// A row with its long cells cut.
-    fn shorten(&self, row: usize, longest: usize) -> String {
+    /// A row with its long cells cut, and how many bytes they lack.
+    fn shorten(&self, row: usize, longest: usize) -> (String, usize) {
         let number = self.ends.partition_point(|end| *end <= row);
         let start = if number == 0 {
             0
@@ -161,11 +164,14 @@ impl<'s, 't> Sample<'s, 't> {
         let table = &self.writer.tables()[number];
         let each = (longest / table.width().max(1)).max(32);
         let mut text = String::new();
+        let mut gone = 0;
         table.write_row(self.tape, row - start, &mut text, |cell, first, out| {
             let cell = as_cell(self.tape.slice(cell), first);
             out.push_str(&excerpt(cell, each));
+            gone += cut(cell, each).len();
         });
-        excerpt(&text, longest) + "\n"
+        gone += cut(&text, longest).len();
+        (excerpt(&text, longest) + "\n", gone)
     }
 }
 
@@ -173,12 +179,9 @@ fn gap(rows: usize) -> String {
     format!("{GAP} {rows} left out\n")
 }
 
-fn left_out(unit: Unit, count: usize) -> LeftOut {
-    LeftOut {
-        class: Omission::LowRelevance,
-        unit,
-        count: count as u32,
-    }
+fn left_out(unit: Unit, count: usize, bytes: usize) -> Vec<LeftOut> {
+    let bytes = some(Unit::Bytes, bytes);
+    some(unit, count).into_iter().chain(bytes).collect()
 }
 
 /// How unlike the rest each row is.
@@ -267,11 +270,11 @@ fn outline(tape: &Tape, task: &Task, goal: &Goal<'_>) -> Option<Draft> {
     let marks = Marks::new(tape, task);
     LIMITS.iter().find_map(|limits| {
         let most = (goal.tokens as usize).saturating_mul(6);
-        let (text, left) = write_outline(tape, &marks, *limits, most)?;
+        let (text, left, bytes) = write_outline(tape, &marks, *limits, most)?;
         (price(&text, goal) <= goal.tokens).then(|| Draft {
             text,
             method: Method::Outlined,
-            left_out: vec![left_out(Unit::Values, left)],
+            left_out: left_out(Unit::Values, left, bytes),
         })
     })
 }
@@ -314,15 +317,16 @@ enum Step {
     Gap(usize),
 }
 
-/// An outline of at most `most` bytes and how many values it leaves out; `None` when it is longer.
+/// An outline of at most `most` bytes, how many values it leaves out, and how many bytes of the
+/// others; `None` when it is longer.
 fn write_outline(
     tape: &Tape,
     marks: &Marks,
     limits: Limits,
     most: usize,
-) -> Option<(String, usize)> {
+) -> Option<(String, usize, usize)> {
     let mut out = String::new();
-    let mut left = 0;
+    let (mut left, mut bytes) = (0, 0);
     let mut steps: Vec<Step> = Vec::new();
     push_children(
         tape,
@@ -347,10 +351,12 @@ fn write_outline(
                     b'{' => "{",
                     b'"' => {
                         let inner = &slice[1..slice.len() - 1];
+                        bytes += cut(inner, limits.string).len();
                         let _ = write!(out, "\"{}\"", excerpt(inner, limits.string));
                         continue;
                     }
                     _ => {
+                        bytes += cut(slice, limits.string).len();
                         out.push_str(&excerpt(slice, limits.string));
                         continue;
                     }
@@ -374,7 +380,7 @@ fn write_outline(
             return None;
         }
     }
-    Some((out, left))
+    Some((out, left, bytes))
 }
 
 /// Puts off the children that are shown, with what is between them.
