@@ -236,6 +236,71 @@ fn the_task_and_the_type_decide_what_stays() {
 }
 
 #[test]
+fn prose_is_distilled_and_says_when_little_is_left() {
+    let bench = Bench::new();
+    let sentences: Vec<String> = (0..90)
+        .map(|at| {
+            format!(
+                "Station {at} reads {} bar, and its pump is fine.",
+                at * 37 + 100
+            )
+        })
+        .collect();
+    bench.file("notes.txt", sentences.join(" "));
+    let args = ["condense", "notes.txt", "--type", "prose", "--to"];
+    let task = ["--task", "What does station 61 read?"];
+    let little = bench.run(&[&args[..], &["200"], &task].concat());
+    let said = text(&little.stderr);
+    assert!(text(&little.stdout).contains("Station 61 reads 2357 bar, "));
+    assert!(
+        said.contains("prose distilled") && said.contains(" is below 0.9\n"),
+        "{said}"
+    );
+    let json = |more: &[&str]| bench.json(&[&args[..], more, &["--format", "json"]].concat());
+    let found = json(&["200"]);
+    assert_eq!(found["method"], "distilled");
+    assert!(found["warning"].as_str().unwrap().contains("is below 0.9"));
+    assert!(found["curve"]["beta"].as_f64().unwrap() > 1.0, "{found}");
+    let knee = found["curve"]["knee"]["to"].as_u64().unwrap();
+    let from = found["from"].as_u64().unwrap();
+    assert!(200 < knee && knee < from, "{knee} {from}");
+    assert!(json(&["200", "--floor", "0"])["warning"].is_null());
+    let whole = json(&["9000", "--floor", "1"]);
+    assert!(whole["warning"].is_null() && whole["curve"].is_null());
+    bench.refused(1, &[&args[..], &["200", "--floor", "2"]].concat());
+}
+
+#[test]
+fn messages_are_summarized_where_their_type_is_said() {
+    let bench = Bench::new();
+    let mut messages =
+        vec![r#"{"role": "user", "content": "The store must never lose an order."}"#.to_owned()];
+    for at in 0..40 {
+        messages.push(format!(
+            r#"{{"role": "assistant", "content": "Sure, let me see. I looked at shelf {at} and it was so."}}"#
+        ));
+    }
+    messages.push(r#"{"role": "user", "content": "No, that is wrong: use port 8443."}"#.to_owned());
+    bench.file("talk.json", format!("[{}]", messages.join(",\n")));
+    let args = ["condense", "talk.json", "--to", "150", "--format", "json"];
+    let found = bench.json(&[&args[..], &["--type", "turns"]].concat());
+    assert_eq!(
+        (&found["method"], &found["content_type"]),
+        (&"summarized".into(), &"turns".into())
+    );
+    let summary = found["text"].as_str().unwrap();
+    for said in [
+        "[Extracted from conversation history]",
+        "user: The store must never lose an order.",
+        "user: No, that is wrong: use port 8443.",
+        "[omitted: ",
+    ] {
+        assert!(summary.contains(said), "{said}: {summary}");
+    }
+    assert_eq!(bench.json(&args)["content_type"], "json");
+}
+
+#[test]
 fn standard_input_is_read_and_a_closed_pipe_is_no_failure() {
     let bench = Bench::new();
     let content = log("\r\n", "");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use tenure::num::Score;
 
 use super::{CatalogueArgs, Format, tokens};
 
@@ -23,13 +24,17 @@ pub(crate) struct CondenseArgs {
         allow_hyphen_values = true
     )]
     pub(crate) task: String,
-    /// What the text is: prose, markdown, json, log, search, stack_trace, diff, code or table
-    /// [default: detected]
+    /// What the text is: prose, markdown, json, log, search, stack_trace, diff, code, table or
+    /// turns (messages of a conversation as JSON) [default: detected, but for turns]
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
     /// Leave nothing out: a form with all the content, or the text as it is
     #[arg(long)]
     pub(crate) lossless: bool,
+    /// Warn where less than this share of what the text says is left
+    /// [default: 0.9 of prose, of anything else none]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) floor: Option<Score>,
     /// Keep no original: what is left out can be read back only from wherever the text came from,
     /// and no pointer says where
     #[arg(long)]
@@ -44,6 +49,11 @@ pub(crate) struct CondenseArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+}
+
+fn share(given: &str) -> Result<Score, String> {
+    let share = given.parse().ok().and_then(Score::new);
+    share.ok_or_else(|| "a share is from 0 to 1".to_owned())
 }
 
 #[derive(Debug, Args)]

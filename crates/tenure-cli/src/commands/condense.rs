@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tenure::condense::curve::Curve;
+use tenure::condense::distill::{BelowFloor, FLOOR};
 use tenure::condense::{ContentType, Method};
 use tenure::{CountKind, Error, ErrorKind};
 use tenure_workspace::{Condensation, Condensing, counted, read_bytes, read_bytes_from, text_of};
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
     };
     let done = workspace.condense(tokenizer, &content, &wanted)?;
     match args.format {
-        Format::Json => print_json(&as_json(&done)),
+        Format::Json => print_json(&as_json(&done, args)),
         Format::Text => {
             print_bytes(done.condensed.text.as_bytes())?;
             if tokenizer.kind() == CountKind::Bounded {
@@ -63,7 +65,23 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
     }
 }
 
-fn as_json(done: &Condensation) -> Value {
+/// The curve of the method, and where its knee is for this text.
+fn curve(done: &Condensation) -> Option<Value> {
+    let curve = Curve::of(done.condensed.method)?;
+    let knee = curve.knee().map(|knee| {
+        let to = curve.target(done.condensed.from, FLOOR);
+        json!({ "to": to, "fidelity": curve.fidelity(knee) })
+    });
+    Some(json!({ "alpha": curve.alpha, "beta": curve.beta, "knee": knee }))
+}
+
+fn below(done: &Condensation, args: &CondenseArgs) -> Option<BelowFloor> {
+    let distilled = done.condensed.method == Method::Distilled;
+    let floor = args.floor.or(distilled.then_some(FLOOR))?;
+    BelowFloor::check(done.fidelity, floor)
+}
+
+fn as_json(done: &Condensation, args: &CondenseArgs) -> Value {
     let condensed = &done.condensed;
     let left_out: Vec<Value> = condensed
         .left_out
@@ -78,6 +96,8 @@ fn as_json(done: &Condensation) -> Value {
         "lossless": condensed.lossless,
         "fits": condensed.fits,
         "fidelity": done.fidelity,
+        "curve": curve(done),
+        "warning": below(done, args).map(|below| below.to_string()),
         "left_out": left_out,
         "pointer": done.pointer.map(|pointer| pointer.id),
         "text": condensed.text,
@@ -128,6 +148,9 @@ fn say(done: &Condensation, args: &CondenseArgs) {
         }
     }
     anstream::eprintln!("{line}");
+    if let Some(below) = below(done, args) {
+        warning(&below.to_string());
+    }
 }
 
 /// Rounded; nothing that is there becomes 0.
