@@ -1,6 +1,6 @@
 //! What an engine can do: the rows that it holds, and a transaction over those of one tenant.
 //!
-//! Everything that decides anything is above this line ([`crate::tenant`], [`crate::settle`]); an
+//! Everything that decides anything is above this line ([`Tenant`](crate::Tenant), `settle.rs`); an
 //! engine reads and writes rows, one tenant at a time, and guards what must never change.
 
 use std::collections::BTreeMap;
