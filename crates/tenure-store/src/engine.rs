@@ -166,6 +166,11 @@ pub trait Read {
         known: Option<Instant>,
         each: &mut dyn FnMut(u64, BeliefRow, &str) -> Result<(), Error>,
     ) -> Result<(), Error>;
+    /// Calls `each` with the body of every belief that there ever was: by place, then as in a history.
+    fn each_ever(
+        &mut self,
+        each: &mut dyn FnMut(BeliefRow, &str) -> Result<(), Error>,
+    ) -> Result<(), Error>;
     /// The ids of the objects that were written or judged after this version.
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error>;
     /// Every object with its place, by place.

@@ -1,7 +1,7 @@
 //! Import: the lines of an export, or objects that somebody wrote, in one write.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectId, Sealer, clip};
@@ -85,6 +85,8 @@ impl Tenant {
                     format!("the object `{id}` was erased"),
                 ));
             }
+            let distinct: BTreeSet<&ObjectId> = ids.iter().collect();
+            let mut free = rows.take_places(distinct.len() as u64)?..;
             let mut change = Change::default();
             let mut places: BTreeMap<ObjectId, (u64, Vec<BeliefRow>)> = BTreeMap::new();
             let mut order = Vec::new();
@@ -100,9 +102,10 @@ impl Tenant {
                 }
                 let (place, beliefs) = match places.entry(id) {
                     Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(free) => {
+                    Entry::Vacant(unknown) => {
                         order.push(id);
-                        free.insert((rows.take_places(1)?, Vec::new()))
+                        let place = free.next().unwrap_or_default();
+                        unknown.insert((place, Vec::new()))
                     }
                 };
                 let part = beliefs

@@ -116,10 +116,12 @@ impl Tenant {
             let changed = rows.changed_since(known.version)?;
             let usage = rows.usage(Some(&changed))?;
             let mut sealer = Sealer::default();
-            for (id, standing) in rows.standing(&changed)? {
+            let standing = rows.standing(&changed)?;
+            let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
+            let revisions: Vec<_> = beliefs.map(|row| row.revision).collect();
+            let bodies = rows.bodies(&revisions)?;
+            for (id, standing) in standing {
                 resident.remove(id);
-                let revisions: Vec<_> = standing.beliefs.iter().map(|row| row.revision).collect();
-                let bodies = rows.bodies(&revisions)?;
                 for row in &standing.beliefs {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
                     let object = read_revision(&mut sealer, row.revision, body)?;

@@ -462,25 +462,20 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached, and what `each` fails with.
     pub fn export(&self, each: &mut dyn FnMut(&Line) -> Result<(), Error>) -> Result<(), Error> {
         self.read(|rows| {
-            for (_, id) in rows.objects()? {
-                for row in rows.history(id)? {
-                    let body = rows.bodies(&[row.revision])?.remove(&row.revision);
-                    let Some(body) = body else { continue };
-                    let object = serde_json::from_str(&body).map_err(|error| unwritable(&error))?;
-                    each(&Line {
-                        tx_start: Some(row.opened.at),
-                        tx_end: row.closed.map(|closed| closed.at),
-                        held_from: row.valid.from,
-                        held_until: row.valid.until,
-                        lifecycle: row.lifecycle,
-                        contradiction: row.contradiction,
-                        superseded_by: row.superseded_by,
-                        revision: Some(row.revision),
-                        object,
-                    })?;
-                }
-            }
-            Ok(())
+            rows.each_ever(&mut |row, body| {
+                let object = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
+                each(&Line {
+                    tx_start: Some(row.opened.at),
+                    tx_end: row.closed.map(|closed| closed.at),
+                    held_from: row.valid.from,
+                    held_until: row.valid.until,
+                    lifecycle: row.lifecycle,
+                    contradiction: row.contradiction,
+                    superseded_by: row.superseded_by,
+                    revision: Some(row.revision),
+                    object,
+                })
+            })
         })
     }
 
@@ -708,10 +703,10 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
     let mut place = if new > 0 { rows.take_places(new)? } else { 0 };
     let mut change = Change::default();
     let mut written = Vec::with_capacity(drafts.len());
-    let mut fresh: BTreeMap<ObjectId, Arc<ContextObject>> = BTreeMap::new();
+    let mut known = parents(rows, drafts)?;
     let mut sealer = Sealer::default();
     for draft in drafts {
-        let object = derived(rows, tenant, draft, &fresh, &mut sealer)?;
+        let object = derived(tenant, draft, &known, &mut sealer)?;
         let revision = object.revision();
         let id = revision.object_id();
         let before = standing.get(&id);
@@ -764,7 +759,7 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
             revision: Some(revision.id()),
             outcome,
         });
-        fresh.insert(id, object);
+        known.insert(id, object);
     }
     // In the order of their keys, rows that come together are written together.
     change.revisions.sort_unstable_by_key(|row| row.revision);
@@ -829,12 +824,41 @@ fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> Result<(), E
     }
 }
 
+/// What these drafts are made from, as far as it is believed now.
+fn parents(
+    rows: &mut dyn Write,
+    drafts: &[Draft],
+) -> Result<BTreeMap<ObjectId, Arc<ContextObject>>, Error> {
+    let ids: BTreeSet<ObjectId> = drafts
+        .iter()
+        .flat_map(|draft| draft.object.revision().derived_from())
+        .copied()
+        .collect();
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let standing = rows.standing(&ids.into_iter().collect::<Vec<_>>())?;
+    let believed = standing
+        .iter()
+        .filter(|(_, standing)| !standing.beliefs.is_empty());
+    let heads: Vec<(ObjectId, RevisionId)> = believed
+        .map(|(id, standing)| (*id, standing.head))
+        .collect();
+    let revisions: Vec<RevisionId> = heads.iter().map(|(_, head)| *head).collect();
+    let bodies = rows.bodies(&revisions)?;
+    let mut sealer = Sealer::default();
+    let mut read = |(id, head)| {
+        let body = bodies.get(&head).map_or("", String::as_str);
+        Ok((id, read_revision(&mut sealer, head, body)?))
+    };
+    heads.into_iter().map(&mut read).collect()
+}
+
 /// The object of a draft, lowered to what its parents allow.
 fn derived(
-    rows: &mut dyn Write,
     tenant: &str,
     draft: &Draft,
-    fresh: &BTreeMap<ObjectId, Arc<ContextObject>>,
+    known: &BTreeMap<ObjectId, Arc<ContextObject>>,
     sealer: &mut Sealer,
 ) -> Result<Arc<ContextObject>, Error> {
     let object = &draft.object;
@@ -842,15 +866,9 @@ fn derived(
     if parents.is_empty() {
         return Ok(Arc::clone(object));
     }
-    let mut found = Vec::with_capacity(parents.len());
+    let mut found: Vec<&ContextObject> = Vec::with_capacity(parents.len());
     for id in parents {
-        if let Some(parent) = fresh.get(id) {
-            found.push(Arc::clone(parent));
-            continue;
-        }
-        let standing = rows.standing(&[*id])?.remove(id);
-        let standing = standing.filter(|standing| !standing.beliefs.is_empty());
-        let head = standing.map(|standing| standing.head).ok_or_else(|| {
+        let parent = known.get(id).ok_or_else(|| {
             Error::input(format!(
                 "`{}` is made from `{id}`, which `{}` does not hold",
                 clip(object.name()),
@@ -858,12 +876,10 @@ fn derived(
             ))
             .expected("parents that are there, or stand before it in the same write")
         })?;
-        let body = rows.bodies(&[head])?.remove(&head).unwrap_or_default();
-        found.push(read_revision(sealer, head, &body)?);
+        found.push(parent);
     }
     let mut document = object.to_document()?;
-    let parents: Vec<&ContextObject> = found.iter().map(|parent| &**parent).collect();
-    inherit(&mut document, &parents)?;
+    inherit(&mut document, &found)?;
     // The id follows from the scope where nobody gave one; it is the draft's.
     document.object_id = Some(object.revision().object_id());
     sealer.seal(document)

@@ -135,6 +135,31 @@ impl<'c> Rows<'c> {
         Ok(self.all(sql, values, read)?.pop())
     }
 
+    /// Calls `each` with the rows of a query of beliefs as they come: they may be more than memory holds.
+    fn stream(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+        each: &mut dyn FnMut(u64, BeliefRow, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let statement = self.statement(sql)?;
+        let values = with_tenant(&self.tenant, values);
+        let failed = match self.connection.client.query_raw(&statement, values) {
+            Err(error) => error,
+            Ok(mut rows) => loop {
+                match rows.next() {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(row)) => {
+                        let place = number(&row, BELIEF_COLUMNS)?;
+                        each(place, belief(&row)?, get(&row, BELIEF_COLUMNS + 1)?)?;
+                    }
+                    Err(error) => break error,
+                }
+            },
+        };
+        self.check(Err(failed))
+    }
+
     fn ids(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<ObjectId>, Error> {
         self.all(sql, values, |row| object(row, 0))
     }
@@ -410,25 +435,24 @@ impl Read for Rows<'_> {
              JOIN revisions r ON r.tenant = $1 AND r.revision = b.revision \
              WHERE o.tenant = $1 ORDER BY o.place, b.valid_from NULLS FIRST"
         );
-        let statement = self.statement(if known.is_some() { then } else { now })?;
         let known = micros(known);
-        let known: Vec<&(dyn ToSql + Sync)> = known.iter().map(|known| known as _).collect();
-        let values = with_tenant(&self.tenant, &known);
-        let client = &mut self.connection.client;
-        let failed = match client.query_raw(&statement, values) {
-            Err(error) => error,
-            Ok(mut rows) => loop {
-                match rows.next() {
-                    Ok(None) => return Ok(()),
-                    Ok(Some(row)) => {
-                        let place = number(&row, BELIEF_COLUMNS)?;
-                        each(place, belief(&row)?, get(&row, BELIEF_COLUMNS + 1)?)?;
-                    }
-                    Err(error) => break error,
-                }
-            },
-        };
-        self.check(Err(failed))
+        let values: Vec<&(dyn ToSql + Sync)> = known.iter().map(|known| known as _).collect();
+        let sql = if known.is_some() { then } else { now };
+        self.stream(sql, &values, each)
+    }
+
+    fn each_ever(
+        &mut self,
+        each: &mut dyn FnMut(BeliefRow, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let sql = belief!(
+            "SELECT",
+            ", o.place, r.body FROM objects o \
+             JOIN beliefs b ON b.tenant = $1 AND b.object = o.object \
+             JOIN revisions r ON r.tenant = $1 AND r.revision = b.revision \
+             WHERE o.tenant = $1 ORDER BY o.place, b.tx_start, b.valid_from NULLS FIRST, b.part"
+        );
+        self.stream(sql, &[], &mut |_, belief, body| each(belief, body))
     }
 
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error> {

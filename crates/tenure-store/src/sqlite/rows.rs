@@ -93,6 +93,27 @@ impl<'c> Rows<'c> {
         self.check(row())
     }
 
+    /// Calls `each` with the rows of a query of beliefs as they come: they may be more than memory holds.
+    fn stream(
+        &self,
+        sql: &str,
+        values: impl Params,
+        each: &mut dyn FnMut(u64, BeliefRow, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut statement = self.check(self.statement(sql))?;
+        let mut rows = self.check(statement.query(values))?;
+        while let Some(row) = self.check(rows.next())? {
+            let place = self.check(version(row, BELIEF_COLUMNS))?;
+            let belief = self.check(belief(row, 0))?;
+            let body = self.check(row.get_ref(BELIEF_COLUMNS + 1))?;
+            let body = body
+                .as_str()
+                .map_err(|error| failed(self.path, &error.into()))?;
+            each(place, belief, body)?;
+        }
+        Ok(())
+    }
+
     fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<ObjectId>, Error> {
         self.all(sql, values, |row| object(row, 0))
     }
@@ -284,21 +305,25 @@ impl Read for Rows<'_> {
              CROSS JOIN revisions r ON r.tenant = ?1 AND r.revision = b.revision \
              WHERE o.tenant = ?1 ORDER BY o.place, b.valid_from"
         );
-        let mut statement = self.check(self.statement(&sql))?;
-        let mut rows = match known {
-            None => self.check(statement.query([self.tenant]))?,
-            Some(known) => self.check(statement.query(params![self.tenant, known.micros()]))?,
-        };
-        while let Some(row) = self.check(rows.next())? {
-            let place = self.check(version(row, BELIEF_COLUMNS))?;
-            let belief = self.check(belief(row, 0))?;
-            let body = self.check(row.get_ref(BELIEF_COLUMNS + 1))?;
-            let body = body
-                .as_str()
-                .map_err(|error| failed(self.path, &error.into()))?;
-            each(place, belief, body)?;
+        match known {
+            None => self.stream(&sql, [self.tenant], each),
+            Some(known) => self.stream(&sql, params![self.tenant, known.micros()], each),
         }
-        Ok(())
+    }
+
+    fn each_ever(
+        &mut self,
+        each: &mut dyn FnMut(BeliefRow, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let sql = format!(
+            "SELECT {BELIEF}, o.place, r.body FROM objects o \
+             CROSS JOIN beliefs b ON b.tenant = ?1 AND b.object = o.object \
+             CROSS JOIN revisions r ON r.tenant = ?1 AND r.revision = b.revision \
+             WHERE o.tenant = ?1 ORDER BY o.place, b.tx_start, b.valid_from, b.part"
+        );
+        self.stream(&sql, [self.tenant], &mut |_, belief, body| {
+            each(belief, body)
+        })
     }
 
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error> {
