@@ -256,7 +256,9 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// Hears of writes as they take effect, so that a cache knows when to look again.
+/// Hears of writes right after they took effect, so that a cache knows when to look again. Versions may
+/// come out of order, and a writer that dies right after its write tells nobody: the version probe is the
+/// truth.
 pub trait Watch: Send {
     /// The tenant that was written, and its version then; nothing where there was none for so long.
     ///

@@ -25,7 +25,7 @@ use tenure::{Error, ErrorKind};
 
 use self::pool::{Connection, Lease, Pool};
 use self::rows::Rows;
-use crate::engine::{Engine, Read, Watch, WriteJob};
+use crate::engine::{Engine, Read, Stamp, Watch, WriteJob};
 
 /// The migrations, in order; the version of a schema is how many of them it has.
 const MIGRATIONS: &[&str] = &[include_str!("0001_store.sql")];
@@ -210,16 +210,12 @@ impl Postgres {
         if trouble.is_some() {
             return Err(self.broken("a transaction failed").into());
         }
-        let mut commit = String::new();
-        if let Some(stamp) = stamp {
-            let told = quoted(&format!("{tenant}:{}", stamp.version));
-            // This cannot fail: writing to a string.
-            write!(commit, "SELECT pg_notify('{}', {told});", self.schema).ok();
-        }
-        commit.push_str("COMMIT");
-        match lease.connection()?.client.batch_execute(&commit) {
+        let client = &mut lease.connection()?.client;
+        match client.batch_execute("COMMIT") {
             Ok(()) => {
-                lease.keep();
+                if stamp.is_none_or(|stamp| self.tell(client, tenant, stamp)) {
+                    lease.keep();
+                }
                 Ok(())
             }
             Err(error) if is_lost(&error) => {
@@ -229,6 +225,18 @@ impl Postgres {
             Err(error) if is_given_up(&error) => Err(Tried::GivenUp(self.failed(&error))),
             Err(error) => Err(self.failed(&error).into()),
         }
+    }
+
+    /// Tells of a write; gives whether the connection is still fit. In a transaction of its own, which
+    /// waits for no disk: those that tell commit one after the other, whatever their tenants. What is not
+    /// told is found by the version probe.
+    fn tell(&self, client: &mut Client, tenant: &str, stamp: Stamp) -> bool {
+        let told = quoted(&format!("{tenant}:{}", stamp.version));
+        let tell = format!(
+            "BEGIN; SET LOCAL synchronous_commit TO off; SELECT pg_notify('{}', {told}); COMMIT",
+            self.schema
+        );
+        client.batch_execute(&tell).is_ok()
     }
 
     fn roll_back(&self, mut lease: Lease<'_>) {

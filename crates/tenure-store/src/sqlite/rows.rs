@@ -227,7 +227,8 @@ impl Read for Rows<'_> {
     }
 
     fn named(&mut self, name: &str) -> Result<Vec<ObjectId>, Error> {
-        let sql = "SELECT object FROM objects WHERE tenant = ?1 AND name = ?2 ORDER BY place";
+        // The sign keeps SQLite from walking through all places to find them in order.
+        let sql = "SELECT object FROM objects WHERE tenant = ?1 AND name = ?2 ORDER BY +place";
         self.ids(sql, params![self.tenant, name])
     }
 
@@ -327,7 +328,7 @@ impl Read for Rows<'_> {
     }
 
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error> {
-        let sql = "SELECT object FROM objects WHERE tenant = ?1 AND changed > ?2 ORDER BY place";
+        let sql = "SELECT object FROM objects WHERE tenant = ?1 AND changed > ?2 ORDER BY +place";
         self.ids(sql, params![self.tenant, version as i64])
     }
 
