@@ -1,7 +1,7 @@
 //! The rows of one tenant, over one transaction. However many rows a call is about, it costs a fixed
 //! number of round trips: lists travel as arrays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bytes::BytesMut;
@@ -40,6 +40,24 @@ macro_rules! record {
              WHERE o.tenant = $1 AND o.record = r.record ORDER BY o.object) \
              FROM records r WHERE r.tenant = $1 AND ",
             $after
+        )
+    };
+}
+
+/// The rows of a table for each of the keys in `$2`: one look at an index for each, whatever the server
+/// believes of the size of the table, which it knows nothing of while it is filled for the first time.
+macro_rules! for_each {
+    ($kind:literal, $table:literal, $columns:literal, $condition:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM unnest($2::",
+            $kind,
+            "[]) AS n (key), LATERAL (SELECT * FROM ",
+            $table,
+            " t WHERE t.tenant = $1 AND ",
+            $condition,
+            " OFFSET 0) AS t"
         )
     };
 }
@@ -198,8 +216,10 @@ impl<'a> FromSql<'a> for Id {
     }
 }
 
+/// Each id once.
 fn ids(ids: &[ObjectId]) -> Vec<Id> {
-    ids.iter().copied().map(Id).collect()
+    let ids: BTreeSet<ObjectId> = ids.iter().copied().collect();
+    ids.into_iter().map(Id).collect()
 }
 
 fn digests(digests: &[Digest]) -> Vec<&[u8]> {
@@ -324,8 +344,12 @@ impl Read for Rows<'_> {
     }
 
     fn standing(&mut self, of: &[ObjectId]) -> Result<BTreeMap<ObjectId, Standing>, Error> {
-        let sql =
-            "SELECT object, place, name, head FROM objects WHERE tenant = $1 AND object = ANY($2)";
+        let sql = for_each!(
+            "uuid",
+            "objects",
+            "t.object, t.place, t.name, t.head",
+            "t.object = n.key"
+        );
         let read = |row: &Row| {
             let standing = Standing {
                 place: number(row, 1)?,
@@ -343,7 +367,8 @@ impl Read for Rows<'_> {
         }
         let sql = belief!(
             "SELECT",
-            " FROM beliefs b WHERE b.tenant = $1 AND b.object = ANY($2) AND b.tx_end IS NULL \
+            " FROM unnest($2::uuid[]) AS n (key), LATERAL (SELECT * FROM beliefs t \
+             WHERE t.tenant = $1 AND t.object = n.key AND t.tx_end IS NULL OFFSET 0) AS b \
              ORDER BY b.object, b.valid_from NULLS FIRST"
         );
         for belief in self.all(sql, &[&of], belief)? {
@@ -360,7 +385,7 @@ impl Read for Rows<'_> {
     }
 
     fn children(&mut self, of: &[ObjectId]) -> Result<Vec<ObjectId>, Error> {
-        let sql = "SELECT DISTINCT child FROM links WHERE tenant = $1 AND parent = ANY($2) ORDER BY child";
+        let sql = for_each!("uuid", "links", "DISTINCT t.child", "t.parent = n.key");
         self.ids(sql, &[&ids(of)])
     }
 
@@ -370,7 +395,12 @@ impl Read for Rows<'_> {
     }
 
     fn bodies(&mut self, revisions: &[RevisionId]) -> Result<BTreeMap<RevisionId, String>, Error> {
-        let sql = "SELECT revision, body FROM revisions WHERE tenant = $1 AND revision = ANY($2)";
+        let sql = for_each!(
+            "bytea",
+            "revisions",
+            "t.revision, t.body",
+            "t.revision = n.key"
+        );
         let bodies = self.all(sql, &[&digests(revisions)], |row| {
             Ok((digest(row, 0)?, get(row, 1)?))
         })?;
@@ -473,8 +503,7 @@ impl Read for Rows<'_> {
                 usage,
             ),
             Some(of) => self.all(
-                "SELECT object, access_count, last_used, last_confirmed FROM usage \
-                 WHERE tenant = $1 AND object = ANY($2)",
+                for_each!("uuid", "usage", "t.object, t.access_count, t.last_used, t.last_confirmed", "t.object = n.key"),
                 &[&ids(of)],
                 usage,
             ),
@@ -497,8 +526,12 @@ impl Read for Rows<'_> {
     }
 
     fn tombstones(&mut self, of: &[Digest]) -> Result<Vec<Tombstone>, Error> {
-        let sql =
-            "SELECT digest, version, at FROM tombstones WHERE tenant = $1 AND digest = ANY($2)";
+        let sql = for_each!(
+            "bytea",
+            "tombstones",
+            "t.digest, t.version, t.at",
+            "t.digest = n.key"
+        );
         self.all(sql, &[&digests(of)], |row| {
             Ok(Tombstone {
                 digest: digest(row, 0)?,
@@ -627,10 +660,12 @@ impl Write for Rows<'_> {
                 .map(|(_, at, _)| at.at.micros())
                 .collect();
             let parts: Vec<i32> = change.close.iter().map(|(.., part)| *part as i32).collect();
-            let sql = "UPDATE beliefs b SET tx_end = $2, closed = $3 \
-                       FROM unnest($4::uuid[], $5::bigint[], $6::integer[]) AS n (object, tx_start, part) \
-                       WHERE b.tenant = $1 AND b.object = n.object AND b.tx_start = n.tx_start \
-                       AND b.part = n.part";
+            // By their places in the table, which nobody changes meanwhile: see `for_each`.
+            let sql = "UPDATE beliefs SET tx_end = $2, closed = $3 \
+                       WHERE tenant = $1 AND ctid = ANY (ARRAY(SELECT t.ctid \
+                       FROM unnest($4::uuid[], $5::bigint[], $6::integer[]) AS n (object, tx_start, part), \
+                       LATERAL (SELECT b.ctid FROM beliefs b WHERE b.tenant = $1 AND b.object = n.object \
+                       AND b.tx_start = n.tx_start AND b.part = n.part OFFSET 0) AS t))";
             let values: Values<'_> = &[&at, &version, &of, &starts, &parts];
             self.execute(sql, values)?;
         }
@@ -701,10 +736,12 @@ impl Write for Rows<'_> {
         let of = ids(of);
         for sql in [
             "INSERT INTO erasing (tenant, object) SELECT $1, unnest($2::uuid[])",
-            "DELETE FROM blobs WHERE tenant = $1 AND digest IN \
-             (SELECT r.content FROM revisions r WHERE r.tenant = $1 AND r.object = ANY($2))",
+            "DELETE FROM blobs WHERE tenant = $1 AND digest IN (SELECT r.content FROM revisions r \
+             JOIN beliefs b ON b.tenant = $1 AND b.revision = r.revision \
+             WHERE r.tenant = $1 AND b.object = ANY($2))",
             "DELETE FROM objects WHERE tenant = $1 AND object = ANY($2)",
-            "DELETE FROM revisions WHERE tenant = $1 AND object = ANY($2)",
+            "DELETE FROM revisions WHERE tenant = $1 AND revision IN \
+             (SELECT b.revision FROM beliefs b WHERE b.tenant = $1 AND b.object = ANY($2))",
             "DELETE FROM beliefs WHERE tenant = $1 AND object = ANY($2)",
             "DELETE FROM subjects WHERE tenant = $1 AND object = ANY($2)",
             "DELETE FROM usage WHERE tenant = $1 AND object = ANY($2)",

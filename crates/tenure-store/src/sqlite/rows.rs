@@ -227,8 +227,9 @@ impl Read for Rows<'_> {
     }
 
     fn named(&mut self, name: &str) -> Result<Vec<ObjectId>, Error> {
-        // The sign keeps SQLite from walking through all places to find them in order.
-        let sql = "SELECT object FROM objects WHERE tenant = ?1 AND name = ?2 ORDER BY +place";
+        // Left to itself, SQLite walks through all places to find them in order.
+        let sql = "SELECT object FROM objects INDEXED BY objects_by_name \
+                   WHERE tenant = ?1 AND name = ?2 ORDER BY place";
         self.ids(sql, params![self.tenant, name])
     }
 
@@ -328,7 +329,8 @@ impl Read for Rows<'_> {
     }
 
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error> {
-        let sql = "SELECT object FROM objects WHERE tenant = ?1 AND changed > ?2 ORDER BY +place";
+        let sql = "SELECT object FROM objects INDEXED BY objects_by_change \
+                   WHERE tenant = ?1 AND changed > ?2 ORDER BY place";
         self.ids(sql, params![self.tenant, version as i64])
     }
 
@@ -602,12 +604,11 @@ impl Write for Rows<'_> {
             )?;
             self.execute(
                 "DELETE FROM blobs WHERE tenant = ?1 AND digest IN \
-                 (SELECT r.content FROM beliefs b \
-                  JOIN revisions r ON r.tenant = ?1 AND r.revision = b.revision \
-                  WHERE b.tenant = ?1 AND b.object = ?2)",
+                 (SELECT r.content FROM beliefs b CROSS JOIN revisions r \
+                  ON r.tenant = ?1 AND r.revision = b.revision WHERE b.tenant = ?1 AND b.object = ?2)",
                 values(),
             )?;
-            // By their digests, which are indexed, before the beliefs go that name them.
+            // By way of the beliefs, which have an index for it.
             self.execute(
                 "DELETE FROM revisions WHERE tenant = ?1 AND revision IN \
                  (SELECT revision FROM beliefs WHERE tenant = ?1 AND object = ?2)",
