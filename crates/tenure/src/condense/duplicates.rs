@@ -16,6 +16,7 @@
 //! Texts with fewer words than a shingle, and texts above 1 MiB, are near only to their equals.
 
 use super::Map;
+use super::fidelity::negates;
 use crate::digest::Digest;
 use crate::num::Score;
 
@@ -470,6 +471,8 @@ fn each_of_run<'t>(run: &'t str, found: &mut impl FnMut(Part<'t>)) {
     let has_digit = |byte: u8| byte.is_ascii_digit();
     if run.bytes().any(has_digit) || (!run.is_ascii() && run.chars().any(char::is_numeric)) {
         found(Part::Figure(run));
+    } else if denies(run) {
+        found(Part::Figure(DENIAL));
     }
     if run.len() <= LONGEST_WORD {
         found(Part::Word(run));
@@ -478,6 +481,17 @@ fn each_of_run<'t>(run: &'t str, found: &mut impl FnMut(Part<'t>)) {
             found(Part::Word(&run[at..at + c.len_utf8()]));
         }
     }
+}
+
+/// What stands for every word that denies something.
+const DENIAL: &str = "\u{AC}";
+
+/// Whether a run denies something. Few begin like a word that does, or end like one.
+fn denies(run: &str) -> bool {
+    let bytes = run.as_bytes();
+    let begins = bytes.first().is_some_and(|byte| b"cdnwCDNW".contains(byte));
+    let ends = matches!(bytes, [.., b't' | b'T']);
+    (begins || ends) && run.len() <= 16 && negates(&run.to_lowercase())
 }
 
 /// The marks that may stand before a word. Signs and operators are no marks.
@@ -620,6 +634,23 @@ mod tests {
         let near = near(&texts, 0.5);
         assert_eq!(near[..3], [None, None, Some((0, 1.0))]);
         assert!(matches!(near[3], Some((0, similarity)) if similarity > 0.7 && similarity < 1.0));
+    }
+
+    #[test]
+    fn what_is_denied_is_another_fact() {
+        let text = |verb: &str| {
+            format!(
+                "when the inlet of the pump in the north hall was read by the operator on duty at noon the valve \
+                 {verb} be closed before the pressure falls as the manual of the pump asks for"
+            )
+        };
+        let texts = ["must", "must not", "mustn't", "must also", "Must"].map(text);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let of: Vec<Option<usize>> = near(&texts, 0.5)
+            .into_iter()
+            .map(|near| near.map(|(of, _)| of))
+            .collect();
+        assert_eq!(of, [None, None, Some(1), Some(0), Some(0)]);
     }
 
     #[test]
