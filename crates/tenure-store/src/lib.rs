@@ -35,6 +35,7 @@ mod doc;
 pub mod engine;
 mod erase;
 mod import;
+mod keep;
 mod postgres;
 mod resident;
 mod settle;
@@ -44,9 +45,10 @@ mod sweep;
 mod tenant;
 
 pub use doc::{Line, StoredObject};
+pub use keep::Append;
 pub use resident::Resident;
 pub use store::Store;
 pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
-    Append, Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
+    Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };

@@ -12,9 +12,7 @@ use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
 use crate::doc::{Line, StoredObject, believed, read_revision, revision_row};
-use crate::engine::{
-    Answered, BeliefRow, Change, Engine, Read, RecordRow, Stamp, Standing, Write, WriteRow,
-};
+use crate::engine::{Answered, BeliefRow, Change, Engine, Read, Stamp, Standing, Write, WriteRow};
 use crate::settle::{Settlement, rejudge, settle};
 
 /// The most objects of one write.
@@ -106,25 +104,6 @@ pub struct Written {
     pub at: Instant,
     /// What it touched.
     pub objects: Vec<WrittenObject>,
-}
-
-/// An entry that holds from an instant on.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Dated {
-    at: Instant,
-    value: serde_json::Value,
-}
-
-/// Entries for a log.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Append {
-    /// The log.
-    pub log: String,
-    /// The number of its last entry, as the writer knows it.
-    pub after: u64,
-    /// The entries.
-    pub entries: Vec<String>,
 }
 
 /// What belongs to one tenant.
@@ -477,168 +456,6 @@ impl Tenant {
                 })
             })
         })
-    }
-
-    /// Keeps compile records.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn put_records(&self, records: Vec<RecordRow>) -> Result<(), Error> {
-        self.write(move |rows| rows.put_records(&records))
-    }
-
-    /// A compile record.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn record(&self, id: &str) -> Result<Option<RecordRow>, Error> {
-        self.read(|rows| rows.record(id))
-    }
-
-    /// The newest records: id, and when the compile was made.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn records(&self, most: u32) -> Result<Vec<(String, Instant)>, Error> {
-        self.read(|rows| rows.records(most))
-    }
-
-    /// Keeps texts by their digests: policies, and the originals of what was condensed.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn put_blobs(&self, blobs: Vec<Vec<u8>>) -> Result<Vec<Digest>, Error> {
-        self.write(move |rows| {
-            let keep = |bytes: &Vec<u8>| {
-                let digest = Digest::of(bytes);
-                rows.put_blob(digest, bytes).map(|()| digest)
-            };
-            blobs.iter().map(keep).collect()
-        })
-    }
-
-    /// The text with this digest.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when it was altered; [`ErrorKind::Unavailable`] when the store cannot be
-    /// reached.
-    pub fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-        let bytes = self.read(|rows| rows.blob(digest))?;
-        if bytes
-            .as_ref()
-            .is_some_and(|bytes| Digest::of(bytes) != digest)
-        {
-            return Err(Error::input(format!(
-                "the stored text {digest} was altered"
-            )));
-        }
-        Ok(bytes)
-    }
-
-    /// Appends entries to a log, if its last number is still `after`; gives its last number then.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tenant::append_all`].
-    pub fn append(&self, log: &str, after: u64, entries: Vec<String>) -> Result<u64, Error> {
-        let last = after + entries.len() as u64;
-        self.append_all(vec![Append {
-            log: log.to_owned(),
-            after,
-            entries,
-        }])?;
-        Ok(last)
-    }
-
-    /// Appends entries to logs: to all of them, or to none.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Conflict`] when somebody else appended to one of them meanwhile;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn append_all(&self, appends: Vec<Append>) -> Result<(), Error> {
-        self.write(move |rows| {
-            rows.stamp()?;
-            for Append {
-                log,
-                after,
-                entries,
-            } in &appends
-            {
-                if !rows.append(log, *after, entries)? {
-                    let what = format!("somebody else appended to the log `{}`", clip(log));
-                    return Err(Error::new(ErrorKind::Conflict, what)
-                        .expected(format!("{after} as its last number"))
-                        .hint("read what was appended, and try again"));
-                }
-            }
-            let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
-            rows.note("append", Some(&logs.join(" ")), 0)
-        })
-    }
-
-    /// Appends what holds from now on to a log of dated entries; gives the instant.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn append_dated(&self, log: &str, value: serde_json::Value) -> Result<Instant, Error> {
-        let log = log.to_owned();
-        self.write(move |rows| {
-            let stamp = rows.stamp()?;
-            let last = rows.logs()?.into_iter().find(|(known, _)| *known == log);
-            let last = last.map_or(0, |(_, last)| last);
-            let dated = Dated {
-                at: stamp.at,
-                value: value.clone(),
-            };
-            let body = serde_json::to_string(&dated).map_err(|error| unwritable(&error))?;
-            rows.append(&log, last, &[body])?;
-            rows.note("append", Some(&log), 0)?;
-            Ok(stamp.at)
-        })
-    }
-
-    /// The last entry of a log of dated entries, or what was the last at an instant.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn dated(
-        &self,
-        log: &str,
-        known: Option<Instant>,
-    ) -> Result<Option<serde_json::Value>, Error> {
-        for (_, body) in self.entries(log, 0)?.into_iter().rev() {
-            let dated: Dated = serde_json::from_str(&body).map_err(|error| unwritable(&error))?;
-            if known.is_none_or(|known| dated.at <= known) {
-                return Ok(Some(dated.value));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The logs, with the number of the last entry of each.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn logs(&self) -> Result<Vec<(String, u64)>, Error> {
-        self.read(|rows| rows.logs())
-    }
-
-    /// The entries of a log after a number, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn entries(&self, log: &str, after: u64) -> Result<Vec<(u64, String)>, Error> {
-        self.read(|rows| rows.entries(log, after.saturating_add(1)..u64::MAX))
     }
 }
 
