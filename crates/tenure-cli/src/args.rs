@@ -2,6 +2,7 @@
 
 mod allocate;
 mod condense;
+mod eval;
 mod models;
 mod registry;
 mod store;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
 pub(crate) use condense::*;
+pub(crate) use eval::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
 pub(crate) use store::*;
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     /// Prints the payload. Standard error says what is proven; where something was erased since, it says
     /// so, and which other pieces still stand as they stood.
     Replay(ReplayArgs),
+    /// Measure the ranker on questions whose answers are known
+    Eval(EvalArgs),
     /// Check skills (Agent Skills)
     Skills(SkillsArgs),
     /// Print the JSON Schema of a published form

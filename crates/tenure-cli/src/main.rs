@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Registry(args) => commands::registry::run(&args),
         Command::Store(args) => commands::store::run(&args),
         Command::Replay(args) => commands::store::replay(&args),
+        Command::Eval(args) => commands::eval::run(&args),
         Command::Skills(args) => commands::skills::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),

@@ -32,6 +32,7 @@ struct StoreGuide;
 mod collect;
 mod condense;
 mod encoder;
+pub mod eval;
 mod frame_key;
 mod logs;
 mod originals;

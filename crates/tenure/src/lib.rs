@@ -52,6 +52,7 @@ pub mod object;
 mod pieces;
 pub mod pointer;
 pub mod policy;
+pub mod ranker;
 pub mod registry;
 mod render;
 pub mod request;

@@ -4,6 +4,7 @@ pub(crate) mod allocate;
 pub(crate) mod compile;
 pub(crate) mod condense;
 pub(crate) mod diff;
+pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod import;

@@ -1,0 +1,197 @@
+//! Evaluation of the ranker: how much of what a query needs fits a budget, filled by rank.
+
+use serde::{Deserialize, Serialize};
+use tenure::Error;
+use tenure::error::ErrorKind;
+use tenure::ranker::{Ranker, Unit, Weights};
+
+/// One set to find things in, and what is asked: a line of an evaluation file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvalSet {
+    /// What may be found.
+    pub units: Vec<EvalUnit>,
+    /// What is asked.
+    pub queries: Vec<EvalQuery>,
+}
+
+/// Something that may be found.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvalUnit {
+    /// Its id, unlike any other of its set.
+    pub id: String,
+    /// What it says.
+    pub text: String,
+    /// Who says it.
+    #[serde(default)]
+    pub speaker: String,
+    /// When, as text.
+    #[serde(default)]
+    pub date: String,
+    /// Its heading.
+    #[serde(default)]
+    pub name: String,
+    /// Its place, where the units are ordered.
+    #[serde(default)]
+    pub order: Option<u64>,
+}
+
+/// A question.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvalQuery {
+    /// Its text.
+    pub text: String,
+    /// The ids of the units that answer it.
+    pub relevant: Vec<String>,
+}
+
+/// What was found.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Recall {
+    /// The mean over the queries of the share of the relevant units that stand in the budget.
+    pub recall: f64,
+    /// The mean share that stands among the first five.
+    pub recall_at_5: f64,
+    /// How many queries there were.
+    pub queries: usize,
+    /// How many units there were.
+    pub units: usize,
+    /// How many sets there were.
+    pub sets: usize,
+}
+
+impl EvalUnit {
+    /// What it costs: a token for each four characters of `speaker: text`, rounded up. Not a tokenizer's
+    /// count, so that figures compare across tokenizers.
+    fn cost(&self) -> u64 {
+        let speaker = match self.speaker.is_empty() {
+            true => 0,
+            false => self.speaker.chars().count() + 2,
+        };
+        (speaker + self.text.chars().count()).div_ceil(4) as u64
+    }
+
+    fn unit(&self) -> Unit<'_> {
+        Unit {
+            name: &self.name,
+            tags: "",
+            speaker: &self.speaker,
+            date: &self.date,
+            text: &self.text,
+            order: self.order,
+        }
+    }
+}
+
+/// Reads sets, one on each line, and checks them.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`] with the line: no JSON, an id that stands twice, or a query for what is not there.
+pub fn read_sets(text: &str, source: &str) -> Result<Vec<EvalSet>, Error> {
+    let mut sets = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let broken = |what: String| Error::input(what).at(source, Some(number + 1));
+        let set: EvalSet = serde_json::from_str(line).map_err(|error| {
+            broken(format!("the line is no set: {error}")).expected(
+                "{\"units\": [{\"id\", \"text\", …}], \"queries\": [{\"text\", \"relevant\"}]}",
+            )
+        })?;
+        let mut ids = std::collections::BTreeSet::new();
+        for unit in &set.units {
+            if !ids.insert(&*unit.id) {
+                return Err(broken(format!("two units have the id `{}`", unit.id)));
+            }
+        }
+        for query in &set.queries {
+            if let Some(missing) = query.relevant.iter().find(|id| !ids.contains(&***id)) {
+                return Err(broken(format!(
+                    "a query asks for the unit `{missing}`, which is not there"
+                )));
+            }
+        }
+        sets.push(set);
+    }
+    if sets
+        .iter()
+        .all(|set| set.queries.iter().all(|query| query.relevant.is_empty()))
+    {
+        return Err(Error::new(
+            ErrorKind::Input,
+            "there is no query that anything is relevant to",
+        )
+        .or_at(source, None));
+    }
+    Ok(sets)
+}
+
+/// How much of what each query needs stands in the budget, when the units are taken by rank and those that
+/// no longer fit are left out. Queries that nothing is relevant to do not count.
+pub fn recall(sets: &[EvalSet], budget: u64, weights: Weights) -> Recall {
+    let (mut found, mut found_at_5, mut queries, mut units) = (0.0, 0.0, 0, 0);
+    for set in sets {
+        let own: Vec<Unit<'_>> = set.units.iter().map(EvalUnit::unit).collect();
+        let ranker = Ranker::new(&own, weights);
+        units += own.len();
+        for query in set
+            .queries
+            .iter()
+            .filter(|query| !query.relevant.is_empty())
+        {
+            let ranked = ranker.rank(&query.text, None);
+            let is_relevant = |unit: usize| query.relevant.contains(&set.units[unit].id);
+            let mut left = budget;
+            let (mut hits, mut hits_at_5) = (0, 0);
+            for (place, (unit, score)) in ranked.into_iter().enumerate() {
+                let cost = set.units[unit].cost();
+                // What has nothing to do with the query fills no room.
+                if score > 0.0 && cost <= left {
+                    left -= cost;
+                    hits += usize::from(is_relevant(unit));
+                }
+                if place < 5 && score > 0.0 {
+                    hits_at_5 += usize::from(is_relevant(unit));
+                }
+            }
+            let of = query.relevant.len() as f64;
+            found += hits as f64 / of;
+            found_at_5 += hits_at_5 as f64 / of;
+            queries += 1;
+        }
+    }
+    let mean = |sum: f64| sum / f64::from(queries.max(1));
+    Recall {
+        recall: mean(found),
+        recall_at_5: mean(found_at_5),
+        queries: queries as usize,
+        units,
+        sets: sets.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_by_rank_is_what_counts() {
+        let line = r#"{"units":[{"id":"a","text":"The pump leaks.","speaker":"Ann"},{"id":"b","text":"A film about whales, long and slow, that nobody saw."}],"queries":[{"text":"Which pump leaks?","relevant":["a"]},{"text":"whales","relevant":["b"]}]}"#;
+        let sets = read_sets(line, "x").unwrap();
+        assert_eq!(sets[0].units[0].cost(), 5);
+        let at = |budget| recall(&sets, budget, Weights::default()).recall;
+        assert_eq!((at(5), at(13), at(4)), (0.5, 1.0, 0.0));
+        let twice = line.replace("\"b\"", "\"a\"");
+        assert!(read_sets(&twice, "x").is_err());
+        let missing = line.replace("[\"b\"]", "[\"c\"]");
+        assert_eq!(
+            read_sets(&missing, "x").unwrap_err().at.unwrap().line,
+            Some(1)
+        );
+        assert!(read_sets("", "x").is_err());
+    }
+}
