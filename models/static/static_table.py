@@ -1,0 +1,94 @@
+"""The table's file format, and the same integer arithmetic as the Rust reader (crates/tenure-workspace/src/embed)."""
+
+import hashlib
+import struct
+
+import numpy as np
+
+MAGIC = b"TENURE-T"
+DIMENSIONS = 256
+
+
+def write(path, pieces, vectors, weights):
+    """pieces: vocabulary strings; vectors: floats (pieces, 256); weights: floats (the largest becomes 65,535)."""
+    largest = np.abs(vectors).max(axis=1)
+    largest[largest == 0] = 1
+    rows = np.rint(vectors / largest[:, None] * 127).astype(np.int8)
+    scales = np.maximum(1, np.rint(largest / largest.max() * 65535)).astype("<u2")
+    weights = np.maximum(1, np.rint(weights / weights.max() * 65535)).astype("<u2")
+    lengths, text = bytearray(), bytearray()
+    for piece in pieces:
+        more = piece.startswith("##") and len(piece) > 2
+        said = (piece[2:] if more else piece).encode()
+        assert 0 < len(said) < 128
+        lengths.append(len(said) | (0x80 if more else 0))
+        text += said
+    body = scales.tobytes() + weights.tobytes() + bytes(lengths) + bytes(text) + rows.tobytes()
+    head = MAGIC + struct.pack("<4I", 1, len(pieces), DIMENSIONS, len(text)) + hashlib.sha256(body).digest()
+    path.write_bytes(head + body)
+
+
+class Table:
+    def __init__(self, path):
+        raw = path.read_bytes()
+        assert raw[:8] == MAGIC
+        version, n, dims, text = struct.unpack("<4I", raw[8:24])
+        assert version == 1 and dims == DIMENSIONS and hashlib.sha256(raw[56:]).digest() == raw[24:56]
+        at = 56
+        self.scales = np.frombuffer(raw, "<u2", n, at).astype(np.int64)
+        self.weights = np.frombuffer(raw, "<u2", n, at + 2 * n).astype(np.int64)
+        lengths = raw[at + 4 * n : at + 5 * n]
+        at += 5 * n
+        self.pieces = {}
+        place = at
+        for i, length in enumerate(lengths):
+            said = raw[place : place + (length & 0x7F)].decode()
+            self.pieces[("##" if length & 0x80 else "") + said] = i
+            place += length & 0x7F
+        self.rows = np.frombuffer(raw, np.int8, n * dims, at + text).reshape(n, dims)
+        self.factors = (self.scales * self.weights + 0x7FFF) >> 16
+        self.tokenizer = None
+
+    def numbers(self, text):
+        """The pieces of a text by the `tokenizers` package, an independent implementation."""
+        if self.tokenizer is None:
+            from tokenizers import Tokenizer
+            from tokenizers.models import WordPiece
+            from tokenizers.normalizers import BertNormalizer
+            from tokenizers.pre_tokenizers import BertPreTokenizer
+
+            vocabulary = {**self.pieces, "[UNK]": len(self.pieces)}
+            self.tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+            self.tokenizer.normalizer = BertNormalizer(lowercase=True, strip_accents=True, handle_chinese_chars=True)
+            self.tokenizer.pre_tokenizer = BertPreTokenizer()
+        unknown = len(self.pieces)
+        return [i for i in self.tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
+
+    def among(self, texts):
+        """The factors of the pieces in a collection: times the square root of each piece's rarity there."""
+        holders = np.zeros(len(self.factors))
+        for text in texts:
+            holders[sorted(set(self.numbers(text)))] += 1
+        rarity = np.log1p((len(texts) - holders + 0.5) / (holders + 0.5))
+        most = np.log1p((len(texts) + 0.5) / 0.5)
+        return np.floor(self.factors * np.sqrt(rarity / most) + 0.5).astype(np.int64)
+
+    def embed(self, text, factors=None):
+        """256 signed bytes; all zero when no word is known."""
+        numbers = self.numbers(text)
+        factors = self.factors if factors is None else factors
+        sums = factors[numbers] @ self.rows[numbers].astype(np.int64) if numbers else np.zeros(DIMENSIONS, np.int64)
+        largest = np.abs(sums).max()
+        if largest == 0:
+            return np.zeros(DIMENSIONS, np.int8)
+        scaled = sums.astype(np.float64) * (127.0 / float(largest))
+        return np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int8)
+
+
+def similarity(a, b):
+    """Cosine in millionths, as the Rust reader gives it."""
+    from math import isqrt
+
+    a, b = a.astype(int), b.astype(int)
+    length = isqrt(int(a @ a) * int(b @ b))
+    return max(0, min(1_000_000, int(a @ b) * 1_000_000 // length)) if length else 0
