@@ -31,6 +31,7 @@ struct StoreGuide;
 
 mod collect;
 mod condense;
+pub mod embed;
 mod encoder;
 pub mod eval;
 mod frame_key;
