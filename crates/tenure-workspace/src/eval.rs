@@ -5,9 +5,10 @@ use tenure::Error;
 use tenure::error::ErrorKind;
 use tenure::ranker::{Ranker, Unit, Weights};
 
+use crate::embed::{Rarity, StaticTable, Vector};
+
 /// One set to find things in, and what is asked: a line of an evaluation file.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct EvalSet {
     /// What may be found.
     pub units: Vec<EvalUnit>,
@@ -17,7 +18,6 @@ pub struct EvalSet {
 
 /// Something that may be found.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct EvalUnit {
     /// Its id, unlike any other of its set.
     pub id: String,
@@ -39,7 +39,6 @@ pub struct EvalUnit {
 
 /// A question.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct EvalQuery {
     /// Its text.
     pub text: String,
@@ -130,31 +129,47 @@ pub fn read_sets(text: &str, source: &str) -> Result<Vec<EvalSet>, Error> {
     Ok(sets)
 }
 
-/// How much of what each query needs stands in the budget, when the units are taken by rank and those that
-/// no longer fit are left out. Queries that nothing is relevant to do not count.
-pub fn recall(sets: &[EvalSet], budget: u64, weights: Weights) -> Recall {
+/// How much of what each query needs stands in the budget, when the units are taken by rank until one no
+/// longer fits. Queries that nothing is relevant to do not count.
+///
+/// # Errors
+///
+/// [`ErrorKind::Internal`] when the built-in table of vectors was altered.
+pub fn recall(sets: &[EvalSet], budget: u64, weights: Weights) -> Result<Recall, Error> {
+    let table = StaticTable::builtin()?;
     let (mut found, mut found_at_5, mut queries, mut units) = (0.0, 0.0, 0, 0);
     for set in sets {
         let own: Vec<Unit<'_>> = set.units.iter().map(EvalUnit::unit).collect();
         let ranker = Ranker::new(&own, weights);
         units += own.len();
+        let mut rarity = Rarity::new(table);
+        own.iter().for_each(|unit| rarity.add(table, unit.text));
+        let among = rarity.weights(table);
+        let vectors: Vec<Vector> = own
+            .iter()
+            .map(|unit| table.embed_among(unit.text, &among))
+            .collect();
         for query in set
             .queries
             .iter()
             .filter(|query| !query.relevant.is_empty())
         {
-            let ranked = ranker.rank(&query.text, None);
+            let asked = table.embed_among(&query.text, &among);
+            let dense = vectors
+                .iter()
+                .map(|vector| asked.similarity(vector).to_f64());
+            let ranked = ranker.rank(&query.text, Some(&dense.collect::<Vec<f64>>()));
             let is_relevant = |unit: usize| query.relevant.contains(&set.units[unit].id);
-            let mut left = budget;
+            let mut left = Some(budget);
             let (mut hits, mut hits_at_5) = (0, 0);
             for (place, (unit, score)) in ranked.into_iter().enumerate() {
-                let cost = set.units[unit].cost();
                 // What has nothing to do with the query fills no room.
-                if score > 0.0 && cost <= left {
-                    left -= cost;
-                    hits += usize::from(is_relevant(unit));
+                if score <= 0.0 {
+                    break;
                 }
-                if place < 5 && score > 0.0 {
+                left = left.and_then(|left| left.checked_sub(set.units[unit].cost()));
+                hits += usize::from(left.is_some() && is_relevant(unit));
+                if place < 5 {
                     hits_at_5 += usize::from(is_relevant(unit));
                 }
             }
@@ -165,13 +180,13 @@ pub fn recall(sets: &[EvalSet], budget: u64, weights: Weights) -> Recall {
         }
     }
     let mean = |sum: f64| sum / f64::from(queries.max(1));
-    Recall {
+    Ok(Recall {
         recall: mean(found),
         recall_at_5: mean(found_at_5),
         queries: queries as usize,
         units,
         sets: sets.len(),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -183,7 +198,7 @@ mod tests {
         let line = r#"{"units":[{"id":"a","text":"The pump leaks.","speaker":"Ann"},{"id":"b","text":"A film about whales, long and slow, that nobody saw."}],"queries":[{"text":"Which pump leaks?","relevant":["a"]},{"text":"whales","relevant":["b"]}]}"#;
         let sets = read_sets(line, "x").unwrap();
         assert_eq!(sets[0].units[0].cost(), 5);
-        let at = |budget| recall(&sets, budget, Weights::default()).recall;
+        let at = |budget| recall(&sets, budget, Weights::default()).unwrap().recall;
         assert_eq!((at(5), at(13), at(4)), (0.5, 1.0, 0.0));
         let twice = line.replace("\"b\"", "\"a\"");
         assert!(read_sets(&twice, "x").is_err());

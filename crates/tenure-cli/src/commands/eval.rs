@@ -21,7 +21,7 @@ fn run_recall(args: &RecallArgs) -> Result<(), Failure> {
         true => Weights::default().alone(),
         false => Weights::default(),
     };
-    let found = recall(&sets, u64::from(args.budget), weights);
+    let found = recall(&sets, u64::from(args.budget), weights)?;
     match args.format {
         Format::Json => print_json(&found),
         Format::Text => print(&format!(

@@ -57,7 +57,7 @@ pub struct Weights {
     /// What a unit takes over of the scores of the one before it, the one after it, the second before
     /// and the second after.
     pub neighbours: [f64; 4],
-    /// By how much the score of a unit grows whose speaker the query names.
+    /// What is added for a unit whose speaker the query names, where the greatest score is 1.
     pub named: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
@@ -66,11 +66,11 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Weights {
         Weights {
-            fields: [1.5, 1.5, 0.5, 1.0, 1.0],
+            fields: [1.0, 1.0, 0.3, 0.3, 1.0],
             saturation: 1.2,
-            length: 0.5,
-            neighbours: [0.45, 0.2, 0.1, 0.1],
-            named: 0.25,
+            length: 0.75,
+            neighbours: [0.3, 0.1, 0.05, 0.05],
+            named: 0.3,
             dense: 0.5,
         }
     }
@@ -80,7 +80,10 @@ impl Weights {
     /// The same weights for units that have no order and no speakers.
     #[must_use]
     pub fn alone(self) -> Weights {
+        let mut fields = self.fields;
+        fields[SPEAKER] = 0.0;
         Weights {
+            fields,
             neighbours: [0.0; 4],
             named: 0.0,
             ..self
@@ -90,6 +93,7 @@ impl Weights {
 
 /// How many fields a unit has.
 pub const FIELDS: usize = 5;
+const SPEAKER: usize = 2;
 const TEXT: usize = 4;
 
 /// SipHash with fixed keys: the table is never iterated, so only the speed depends on it.
@@ -225,6 +229,7 @@ impl Ranker {
             }
         }
         let mut scores = self.with_neighbours(scores);
+        normalize(&mut scores);
         self.raise_named(query, &mut scores);
         normalize(&mut scores);
         scores
@@ -292,7 +297,7 @@ impl Ranker {
         let named: Vec<bool> = self.speakers.iter().map(named).collect();
         for (score, said_by) in scores.iter_mut().zip(&self.said_by) {
             if said_by.is_some_and(|speaker| named[speaker as usize]) {
-                *score *= 1.0 + self.weights.named;
+                *score += self.weights.named;
             }
         }
     }
