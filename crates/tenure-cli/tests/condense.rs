@@ -508,3 +508,54 @@ fn where_nothing_can_be_kept_nothing_is_printed_or_left() {
     ]);
     assert!(fits.status.success());
 }
+
+#[test]
+fn code_keeps_its_declarations_and_what_the_task_names() {
+    let bench = Bench::new();
+    let function = |at: usize| {
+        let body = format!("    count += lookup({at}, table)\n").repeat(9);
+        format!(
+            "def step_{at}(count, table):\n    \"\"\"Step {at}.\"\"\"\n{body}    return count\n\n\n"
+        )
+    };
+    let source: String = (0..60).map(function).collect();
+    bench.file("pump.py", &source);
+    let args = [
+        "condense",
+        "pump.py",
+        "--to",
+        "2400",
+        "--task",
+        "Why does step_41 hang?",
+    ];
+    let output = bench.run(&args);
+    let printed = text(&output.stdout);
+    assert!(printed.contains(function(41).trim_end()), "{printed}");
+    for at in [0, 17, 59] {
+        let rest = format!(
+            "def step_{at}(count, table):\n    \"\"\"Step {at}.\"\"\"\n    ...  # 10 lines left out\n"
+        );
+        assert!(
+            printed.contains(&rest) || printed.contains(&function(at)),
+            "{at} {printed}"
+        );
+    }
+    assert!(tokens(&bench, &output.stdout) <= 2_400);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("code elided") && said.contains("lines left out"),
+        "{said}"
+    );
+    // The type may be said where no name says it.
+    let args = [
+        "condense",
+        "-",
+        "--to",
+        "2400",
+        "--type",
+        "code",
+        "--no-keep",
+    ];
+    let output = with_stdin(&bench, &args, source.as_bytes());
+    assert!(text(&output.stdout).contains("    ...  # 10 lines left out\n"));
+}

@@ -1,10 +1,13 @@
 //! The verb **condense**: a text within so many tokens, with a pointer to the whole of it where
 //! something was left out.
 
-use tenure::condense::{Condensed, ContentType, Goal, LeftOut, Method, Omission, Unit, condense};
+use tenure::condense::{
+    Condensed, ContentType, Goal, LeftOut, Method, Omission, Unit, code, condense, detect,
+};
 use tenure::num::Score;
 use tenure::{Error, Tokenizer, pointer_line};
 
+use crate::code::outline;
 use crate::originals::{Originals, Pointer};
 use crate::read::text_of;
 use crate::workspace::Workspace;
@@ -21,6 +24,9 @@ pub struct Condensing<'c> {
     pub task: &'c str,
     /// What the text is; detected when not said.
     pub content_type: Option<ContentType>,
+    /// The name of its file, or nothing: it may say that the text is source code, and of which
+    /// language.
+    pub name: &'c str,
     /// Whether nothing may be lost.
     pub lossless_only: bool,
     /// Where the original is kept when something is left out. Without it no pointer stands in the
@@ -69,6 +75,13 @@ impl Workspace {
     ) -> Result<Condensation, Error> {
         let text = text_of(content)?;
         let count = |text: &str| tokenizer.count(text);
+        let ending = code::ending(wanted.name);
+        let content_type = wanted.content_type.unwrap_or_else(|| match ending {
+            Some(_) => ContentType::Code,
+            None => detect(text),
+        });
+        let is_code = content_type == ContentType::Code;
+        let parts = is_code.then(|| outline(text, ending.unwrap_or_default()));
         let within = |tokens: u32| {
             let goal = Goal {
                 tokens,
@@ -76,7 +89,10 @@ impl Workspace {
                 count: &count,
                 lossless_only: wanted.lossless_only,
             };
-            condense(text, wanted.content_type, &goal)
+            match &parts {
+                Some(parts) => code::condense(text, parts, &goal),
+                None => condense(text, Some(content_type), &goal),
+            }
         };
         let mut condensed = within(wanted.tokens);
         if condensed.lossless {
@@ -193,6 +209,7 @@ mod tests {
                 tokens,
                 task: "",
                 content_type: None,
+                name: "",
                 lossless_only: false,
                 originals: Some(&originals),
             };

@@ -29,6 +29,7 @@ struct RegistryGuide;
 #[doc = include_str!("../../../docs/store.md")]
 struct StoreGuide;
 
+pub mod code;
 mod collect;
 mod condense;
 pub mod embed;

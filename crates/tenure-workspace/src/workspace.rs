@@ -6,12 +6,13 @@ use std::sync::Arc;
 use tenure::num::Score;
 use tenure::time::Instant;
 use tenure::{
-    Candidates, Catalogue, CompileRecord, Compiled, Error, Fact, Facts, FrameKey, Model, Outcome,
-    Policy, Request, World,
+    Candidates, Catalogue, CompileRecord, Compiled, Error, Fact, Facts, FrameKey, Model, Need,
+    Outcome, Policy, Request, World,
 };
 
 use tenure_store::Tenant;
 
+use crate::code::outline;
 use crate::collect::{Collect, Collected, collect};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::originals::Originals;
@@ -239,14 +240,30 @@ impl Workspace {
         candidates: &Candidates,
     ) -> Result<Facts, Error> {
         let mut facts = Facts::none();
-        let Some(scorer) = &self.scorer else {
+        // Most candidates raise no question, and finding that out need not settle them.
+        let above = policy.document().condense_above as usize;
+        let mut objects = candidates.objects().iter();
+        let may_be_code =
+            above > 0 && objects.any(|object| object.revision().content().len() > above);
+        if self.scorer.is_none() && !may_be_code {
             return Ok(facts);
-        };
+        }
         let needs = tenure::needs(world, policy, request, candidates)?;
         for asked in needs.asked {
             let text = candidates.objects()[asked.candidate].revision().content();
-            if let Some(score) = scorer.relevance(&needs.query, text) {
-                facts.insert(&asked.need, Fact::Relevance { score });
+            let fact = match &asked.need {
+                Need::Outline { ending, .. } => Some(Fact::Outline {
+                    parts: outline(text, ending),
+                }),
+                Need::Relevance { .. } => {
+                    let score = self.scorer.as_ref();
+                    let score = score.and_then(|scorer| scorer.relevance(&needs.query, text));
+                    score.map(|score| Fact::Relevance { score })
+                }
+                _ => None,
+            };
+            if let Some(fact) = fact {
+                facts.insert(&asked.need, fact);
             }
         }
         Ok(facts)

@@ -12,6 +12,7 @@ use crate::envelope::{Compiled, Outcome};
 use crate::error::Error;
 use crate::facts::{Facts, Needs};
 use crate::gate::Gated;
+use crate::outlines;
 use crate::policy::Policy;
 use crate::request::Request;
 use crate::stages::{self, settle::Settled};
@@ -30,7 +31,9 @@ pub fn needs(
     candidates: &Candidates,
 ) -> Result<Needs, Error> {
     let settled = settled(world, policy, request, candidates)?;
-    Ok(stages::rank::needs(&settled, policy, request))
+    let mut needs = stages::rank::needs(&settled, policy, request);
+    needs.asked.extend(outlines::needs(&settled, policy));
+    Ok(needs)
 }
 
 /// Compiles candidates and a task into a payload that fits, with a verdict on every candidate.
@@ -74,7 +77,7 @@ pub fn compile(
     // 7  What cannot stand without what?
     let rescued = stages::rescue(ranked);
     // 8  The bytes as they will stand, and their price.
-    let contained = stages::contain(rescued, world, policy, request)?;
+    let contained = stages::contain(rescued, world, policy, request, facts)?;
     // 9  What goes in: into one payload, or into each of several.
     let pages = stages::fit(contained, world, policy, request)?;
     let write = |page| -> Result<Compiled, Error> {

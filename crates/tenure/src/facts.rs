@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::condense::code::Elidable;
 use crate::digest::Digest;
 use crate::num::Score;
 use crate::object::RevisionId;
@@ -22,6 +23,15 @@ pub enum Need {
         /// The digest of the query's text.
         query: Digest,
     },
+    /// Which parts of this source text can go without changing what it declares? Fallback: it stands
+    /// whole or not at all.
+    Outline {
+        /// The digest of the text.
+        content: Digest,
+        /// The ending of the name of its file, where that says that it is source code; else empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        ending: String,
+    },
 }
 
 impl Need {
@@ -31,12 +41,15 @@ impl Need {
             Need::Relevance { revision, query } => {
                 Digest::of_parts([b"relevance".as_slice(), revision.bytes(), query.bytes()])
             }
+            Need::Outline { content, ending } => {
+                Digest::of_parts([b"outline".as_slice(), content.bytes(), ending.as_bytes()])
+            }
         }
     }
 }
 
 /// An answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Fact {
@@ -44,6 +57,11 @@ pub enum Fact {
     Relevance {
         /// From 0 to 1.
         score: Score,
+    },
+    /// The parts asked for, by where they start; none where no parser knows the text.
+    Outline {
+        /// The parts.
+        parts: Vec<Elidable>,
     },
 }
 

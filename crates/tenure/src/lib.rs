@@ -49,6 +49,7 @@ mod lexical;
 mod links;
 pub mod num;
 pub mod object;
+mod outlines;
 mod pieces;
 pub mod pointer;
 pub mod policy;

@@ -2,13 +2,17 @@
 //!
 //! Not a stage: the plan asks what a corpus would cost, and `contain` makes what then stands.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::condense::code::{self, Elidable};
 use crate::condense::{Goal, Method, condense};
 use crate::digest::Digest;
 use crate::error::Error;
+use crate::facts::Facts;
 use crate::frame::{self, Condensation, PRECEDENCE, Piece, Seam};
 use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
+use crate::outlines::{self, Outline};
 use crate::pointer::{pointer_id, pointer_line};
 use crate::policy::{Order, Policy};
 use crate::render::chat;
@@ -129,15 +133,17 @@ impl Pricing<'_> {
     }
 
     /// Adds to the shorter forms of these rows what condensing their contents makes of them, for data
-    /// that may change with the call, to several [`parts`] of itself.
+    /// that may change with the call, to several [`parts`] of itself. What it would take a fact for
+    /// that is missing is noted.
     pub(crate) fn condensed_forms(
         &self,
         set: &Normalized,
         rows: &[(u32, Section)],
         full: &[Piece],
         task: &str,
+        facts: &Facts,
         forms: &mut Vec<Vec<(Form, Piece)>>,
-    ) {
+    ) -> Vec<Note> {
         let above = self.policy.document().condense_above;
         let may = |at: &usize| {
             let (row, section) = rows[*at];
@@ -158,6 +164,21 @@ impl Pricing<'_> {
             Section::History => "",
             _ => task,
         };
+        let mut missing = Vec::new();
+        let mut outlines: BTreeMap<usize, (&[Elidable], u128)> = BTreeMap::new();
+        for at in (0..rows.len()).filter(may) {
+            let (row, _) = rows[at];
+            match outlines::known(set, row, self.policy, facts) {
+                Outline::None => {}
+                Outline::Missing => missing.push(Note::FactMissing {
+                    name: set.name(row),
+                    fallback: "source code whose outline is not known is not condensed".to_owned(),
+                }),
+                Outline::Known { parts, key } => {
+                    outlines.insert(at, (parts, key));
+                }
+            }
+        }
         let made: Vec<(usize, u32)> = (0..rows.len())
             .filter(may)
             .flat_map(|at| {
@@ -166,7 +187,7 @@ impl Pricing<'_> {
             })
             .collect();
         if made.is_empty() {
-            return;
+            return missing;
         }
         let task_key = Digest::of(task.as_bytes()).key();
         let keys = made.iter().map(|(at, part)| {
@@ -175,12 +196,16 @@ impl Pricing<'_> {
                 "" => 0,
                 _ => task_key,
             };
-            (self.key(set, row, section) ^ (u128::from(*part) << 40)).wrapping_add(task)
+            let outline = outlines.get(at).map_or(0, |(_, key)| *key);
+            let key = self.key(set, row, section) ^ (u128::from(*part) << 40);
+            key.wrapping_add(task).wrapping_add(outline)
         });
         let pieces = self.world.pieces(keys, |at| {
             let (at, part) = made[at];
             let (row, section) = rows[at];
-            self.condensed(set, row, section, task_of(section), part, full[at].tokens)
+            let goal = (task_of(section), part, full[at].tokens);
+            let outline = outlines.get(&at).map(|(parts, _)| *parts);
+            self.condensed(set, row, section, goal, outline)
         });
         forms.resize_with(set.rows.len(), Vec::new);
         for ((at, _), piece) in made.into_iter().zip(pieces) {
@@ -192,30 +217,33 @@ impl Pricing<'_> {
             forms.sort_by_key(|(form, piece)| (piece.tokens, *form as u8));
             forms.dedup_by_key(|(_, piece)| piece.tokens);
         }
+        missing
     }
 
-    /// A content condensed to a `part` of what it costs, with a pointer to what was left out; costlier
+    /// A content condensed for a task to a part of what it costs, with a pointer to what was left out; costlier
     /// than anything where that cannot be done.
     fn condensed(
         &self,
         set: &Normalized,
         row: u32,
         section: Section,
-        task: &str,
-        part: u32,
-        full: u32,
+        (task, part, full): (&str, u32, u32),
+        outline: Option<&[Elidable]>,
     ) -> Piece {
         let object = set.object(row);
         let content = object.revision().content();
         let id = pointer_id(self.world.frame_key(), &object.revision().content_digest());
         let count = |text: &str| self.world.price(text) as usize;
-        let goal = |tokens: u32| Goal {
-            tokens,
+        let goal = Goal {
+            tokens: full / part,
             task,
             count: &count,
             lossless_only: part == 1,
         };
-        let condensed = condense(content, None, &goal(full / part));
+        let condensed = match outline {
+            Some(parts) => code::condense(content, parts, &goal),
+            None => condense(content, None, &goal),
+        };
         let how = Condensation {
             method: condensed.method,
             fidelity: condensed.fidelity(content),

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
         tokens: args.to,
         task: &args.task,
         content_type,
+        name: &args.file.to_string_lossy(),
         lossless_only: args.lossless,
         originals: (!args.no_keep).then_some(&originals),
     };

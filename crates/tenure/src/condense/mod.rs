@@ -17,6 +17,7 @@
 //! (Prefill Compiler, 6.7.2).
 
 mod clauses;
+pub mod code;
 pub mod curve;
 mod detect;
 mod diff;
@@ -95,6 +96,8 @@ vocabulary! {
         Summarized = "summarized",
         /// Some propositions stand for all, in compact form ([`distill`]).
         Distilled = "distilled",
+        /// Declarations stand, some bodies do not ([`code`]).
+        Elided = "elided",
         /// Its author wrote the shorter form.
         Author = "author",
     }
@@ -222,6 +225,7 @@ impl Condensed {
                 | Method::Extracted
                 | Method::Summarized
                 | Method::Distilled
+                | Method::Elided
                 | Method::Author,
                 _,
             ) => Err(Malformed {
@@ -265,6 +269,21 @@ trait Reading {
 /// ```
 pub fn condense(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) -> Condensed {
     let content_type = content_type.unwrap_or_else(|| detect(text));
+    settled(
+        text,
+        content_type,
+        read(text, content_type).as_deref(),
+        goal,
+    )
+}
+
+/// The least harmful form of a text, as it was read, that is within the goal.
+fn settled(
+    text: &str,
+    content_type: ContentType,
+    reading: Option<&dyn Reading>,
+    goal: &Goal<'_>,
+) -> Condensed {
     let from = goal.count(text);
     let result = |draft: Draft, lossless: bool, to: u32| Condensed {
         text: draft.text,
@@ -276,7 +295,7 @@ pub fn condense(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) 
         to,
         left_out: draft.left_out,
     };
-    if let Some(reading) = read(text, content_type) {
+    if let Some(reading) = reading {
         // A form that is far too long is not counted to the end.
         let within = |draft: &Draft| from <= goal.tokens || select::may_fit(&draft.text, goal);
         if let Some(draft) = reading.lossless().filter(within) {
@@ -305,6 +324,7 @@ pub fn condense(text: &str, content_type: Option<ContentType>, goal: &Goal<'_>) 
 
 fn read<'t>(text: &'t str, content_type: ContentType) -> Option<Box<dyn Reading + 't>> {
     match content_type {
+        // Only a parser can read it: [`code::condense`].
         ContentType::Code => None,
         ContentType::Json => match json::Json::read(text) {
             Some(json) => Some(Box::new(json)),

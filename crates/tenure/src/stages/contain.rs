@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::envelope::Part;
 use crate::error::Error;
+use crate::facts::Facts;
 use crate::frame::{Piece, Seam};
 use crate::object::{ObjectType, Role};
 use crate::pieces::{self, Added, Pricing};
@@ -75,6 +76,7 @@ pub(crate) fn contain<'a>(
     world: &World,
     policy: &Policy,
     request: &Request,
+    facts: &Facts,
 ) -> Result<Contained<'a>, Error> {
     let planned = &mut rescued.ranked.planned;
     let set = planned.resolved.live.set;
@@ -96,7 +98,9 @@ pub(crate) fn contain<'a>(
     let too_long = framed.iter().zip(&placed).any(too_long);
     if may_be_cut(&placed, &framed, pricing, request, too_long)? {
         forms = pricing.shorter_forms(set, &placed, &framed);
-        pricing.condensed_forms(set, &placed, &framed, &request.query_text(), &mut forms);
+        let query = request.query_text();
+        let missing = pricing.condensed_forms(set, &placed, &framed, &query, facts, &mut forms);
+        planned.resolved.live.notes.extend(missing);
     }
     let mut shown = BTreeMap::new();
     for ((row, _), piece) in placed.into_iter().zip(framed) {

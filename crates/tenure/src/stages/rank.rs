@@ -327,7 +327,7 @@ fn relevance(
         for &row in &live.rows {
             match facts.get(&need(set, row, digest)) {
                 Some(Fact::Relevance { score }) => scores[row as usize] = *score,
-                None => missing.push(Note::FactMissing {
+                None | Some(Fact::Outline { .. }) => missing.push(Note::FactMissing {
                     name: set.name(row),
                     fallback: "lexical relevance".into(),
                 }),
