@@ -36,6 +36,7 @@ impl Bench {
             .env_remove("TENURE_FRAME_KEY_FILE")
             .env_remove("TENURE_CATALOGUE")
             .env_remove("TENURE_ORIGINALS")
+            .env_remove("TENURE_STORE")
             .stdin(Stdio::null());
         command
     }
