@@ -1,3 +1,5 @@
+//! What the table gives, beside what its training gave, and what it refuses.
+
 use proptest::prelude::*;
 use serde::Deserialize;
 use tenure::ErrorKind;
