@@ -822,12 +822,11 @@ fn stored(
 }
 
 /// The parts of a list of beliefs that hold at an instant of valid time.
-pub fn true_at(objects: Vec<StoredObject>, valid: Instant) -> Vec<StoredObject> {
+pub fn true_at(mut objects: Vec<StoredObject>, valid: Instant) -> Vec<StoredObject> {
     let holds = |interval: Interval| {
         interval.from.is_none_or(|from| from <= valid)
             && interval.until.is_none_or(|until| valid < until)
     };
-    let mut objects = objects;
     objects.retain(|stored| holds(stored.object.valid()));
     objects
 }
