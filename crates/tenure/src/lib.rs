@@ -60,6 +60,7 @@ pub mod request;
 pub mod schema;
 pub mod score;
 pub mod section;
+pub mod session;
 mod stages;
 pub mod text;
 pub mod time;

@@ -14,6 +14,7 @@ use crate::num::Score;
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
 use crate::request::TaskClass;
 use crate::section::{Section, Zone};
+use crate::session::SessionPolicy;
 
 vocabulary! {
     /// What decides the order of the payload.
@@ -130,6 +131,9 @@ pub struct PolicyDocument {
     pub limits: Limits,
     /// How well each mechanism isolates data.
     pub isolation: Isolation,
+    /// How the history of a session is kept in its budget.
+    #[serde(default)]
+    pub session: SessionPolicy,
     /// Days in which freshness halves, by object type.
     pub half_life_days: BTreeMap<ObjectType, f64>,
     /// The settings of each section.
@@ -433,6 +437,9 @@ impl Policy {
                 "`overflow`: one flow in registry order knows truncate_lowest and fail_loud"
                     .to_owned(),
             );
+        }
+        if let Some(fault) = document.session.fault() {
+            return bad(fault.to_owned());
         }
         let grades = &document.grades;
         if !(grades.critical >= grades.important

@@ -13,7 +13,7 @@ use crate::gate::Gate;
 use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary};
 use crate::policy::ContextMode;
 use crate::time::Instant;
-use crate::trace::Form;
+use crate::trace::{EpochCause, Form};
 use crate::world::Model;
 
 vocabulary! {
@@ -379,6 +379,13 @@ pub struct ServedLedger {
     /// Whether the compiler's own tool `query_archive` stands in the floor.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archive: bool,
+    /// The digest of the task and query that stand in what was sent. While the epoch lasts they are not
+    /// said again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Digest>,
+    /// Why the epoch ends now, where whoever keeps the history ends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends: Option<EpochCause>,
 }
 
 /// One request to compile: the task and all that the outcome may depend on.
@@ -491,6 +498,13 @@ impl Request {
         }
         // A request is plain data with text keys: writing it as JSON cannot fail.
         Digest::of(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// The digest of the task and the query, as [`ServedLedger::task`] holds it.
+    pub fn asked(&self) -> Digest {
+        let task = serde_json::to_vec(&self.task).unwrap_or_default();
+        let query = self.query.as_deref().unwrap_or_default();
+        Digest::of_parts([task.as_slice(), query.as_bytes()])
     }
 
     /// The query that relevance is measured against: objective and query, each on its own line.

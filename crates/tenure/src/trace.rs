@@ -540,6 +540,12 @@ vocabulary! {
         FloorGrew = "floor_grew",
         /// The policy, the model, the frame key or the target changed.
         SettingsChanged = "settings_changed",
+        /// The history passed its high-water mark.
+        HighWater = "high_water",
+        /// What was served left no room for what had to be added.
+        OverBudget = "over_budget",
+        /// Somebody asked for it.
+        Asked = "asked",
     }
 }
 

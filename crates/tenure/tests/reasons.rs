@@ -8,6 +8,7 @@
 
 use serde_json::{Value, json};
 use tenure::object::{Classification, ContradictionStatus, Modality, TaskType};
+use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation};
 use tenure::{Compiled, Error, ErrorKind, Reason, Ruling, num::Score};
 
@@ -1218,6 +1219,47 @@ fn epoch_settings_changed() {
     planned(json!([]), json!([]), policy, EpochCause::SettingsChanged, 1);
 }
 
+/// Who keeps the history ends the epoch, although all that was served is still there.
+fn ended(cause: EpochCause) {
+    let first = check(json!([]), json!({}), STANDARD, &[]);
+    let mut request = next(&first, json!({}));
+    request["served"]["ends"] = json!(cause);
+    let second = check(json!([]), request, STANDARD, &[]);
+    let plan = &second.trace.plan;
+    assert_eq!((plan.cause, plan.epoch, plan.frozen), (cause, 1, 0));
+    assert_eq!(second.envelope.served.ends, None);
+}
+
+#[test]
+fn epoch_high_water() {
+    ended(EpochCause::HighWater);
+}
+
+#[test]
+fn epoch_over_budget() {
+    ended(EpochCause::OverBudget);
+}
+
+#[test]
+fn epoch_asked() {
+    ended(EpochCause::Asked);
+}
+
+#[test]
+fn a_task_that_was_sent_is_not_said_again_while_the_epoch_lasts() {
+    let first = check(json!([]), json!({}), STANDARD, &[]);
+    let mut request = next(&first, json!({}));
+    let asked = Case::new(&beside(json!([])), json!({}), STANDARD)
+        .request
+        .asked();
+    request["served"]["task"] = json!(asked);
+    let second = compiled(&beside(json!([])), request.clone(), STANDARD).unwrap();
+    assert!(second.envelope.section(Section::Task).is_none());
+    request["served"]["ends"] = json!("asked");
+    let third = compiled(&beside(json!([])), request, STANDARD).unwrap();
+    assert!(third.envelope.section(Section::Task).is_some());
+}
+
 #[test]
 fn an_epoch_is_kept_under_every_layout() {
     for preset in ["standard", "ordered", "stable-floor", "prefill"] {
@@ -1382,7 +1424,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        41 + 7 + 6 + 5,
+        41 + 7 + 6 + 8,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -326,7 +326,8 @@ const ACCEPTS: [&str; 6] = [
 /// assert_eq!((summary.sacrificed(), summary.sentences[5].standing), (0, Standing::Correction));
 /// ```
 pub fn summarize(turns: &[Turn<'_>], weights: &Weights, goal: &Goal<'_>) -> Summary {
-    let mut sentences = read(turns, weights, goal.task);
+    let last_request = turns.iter().rposition(|turn| turn.speaker == Speaker::User);
+    let mut sentences = read(turns, weights, goal.task, last_request);
     let whole: Vec<String> = turns
         .iter()
         .map(|turn| format!("{}: {}", turn.speaker, turn.text))
@@ -433,10 +434,14 @@ fn write(turns: &[Turn<'_>], sentences: &[Sentence], texts: &[String], kept: &[b
     text
 }
 
-/// The sentences with their factors.
-fn read(turns: &[Turn<'_>], weights: &Weights, task: &str) -> Vec<Sentence> {
+/// The sentences with their factors. Those of the turn `last_request` stay for that alone.
+pub(crate) fn read(
+    turns: &[Turn<'_>],
+    weights: &Weights,
+    task: &str,
+    last_request: Option<usize>,
+) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
-    let last_request = turns.iter().rposition(|turn| turn.speaker == Speaker::User);
     for (at, turn) in turns.iter().enumerate() {
         let age = (turns.len() - 1 - at) as f64;
         let recency = Score::clamped(exp(-weights.decay * age));
@@ -651,7 +656,7 @@ mod tests {
             speaker: Speaker::Assistant,
             text: "Valve 17 leaks. The boiler is fine.",
         }];
-        let found = read(&turns, &Weights::default(), "valve 17 leaks");
+        let found = read(&turns, &Weights::default(), "valve 17 leaks", None);
         assert_eq!(found[0].factors.relevance, Score::ONE);
         assert_eq!(found[1].factors.relevance, Score::ZERO);
     }

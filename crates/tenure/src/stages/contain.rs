@@ -162,6 +162,9 @@ pub(crate) fn contain<'a>(
     if rescued.ranked.planned.offers_archive {
         added.push(pricing.archive()?);
     }
+    if rescued.ranked.planned.has_task(request) {
+        added.retain(|added| !matches!(added.section, Section::Task | Section::Query));
+    }
     let live = &mut rescued.ranked.planned.resolved.live;
     for Added { name, piece, .. } in &added {
         live.notes.extend(pieces::notes((*name).into(), piece));

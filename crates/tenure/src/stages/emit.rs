@@ -84,10 +84,14 @@ pub(crate) fn emit(
             strategy: served_strategy(ordered.fitted.contained.planned(), request),
             archive: ordered.fitted.contained.planned().offers_archive
                 && policy.freezes(Section::Tools),
+            // Whoever keeps the history knows whether it stands in it.
+            task: None,
+            ends: None,
         },
     };
     let compiled = Compiled { envelope, trace };
-    required(&compiled.envelope, policy)?;
+    let has_task = ordered.fitted.contained.planned().has_task(request);
+    required(&compiled.envelope, policy, has_task)?;
     assert_promises(&compiled, &ordered)?;
     Ok(compiled)
 }
@@ -497,11 +501,13 @@ fn trace(
 
 /// Refuses a payload without what the policy requires. What the caller may see decides, so this is
 /// no bug.
-fn required(envelope: &Envelope, policy: &Policy) -> Result<(), Error> {
+fn required(envelope: &Envelope, policy: &Policy, has_task: bool) -> Result<(), Error> {
     // What only keeps the messages legal is nothing that a policy can want.
     let stands = |report: &SectionReport| report.items.iter().any(|item| &*item.name != "@closing");
     for section in &policy.document().required {
-        if !envelope.section(*section).is_some_and(stands) {
+        // The model has before it what it was sent.
+        let sent = has_task && matches!(section, Section::Task | Section::Query);
+        if !sent && !envelope.section(*section).is_some_and(stands) {
             let what = format!("nothing stands in `{section}`, which the policy requires");
             return Err(Error::new(ErrorKind::Policy, what)
                 .expected(format!("an object for `{section}` that the caller may see"))

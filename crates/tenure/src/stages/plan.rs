@@ -48,6 +48,12 @@ impl Planned<'_> {
         self.short.get(place).copied()
     }
 
+    /// Whether the model has been sent this task and query, and still has them before it.
+    pub(crate) fn has_task(&self, request: &Request) -> bool {
+        let served = request.served.as_ref().and_then(|ledger| ledger.task);
+        self.report.cause == EpochCause::Kept && served == Some(request.asked())
+    }
+
     /// The section that a row stands in.
     pub(crate) fn section(&self, row: u32) -> Section {
         let own = self.resolved.live.set.row(row).section;
@@ -191,6 +197,9 @@ fn keep(
     request: &Request,
     settings: Digest,
 ) -> Result<BTreeMap<u32, u32>, EpochCause> {
+    if let Some(cause) = ledger.ends {
+        return Err(cause);
+    }
     if ledger.settings.is_some_and(|served| served != settings) {
         return Err(EpochCause::SettingsChanged);
     }

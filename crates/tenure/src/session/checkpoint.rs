@@ -1,0 +1,434 @@
+//! A summary of turns, extractive and deterministic: sentences as they were said, each with its turn
+//! (Prefill Compiler, Algorithms 6.3 and 6.7).
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SessionPolicy;
+use crate::condense::turns::{self, Speaker, Standing, Turn, Weights};
+use crate::lexical::each_term;
+
+/// The version of a checkpoint's form.
+pub const CHECKPOINT_VERSION: u32 = 1;
+
+/// What was said in a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Said<'t> {
+    /// The turn's number in its session.
+    pub turn: u64,
+    /// Who speaks.
+    pub speaker: Speaker,
+    /// What is said.
+    pub text: &'t str,
+    /// Whether all of it outlives every compaction.
+    pub pinned: bool,
+}
+
+/// A sentence that a checkpoint hands on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// The turn it was said in.
+    pub turn: u64,
+    /// Who said it.
+    pub speaker: Speaker,
+    /// What it stays for.
+    pub standing: Standing,
+    /// Whether somebody pinned it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// What was said, on one line.
+    pub text: String,
+    /// How much it is worth, in millionths.
+    pub score: u32,
+    /// The later turn that corrects it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected_in: Option<u64>,
+}
+
+/// A summary of a run of turns, or of checkpoints.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// The version of this form: `summary_version` in Algorithm 6.7.
+    pub version: u32,
+    /// 1 for a summary of turns, one more for a summary of summaries.
+    pub level: u32,
+    /// The number of its first turn.
+    pub first: u64,
+    /// The number of its last turn.
+    pub last: u64,
+    /// How many turns it stands for.
+    pub turns: u64,
+    /// The tokens of these turns.
+    pub from: u64,
+    /// The checkpoints that it was made of, by their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<u64>,
+    /// The checkpoint that it replaces, because later turns corrected what that says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<u64>,
+    /// Decisions, corrections, constraints and what is pinned, in order: they outlive every compaction.
+    pub kept: Vec<Statement>,
+    /// What else was said, in order.
+    pub said: Vec<Statement>,
+    /// How many decisions were too many to hand on. They are in the turns.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub demoted: u64,
+}
+
+fn is_nought(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What a summary is made for.
+#[derive(Clone, Copy)]
+pub struct Summarizing<'g> {
+    /// How much it may keep.
+    pub policy: &'g SessionPolicy,
+    /// What the model is about to do.
+    pub task: &'g str,
+    /// Counts the tokens of a text.
+    pub count: &'g dyn Fn(&str) -> usize,
+}
+
+impl Checkpoint {
+    /// A summary of turns, none where there are none. `from` is what they cost.
+    ///
+    /// ```
+    /// use tenure::condense::turns::Speaker;
+    /// use tenure::session::{Checkpoint, Said, SessionPolicy, Summarizing};
+    /// let said = |turn, speaker, text| Said { turn, speaker, text, pinned: false };
+    /// let turns = [
+    ///     said(4, Speaker::User, "Set up the server. It must never listen on all addresses."),
+    ///     said(5, Speaker::Assistant, "Done. It listens on port 8443."),
+    /// ];
+    /// let policy = SessionPolicy::default();
+    /// let how = Summarizing { policy: &policy, task: "Test it", count: &|text| text.len() / 4 };
+    /// let checkpoint = Checkpoint::of_turns(&turns, 30, &how).unwrap();
+    /// assert_eq!((checkpoint.first, checkpoint.last, checkpoint.kept.len()), (4, 5, 1));
+    /// assert_eq!(checkpoint.kept[0].text, "It must never listen on all addresses.");
+    /// ```
+    pub fn of_turns(said: &[Said<'_>], from: u64, how: &Summarizing<'_>) -> Option<Checkpoint> {
+        let (first, last) = (said.first()?.turn, said.last()?.turn);
+        let spoken: Vec<Turn<'_>> = said
+            .iter()
+            .map(|said| Turn {
+                speaker: said.speaker,
+                text: said.text,
+            })
+            .collect();
+        let sentences = turns::read(&spoken, &Weights::default(), how.task, None);
+        let statements = sentences.iter().map(|sentence| {
+            let turn = &said[sentence.turn];
+            Statement {
+                turn: turn.turn,
+                speaker: turn.speaker,
+                standing: sentence.standing,
+                pinned: turn.pinned,
+                text: one_line(&turn.text[sentence.bytes.clone()]),
+                score: sentence.score,
+                corrected_in: None,
+            }
+        });
+        let (kept, said_too) = statements.partition(outlives);
+        let aim = u64::from(how.policy.ratio.millionths()) * from / 1_000_000;
+        let aim = u32::try_from(aim).unwrap_or(u32::MAX);
+        let checkpoint = Checkpoint {
+            version: CHECKPOINT_VERSION,
+            level: 1,
+            first,
+            last,
+            turns: count_turns(said.iter().map(|said| said.turn)),
+            from,
+            of: Vec::new(),
+            replaces: None,
+            kept,
+            said: said_too,
+            demoted: 0,
+        };
+        Some(checkpoint.within(aim.clamp(how.policy.least, how.policy.most), how))
+    }
+
+    /// A summary of checkpoints, oldest first, each under its number; none where there are none.
+    pub fn of_checkpoints(
+        children: &[(u64, Checkpoint)],
+        how: &Summarizing<'_>,
+    ) -> Option<Checkpoint> {
+        let (first, last) = (children.first()?, children.last()?);
+        let each = || children.iter().map(|(_, child)| child);
+        let merged = Checkpoint {
+            version: CHECKPOINT_VERSION,
+            level: each().map(|child| child.level).max().unwrap_or(0) + 1,
+            first: first.1.first,
+            last: last.1.last,
+            turns: each().map(|child| child.turns).sum(),
+            from: each().map(|child| child.from).sum(),
+            of: children.iter().map(|(number, _)| *number).collect(),
+            replaces: None,
+            kept: each().flat_map(|child| child.kept.clone()).collect(),
+            said: each().flat_map(|child| child.said.clone()).collect(),
+            demoted: each().map(|child| child.demoted).sum(),
+        };
+        Some(merged.within(how.policy.most, how))
+    }
+
+    /// The same checkpoint with the best of what was said in `aim` tokens, and of what is kept no more
+    /// than the policy allows.
+    fn within(mut self, aim: u32, how: &Summarizing<'_>) -> Checkpoint {
+        let cost = |statement: &Statement| (how.count)(&statement.line()) as u64 + 1;
+        let chosen = best(&self.said, u64::from(aim), &cost, |statement| {
+            (Reverse(statement.score), Reverse(statement.turn))
+        });
+        retain(&mut self.said, &chosen);
+        let before = self.kept.len();
+        let most = u64::from(how.policy.kept_most);
+        let chosen = best(&self.kept, most, &cost, |statement| {
+            let decided = statement.standing == Standing::Decision;
+            (decided && !statement.pinned, Reverse(statement.turn))
+        });
+        retain(&mut self.kept, &chosen);
+        self.demoted += (before - self.kept.len()) as u64;
+        self
+    }
+
+    /// The same checkpoint with what this later correction speaks of marked as corrected; none where it
+    /// speaks of nothing here. A statement is spoken of when at least half of the words of the shorter
+    /// of the two, and two of them, are in both.
+    pub fn corrected(&self, correction: &Said<'_>) -> Option<Checkpoint> {
+        let words = |text: &str| {
+            let mut words = BTreeSet::new();
+            each_term(text, |term| {
+                if term.chars().count() > 2 {
+                    words.insert(term.to_owned());
+                }
+            });
+            words
+        };
+        let said = words(correction.text);
+        let mut changed = self.clone();
+        let mut any = false;
+        for statement in changed.kept.iter_mut().chain(&mut changed.said) {
+            let own = words(&statement.text);
+            let both = own.intersection(&said).count();
+            let short = own.len().min(said.len());
+            let spoken_of = both >= 2 && both * 2 >= short;
+            if spoken_of && statement.turn < correction.turn && statement.corrected_in.is_none() {
+                statement.corrected_in = Some(correction.turn);
+                any = true;
+            }
+        }
+        any.then_some(changed)
+    }
+
+    /// The text of what else was said, for the model. `number` is where the originals are found.
+    pub fn text(&self, number: u64) -> String {
+        let mut text = format!(
+            "Summary of turns {} to {} ({} turns, {} tokens). The originals: rehydrate c{number}.\n",
+            self.first, self.last, self.turns, self.from
+        );
+        for statement in &self.said {
+            text.push_str(&statement.line());
+            text.push('\n');
+        }
+        if self.demoted > 0 {
+            text.push_str(&format!(
+                "{} older decisions are in the originals alone.\n",
+                self.demoted
+            ));
+        }
+        text
+    }
+}
+
+impl Statement {
+    /// The line that a model reads.
+    pub fn line(&self) -> String {
+        let mut line = format!("[{} {}", self.turn, self.speaker);
+        if self.pinned {
+            line.push_str(", pinned");
+        } else if self.standing != Standing::Scored {
+            line.push_str(", ");
+            line.push_str(self.standing.term());
+        }
+        if let Some(turn) = self.corrected_in {
+            line.push_str(&format!(", corrected in {turn}"));
+        }
+        line.push_str("] ");
+        line.push_str(&self.text);
+        line
+    }
+}
+
+/// Whether a statement outlives compaction: a tool decides and demands nothing.
+fn outlives(statement: &Statement) -> bool {
+    let demands = match statement.standing {
+        Standing::Decision => statement.speaker != Speaker::Tool,
+        Standing::Correction | Standing::Constraint => {
+            matches!(statement.speaker, Speaker::User | Speaker::System)
+        }
+        Standing::LastRequest | Standing::Scored => false,
+    };
+    statement.pinned || demands
+}
+
+/// The places of the best statements that cost no more than `most` together.
+fn best<K: Ord>(
+    statements: &[Statement],
+    most: u64,
+    cost: &dyn Fn(&Statement) -> u64,
+    rank: impl Fn(&Statement) -> K,
+) -> BTreeSet<usize> {
+    let mut order: Vec<usize> = (0..statements.len()).collect();
+    order.sort_by_key(|at| (rank(&statements[*at]), *at));
+    let mut spent = 0;
+    let fits = |at: &usize| {
+        let statement = &statements[*at];
+        let with = spent + cost(statement);
+        // What somebody pinned stays whatever it costs.
+        let stays = with <= most || statement.pinned;
+        if stays {
+            spent = with;
+        }
+        stays
+    };
+    order.into_iter().filter(fits).collect()
+}
+
+fn retain(statements: &mut Vec<Statement>, chosen: &BTreeSet<usize>) {
+    let mut at = 0;
+    statements.retain(|_| {
+        at += 1;
+        chosen.contains(&(at - 1))
+    });
+}
+
+fn count_turns(turns: impl Iterator<Item = u64>) -> u64 {
+    turns.collect::<BTreeSet<_>>().len() as u64
+}
+
+/// A sentence cannot be taken for a line of its own.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(turn: u64, speaker: Speaker, text: &str) -> Said<'_> {
+        Said {
+            turn,
+            speaker,
+            text,
+            pinned: false,
+        }
+    }
+
+    fn how<'g>(policy: &'g SessionPolicy, task: &'g str) -> Summarizing<'g> {
+        Summarizing {
+            policy,
+            task,
+            count: &|text| text.len().div_ceil(4),
+        }
+    }
+
+    #[test]
+    fn what_the_user_demands_outlives_every_level() {
+        let policy = SessionPolicy::default();
+        let how = how(&policy, "deploy");
+        let mut children = Vec::new();
+        for block in 0..4u64 {
+            let base = block * 10;
+            let demand = format!("Never deploy to region {block}.");
+            let chatter = "The log shows nothing of interest today. ".repeat(40);
+            let turns = [
+                said(base, Speaker::User, &demand),
+                said(base + 1, Speaker::Tool, &chatter),
+                said(base + 2, Speaker::Assistant, "We will use blue servers."),
+            ];
+            children.push((
+                100 + block,
+                Checkpoint::of_turns(&turns, 600, &how).unwrap(),
+            ));
+        }
+        let merged = Checkpoint::of_checkpoints(&children, &how).unwrap();
+        assert_eq!((merged.level, merged.first, merged.last), (2, 0, 32));
+        assert_eq!(merged.of, [100, 101, 102, 103]);
+        for block in 0..4 {
+            let demand = format!("Never deploy to region {block}.");
+            assert!(merged.kept.iter().any(|kept| kept.text == demand));
+        }
+        let spent: usize = merged
+            .said
+            .iter()
+            .map(|said| said.line().len() / 4 + 1)
+            .sum();
+        assert!(spent <= policy.most as usize, "{spent}");
+        assert!(
+            merged
+                .text(9)
+                .starts_with("Summary of turns 0 to 32 (12 turns, 2400 tokens).")
+        );
+    }
+
+    #[test]
+    fn too_many_decisions_are_counted_and_the_newest_stay() {
+        let policy = SessionPolicy {
+            kept_most: 60,
+            ..SessionPolicy::default()
+        };
+        let decisions: Vec<String> = (0..20)
+            .map(|at| format!("We decided on variant number {at}."))
+            .collect();
+        let mut turns: Vec<Said<'_>> = (0..)
+            .zip(&decisions)
+            .map(|(at, text)| said(at, Speaker::Assistant, text))
+            .collect();
+        let pinned = "The key is under the mat.";
+        turns.insert(
+            0,
+            Said {
+                pinned: true,
+                ..said(0, Speaker::Tool, pinned)
+            },
+        );
+        let checkpoint = Checkpoint::of_turns(&turns, 200, &how(&policy, "x")).unwrap();
+        assert!(checkpoint.kept[0].pinned && checkpoint.kept[0].text == pinned);
+        assert_eq!(checkpoint.kept.last().unwrap().text, decisions[19]);
+        assert_eq!(checkpoint.demoted as usize, 21 - checkpoint.kept.len());
+        assert!(checkpoint.demoted > 10);
+    }
+
+    #[test]
+    fn a_later_correction_marks_what_it_speaks_of() {
+        let policy = SessionPolicy::default();
+        let turns = [
+            said(
+                1,
+                Speaker::User,
+                "We use port 8080 for the public listener.",
+            ),
+            said(2, Speaker::User, "The colour must be green."),
+        ];
+        let checkpoint = Checkpoint::of_turns(&turns, 30, &how(&policy, "x")).unwrap();
+        let correction = said(7, Speaker::User, "No, the public listener uses port 8443.");
+        let corrected = checkpoint.corrected(&correction).unwrap();
+        assert_eq!(corrected.kept[0].corrected_in, Some(7));
+        assert!(
+            corrected.kept[0]
+                .line()
+                .starts_with("[1 user, decision, corrected in 7] ")
+        );
+        assert_eq!(corrected.kept[1].corrected_in, None);
+        assert!(corrected.corrected(&correction).is_none());
+        assert!(
+            checkpoint
+                .corrected(&said(8, Speaker::User, "Thanks."))
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Conversations of any length in a window: which turns stay as they were said, which stand as
+//! summaries, and when that changes (Prefill Compiler, 6.10).
+//!
+//! Turns only ever join at the end, so what was sent stays byte-identical. When the history passes its
+//! high-water mark the epoch ends: the oldest groups [leave](leaving) down to the low-water mark, in one
+//! batch, and a [`Checkpoint`] stands for each block of them. Checkpoints are summarised in turn
+//! ([`Frontier`]), so that a request holds O(log N) of them. Nothing here forgets anything: a checkpoint
+//! names its turns, and who keeps the session gives them back.
+
+mod checkpoint;
+mod frontier;
+mod window;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::num::Score;
+
+pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
+pub use frontier::Frontier;
+pub use window::{Group, learned_window, leaving};
+
+/// How a session's history is kept in its budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionPolicy {
+    /// The share of the budget that the history may reach before the epoch ends.
+    pub high_water: Score,
+    /// The share of the budget that the turns that stay may take when it does.
+    pub low_water: Score,
+    /// The share of the budget from which on the model is told that the epoch is about to end.
+    pub handoff: Score,
+    /// How many groups of turns a checkpoint stands for at most, n in Algorithm 6.7.
+    pub checkpoint_every: u32,
+    /// How many checkpoints of one level are summarised by one of the next, M in 6.10.4.
+    pub fan_in: u32,
+    /// The share of its turns' tokens that a checkpoint aims at.
+    pub ratio: Score,
+    /// The least tokens that a checkpoint aims at.
+    pub least: u32,
+    /// The most tokens that a checkpoint aims at.
+    pub most: u32,
+    /// The most tokens of decisions, corrections and constraints that a checkpoint hands on; beyond it
+    /// the oldest decisions go first.
+    pub kept_most: u32,
+}
+
+impl Default for SessionPolicy {
+    /// What the preset `standard` says.
+    fn default() -> SessionPolicy {
+        let percent = |share: u32| Score::from_millionths(share * 10_000);
+        SessionPolicy {
+            high_water: percent(85),
+            low_water: percent(35),
+            handoff: percent(75),
+            checkpoint_every: 8,
+            fan_in: 4,
+            ratio: percent(10),
+            least: 64,
+            most: 512,
+            kept_most: 1_024,
+        }
+    }
+}
+
+impl SessionPolicy {
+    /// What is wrong with these settings.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if !(self.low_water < self.high_water && self.high_water <= Score::ONE) {
+            return Some("`session`: low_water must be below high_water");
+        }
+        if self.checkpoint_every == 0 || self.fan_in < 2 {
+            return Some("`session`: checkpoint_every must be at least 1, fan_in at least 2");
+        }
+        (self.least > self.most).then_some("`session`: least must not be above most")
+    }
+}

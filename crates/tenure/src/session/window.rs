@@ -1,0 +1,120 @@
+//! Which turns leave the window, and how large the window is.
+
+/// Turns that stand or leave together: a message, or calls with all their results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// The number of its first turn.
+    pub first: u64,
+    /// The number of its last turn.
+    pub last: u64,
+    /// What it costs.
+    pub tokens: u64,
+}
+
+/// How many of the oldest groups leave so that the others cost no more than `low` tokens. The newest
+/// stays whatever it costs, so when none leaves there is no progress to be made.
+///
+/// ```
+/// use tenure::session::{Group, leaving};
+/// let group = |first| Group { first, last: first, tokens: 100 };
+/// let groups: Vec<Group> = (1..=10).map(group).collect();
+/// assert_eq!(leaving(&groups, 350), 7);
+/// assert_eq!(leaving(&groups, 0), 9);
+/// assert_eq!(leaving(&groups[..1], 0), 0);
+/// ```
+pub fn leaving(groups: &[Group], low: u64) -> usize {
+    let mut stays = 0;
+    let mut spent = 0u64;
+    for group in groups.iter().rev() {
+        spent = spent.saturating_add(group.tokens);
+        if stays > 0 && spent > low {
+            break;
+        }
+        stays += 1;
+    }
+    groups.len() - stays
+}
+
+/// What of an error's text names the most tokens that a request may have.
+const NAMES_LIMIT: [&str; 6] = [
+    "maximum context length is ",
+    "maximum context length of ",
+    "context window of ",
+    "context length of only ",
+    "maximum number of tokens allowed (",
+    "maximum allowed number of input tokens (",
+];
+
+/// The window that a provider's "too long" error names, in tokens.
+///
+/// ```
+/// use tenure::session::learned_window;
+/// let openai = "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001.";
+/// assert_eq!(learned_window(openai), Some(128_000));
+/// let anthropic = "prompt is too long: 210,000 tokens > 200,000 maximum";
+/// assert_eq!(learned_window(anthropic), Some(200_000));
+/// assert_eq!(learned_window("overloaded"), None);
+/// ```
+pub fn learned_window(error: &str) -> Option<u32> {
+    let lower = error.to_ascii_lowercase();
+    let after = NAMES_LIMIT
+        .iter()
+        .find_map(|words| lower.split_once(words).map(|(_, rest)| rest));
+    // Anthropic: "prompt is too long: X tokens > Y maximum"; Gemini: "exceeds the maximum number of
+    // tokens allowed (Y)".
+    let compared = || {
+        let (_, rest) = lower.split_once("too long")?;
+        rest.split_once('>').map(|(_, rest)| rest)
+    };
+    number(after.or_else(compared)?)
+}
+
+/// The number that a text starts with, thousands parted by commas or not.
+fn number(text: &str) -> Option<u32> {
+    let text = text.trim_start();
+    let digits: String = text
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == ',' || *c == '_')
+        .filter(char::is_ascii_digit)
+        .collect();
+    digits.parse().ok().filter(|tokens| *tokens > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn providers_errors_name_the_window() {
+        let cases = [
+            (
+                "Input length (9000) exceeds model's maximum context length of 8192 tokens",
+                Some(8_192),
+            ),
+            (
+                "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+                Some(1_048_576),
+            ),
+            ("maximum context length is huge", None),
+            ("maximum context length is 99999999999999 tokens", None),
+            ("prompt is too long", None),
+        ];
+        for (error, window) in cases {
+            assert_eq!(learned_window(error), window, "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_stays_fits_or_is_the_newest(tokens in prop::collection::vec(0u64..5_000, 1..40), low in 0u64..20_000) {
+            let groups: Vec<Group> = (0..).zip(&tokens).map(|(at, tokens)| Group { first: at, last: at, tokens: *tokens }).collect();
+            let gone = leaving(&groups, low);
+            let rest: u64 = tokens[gone..].iter().sum();
+            prop_assert!(gone < groups.len());
+            prop_assert!(rest <= low || gone == groups.len() - 1);
+            // As many stay as can.
+            prop_assert!(gone == 0 || rest + tokens[gone - 1] > low);
+        }
+    }
+}
