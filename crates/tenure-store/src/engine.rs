@@ -193,6 +193,8 @@ pub trait Read {
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error>;
     /// The names of the logs, with the number of the last entry of each.
     fn logs(&mut self) -> Result<Vec<(String, u64)>, Error>;
+    /// The number of the last entry of a log; 0 where it has none.
+    fn last(&mut self, log: &str) -> Result<u64, Error>;
     /// The entries of a log in this range of numbers, the first being 1.
     fn entries(&mut self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error>;
 }

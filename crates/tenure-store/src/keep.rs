@@ -1,5 +1,7 @@
 //! What a tenant's store keeps beside objects: compile records, texts found by their digests, logs.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::object::clip;
@@ -141,8 +143,7 @@ impl Tenant {
         let log = log.to_owned();
         self.write(move |rows| {
             let stamp = rows.stamp()?;
-            let last = rows.logs()?.into_iter().find(|(known, _)| *known == log);
-            let last = last.map_or(0, |(_, last)| last);
+            let last = rows.last(&log)?;
             let dated = Dated {
                 at: stamp.at,
                 value: value.clone(),
@@ -182,12 +183,30 @@ impl Tenant {
         self.read(|rows| rows.logs())
     }
 
+    /// The number of the last entry of a log; 0 where it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn last(&self, log: &str) -> Result<u64, Error> {
+        self.read(|rows| rows.last(log))
+    }
+
+    /// The entries of a log in this range of numbers, in order; the first is 1.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn entries_in(&self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error> {
+        self.read(|rows| rows.entries(log, range.clone()))
+    }
+
     /// The entries of a log after a number, in order.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn entries(&self, log: &str, after: u64) -> Result<Vec<(u64, String)>, Error> {
-        self.read(|rows| rows.entries(log, after.saturating_add(1)..u64::MAX))
+        self.entries_in(log, after.saturating_add(1)..u64::MAX)
     }
 }

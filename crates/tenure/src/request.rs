@@ -2,7 +2,7 @@
 //!
 //! Instants come in here: nothing in this crate reads a clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -379,6 +379,9 @@ pub struct ServedLedger {
     /// Whether the compiler's own tool `query_archive` stands in the floor.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archive: bool,
+    /// The revisions that stand in what was sent of the tail, and so in the history.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub said: BTreeSet<RevisionId>,
     /// The digest of the task and query that stand in what was sent. While the epoch lasts they are not
     /// said again.
     #[serde(skip_serializing_if = "Option::is_none")]

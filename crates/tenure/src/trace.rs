@@ -262,6 +262,8 @@ pub enum Reason {
     LeftToRetrieval,
     /// Omitted: an optional tool that is new joins at the next epoch.
     NextEpoch,
+    /// It stands in the history, in what was sent before.
+    AlreadySent,
     /// Omitted: the strict walk stopped before it.
     AfterStop {
         /// The block that did not fit.
@@ -331,6 +333,7 @@ impl Reason {
             Reason::OnPage { .. } => "on_page",
             Reason::LeftToRetrieval => "left_to_retrieval",
             Reason::NextEpoch => "next_epoch",
+            Reason::AlreadySent => "already_sent",
             Reason::AfterStop { .. } => "after_stop",
         }
     }
@@ -409,6 +412,7 @@ impl Reason {
             Reason::OnPage { page } => format!("stands on page {page}"),
             Reason::LeftToRetrieval => "left to retrieval".into(),
             Reason::NextEpoch => "a new optional tool waits for the next epoch".into(),
+            Reason::AlreadySent => "it stands in the history, in what was sent before".into(),
             Reason::AfterStop { stopped_at } => format!("the walk stopped at `{stopped_at}`"),
         }
     }

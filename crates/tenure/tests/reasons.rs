@@ -1023,6 +1023,31 @@ fn left_to_retrieval() {
 }
 
 #[test]
+fn already_sent() {
+    let page = || json!([passage("x", "The pressure is 1.")]);
+    let first = check(page(), json!({}), STANDARD, &[("x", Reason::Fits)]);
+    let evidence = first.envelope.section(Section::Evidence).unwrap();
+    let sent: Vec<_> = evidence
+        .items
+        .iter()
+        .filter_map(|item| item.revision)
+        .collect();
+    let said = json!({ "served": { "said": sent } });
+    let second = compiled(&beside(page()), next(&first, said.clone()), STANDARD).unwrap();
+    assert_eq!(
+        second.trace.verdict("x").unwrap().reason,
+        Reason::AlreadySent
+    );
+    assert!(tokens_in(&second, "x").is_none());
+    assert_eq!(second.trace.plan.cause, EpochCause::Kept);
+    assert_eq!(second.envelope.served.said.len(), 1);
+    // What was sent must still hold: what is gone ends the epoch.
+    let gone = compiled(&beside(json!([])), next(&first, said), STANDARD).unwrap();
+    assert_eq!(gone.trace.plan.cause, EpochCause::FrozenGone);
+    assert!(gone.envelope.served.said.is_empty());
+}
+
+#[test]
 fn next_epoch() {
     let first = compiled(&beside(json!([])), json!({}), STANDARD).unwrap();
     let mut late = tool("x");
@@ -1424,7 +1449,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        41 + 7 + 6 + 8,
+        42 + 7 + 6 + 8,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

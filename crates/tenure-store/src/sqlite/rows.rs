@@ -449,6 +449,12 @@ impl Read for Rows<'_> {
         })
     }
 
+    fn last(&mut self, log: &str) -> Result<u64, Error> {
+        let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = ?1 AND log = ?2";
+        let found = self.all(sql, params![self.tenant, log], |row| version(row, 0))?;
+        Ok(found.first().copied().unwrap_or(0))
+    }
+
     fn entries(&mut self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error> {
         let sql = "SELECT number, body FROM entries \
                    WHERE tenant = ?1 AND log = ?2 AND number >= ?3 AND number < ?4 ORDER BY number";

@@ -22,7 +22,7 @@ use crate::stages::order::{Entry, Ordered};
 use crate::stages::plan::Planned;
 use crate::tokenizer::CountKind;
 use crate::trace::{
-    Condensed, Form, InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
+    Condensed, EpochCause, Form, InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
     TokenizerReport, Trace, Verdict, View,
 };
 use crate::world::World;
@@ -63,6 +63,8 @@ pub(crate) fn emit(
         world: world.digest(),
     };
     let trace = trace(&ordered, world, policy, inputs, &seal);
+    let is_kept = trace.plan.cause == EpochCause::Kept;
+    let kept = request.served.as_ref().filter(|_| is_kept);
     let envelope = Envelope {
         version: ENVELOPE_VERSION,
         target: request.target,
@@ -84,8 +86,9 @@ pub(crate) fn emit(
             strategy: served_strategy(ordered.fitted.contained.planned(), request),
             archive: ordered.fitted.contained.planned().offers_archive
                 && policy.freezes(Section::Tools),
-            // Whoever keeps the history knows whether it stands in it.
-            task: None,
+            // Whoever keeps the history knows what new stands in it.
+            said: kept.map(|ledger| ledger.said.clone()).unwrap_or_default(),
+            task: kept.and_then(|ledger| ledger.task),
             ends: None,
         },
     };

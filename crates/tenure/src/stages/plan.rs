@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::links::Links;
-use crate::object::ObjectType;
+use crate::object::{ObjectType, RevisionId};
 use crate::policy::Policy;
 use crate::request::{Request, ServedLedger, Strategy};
 use crate::section::Section;
@@ -95,7 +95,15 @@ pub(crate) fn plan<'a>(
         },
     };
     let is_fresh = |row: u32| cause == EpochCause::Kept && !frozen.contains_key(&row);
+    let kept = request
+        .served
+        .as_ref()
+        .filter(|_| cause == EpochCause::Kept);
     live.judge(Stage::Plan, |row| {
+        let sent = |ledger: &ServedLedger| ledger.said.contains(&set.object(row).revision().id());
+        if is_fresh(row) && kept.is_some_and(sent) {
+            return Some(Reason::AlreadySent);
+        }
         let section = set.row(row).section;
         let waits = is_fresh(row) && section == Section::Tools && policy.freezes(section);
         waits.then_some(Reason::NextEpoch)
@@ -222,6 +230,10 @@ fn keep(
         }
         reached = policy.place(section);
         frozen.insert(row, place as u32);
+    }
+    let stands = |id: &RevisionId| present.contains_key(id);
+    if !ledger.said.iter().all(stands) {
+        return Err(EpochCause::FrozenGone);
     }
     // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.
     let waits = |row: &u32| {
