@@ -66,6 +66,7 @@ pub mod text;
 pub mod time;
 pub mod tokenizer;
 pub mod trace;
+pub mod wire;
 pub mod world;
 
 pub use candidates::{Candidates, Unfetched};

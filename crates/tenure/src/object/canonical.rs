@@ -23,6 +23,7 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::num::Score;
 use crate::time::Instant;
+use crate::wire::Wire;
 
 /// The fields of [`ObjectDocument`] in the order of their names.
 #[derive(Serialize)]
@@ -149,6 +150,8 @@ pub(crate) struct Canonical<'a> {
     valid_until: Option<Instant>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why_it_matters: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wire: Option<&'a Wire>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -258,6 +261,7 @@ impl<'a> Canonical<'a> {
             valid_from: parts.valid.from,
             valid_until: parts.valid.until,
             why_it_matters: rare.why_it_matters.as_deref(),
+            wire: rare.wire.as_ref(),
         }
     }
 

@@ -5,6 +5,7 @@ use super::vocabulary::*;
 use super::{Authority, ObjectDocument};
 use crate::error::Error;
 use crate::time::Interval;
+use crate::wire;
 
 /// The longest name, in bytes.
 pub const MAX_NAME: usize = 256;
@@ -41,7 +42,10 @@ impl ObjectDocument {
         let object_type = self.object_type.unwrap_or(ObjectType::Rule);
         check_name(&self.name)?;
         let named = |what: String| Error::input(format!("object `{}`: {what}", clip(&self.name)));
-        if self.content.trim().is_empty() && self.tool_calls.is_empty() {
+        // A message may hold nothing but what is kept unread; a tool may return nothing.
+        let may_be_empty = !self.tool_calls.is_empty()
+            || (self.wire.is_some() && object_type != ObjectType::ToolSchema);
+        if self.content.trim().is_empty() && !may_be_empty {
             return Err(named("the content is empty".into()).expected("some text"));
         }
         if self.content.len() > MAX_CONTENT {
@@ -153,7 +157,10 @@ impl ObjectDocument {
                 chunk.end, chunk.start
             )));
         }
-        self.check_kind(object_type, named)
+        self.check_kind(object_type, named)?;
+        self.wire
+            .as_ref()
+            .map_or(Ok(()), |wire| wire::check(self, wire))
     }
 
     fn check_kind(

@@ -11,6 +11,7 @@ use super::{Authority, ContextObject, ObjectId, Sealer};
 use crate::error::Error;
 use crate::num::Score;
 use crate::time::Instant;
+use crate::wire::Wire;
 
 /// The name of the tenant that objects and callers without one belong to.
 pub const LOCAL_TENANT: &str = "local";
@@ -212,6 +213,10 @@ pub struct ObjectDocument {
     /// For a tool: how long it takes. Default: `medium`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_class: Option<TimeoutClass>,
+    /// For a turn, a result or a tool: the provider's own JSON that it came in, which goes back to that
+    /// provider byte for byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Wire>,
 }
 
 /// Which roles may see an object.
@@ -363,13 +368,13 @@ pub(super) fn default_layer(object_type: ObjectType) -> Layer {
     }
 }
 
-pub(super) fn empty_schema() -> Value {
+pub(crate) fn empty_schema() -> Value {
     serde_json::json!({ "type": "object", "properties": {} })
 }
 
 /// A schema in canonical form: keys sorted (the map type sorts them), `required` sorted as the
 /// set it is; `enum` and all else keep their order, which may carry meaning.
-pub(super) fn canonical(mut schema: Value) -> Value {
+pub(crate) fn canonical(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(fields) => {
             for (key, value) in fields.iter_mut() {

@@ -17,11 +17,11 @@ pub mod vocabulary;
 pub(crate) use canonical::Canonical;
 pub(crate) use check::check_name;
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
-pub(crate) use document::default_authority;
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
     Provenance, ToolCall, clip,
 };
+pub(crate) use document::{canonical as canonical_schema, default_authority, empty_schema};
 pub use inherit::inherit;
 pub use revision::{
     Access, Authority, ContextObject, ObjectId, Overrides, Revision, RevisionId, Scope, Status,

@@ -17,6 +17,7 @@ use super::vocabulary::*;
 use crate::digest::Digest;
 use crate::num::Score;
 use crate::time::{Instant, Interval};
+use crate::wire::Wire;
 
 /// May it command? The lower the level, the higher the authority (Tenure Principle, five tiers).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -258,6 +259,7 @@ pub(crate) struct Rare {
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) tool_call_id: Option<String>,
     pub(crate) tool: Option<Tool>,
+    pub(crate) wire: Option<Wire>,
 }
 
 static NO_RARE: Rare = Rare {
@@ -285,6 +287,7 @@ static NO_RARE: Rare = Rare {
     tool_calls: Vec::new(),
     tool_call_id: None,
     tool: None,
+    wire: None,
 };
 
 impl Rare {
@@ -469,6 +472,11 @@ impl Revision {
     /// The call it answers, when it is a tool's result.
     pub fn tool_call_id(&self) -> Option<&str> {
         self.rare().tool_call_id.as_deref()
+    }
+
+    /// The provider's own message that it came in, if it did.
+    pub fn wire(&self) -> Option<&Wire> {
+        self.rare().wire.as_ref()
     }
 
     /// Whether a provider's body carries it as a message of its own.

@@ -111,6 +111,7 @@ impl Sealer {
             tool_calls: document.tool_calls,
             tool_call_id: document.tool_call_id,
             tool,
+            wire: document.wire,
         };
         let trusted = trust(authority);
         let mut parts = RevisionParts {

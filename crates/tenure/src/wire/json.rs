@@ -1,0 +1,135 @@
+//! JSON taken apart without being written anew: values stay the bytes that they came as.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::object::clip;
+
+/// The fields of an object, in order. A key that stands twice is an error: readers differ in which
+/// of the two they take.
+pub(super) struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields<'a>, D::Error> {
+        struct Take;
+        impl<'de> Visitor<'de> for Take {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::new();
+                let mut seen = BTreeSet::new();
+                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    if !seen.insert(key.clone()) {
+                        let key = clip(&key);
+                        return Err(A::Error::custom(format!("the key `{key}` stands twice")));
+                    }
+                    fields.push((key, value));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Take)
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// The value of this key, unless it is `null`.
+    pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
+        let field = self.0.iter().find(|(known, _)| known == key);
+        field
+            .map(|(_, value)| *value)
+            .filter(|value| !is_null(value))
+    }
+
+    /// The value of the first of these keys that has one.
+    pub(super) fn any(&self, keys: &[&str]) -> Option<&'a RawValue> {
+        keys.iter().find_map(|key| self.get(key))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), *value))
+    }
+}
+
+pub(super) fn is_null(value: &RawValue) -> bool {
+    value.get() == "null"
+}
+
+pub(super) fn is_string(value: &RawValue) -> bool {
+    value.get().starts_with('"')
+}
+
+pub(super) fn is_list(value: &RawValue) -> bool {
+    value.get().starts_with('[')
+}
+
+/// A place in what is read, for messages: `messages[3].content[1]`.
+#[derive(Clone, Debug)]
+pub(super) struct Place(String);
+
+impl Place {
+    pub(super) fn new(root: &str) -> Place {
+        Place(root.to_owned())
+    }
+
+    pub(super) fn at(&self, index: usize) -> Place {
+        Place(format!("{}[{index}]", self.0))
+    }
+
+    pub(super) fn key(&self, key: &str) -> Place {
+        Place(format!("{}.{key}", self.0))
+    }
+
+    pub(super) fn wrong(&self, what: impl Into<String>, expected: &str) -> Error {
+        Error::input(what)
+            .at(self.0.clone(), None)
+            .expected(expected)
+    }
+
+    fn read<'a, T: Deserialize<'a>>(
+        &self,
+        value: &'a RawValue,
+        expected: &str,
+    ) -> Result<T, Error> {
+        serde_json::from_str(value.get()).map_err(|error| {
+            // A place within one value, which the reader cannot see, would only mislead.
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default();
+            self.wrong(message.replace('`', "'"), expected)
+        })
+    }
+
+    pub(super) fn fields<'a>(&self, value: &'a RawValue) -> Result<Fields<'a>, Error> {
+        self.read(value, "an object")
+    }
+
+    pub(super) fn list<'a>(&self, value: &'a RawValue) -> Result<Vec<&'a RawValue>, Error> {
+        self.read(value, "a list")
+    }
+
+    pub(super) fn text(&self, value: &RawValue) -> Result<String, Error> {
+        self.read(value, "a text of valid Unicode")
+    }
+
+    /// The text under a key that must be there.
+    pub(super) fn needed(&self, fields: &Fields<'_>, key: &str) -> Result<String, Error> {
+        match fields.get(key) {
+            Some(value) => self.key(key).text(value),
+            None => Err(self.wrong(format!("`{key}` is missing"), &format!("a text `{key}`"))),
+        }
+    }
+
+    /// The text under a key that may be missing.
+    pub(super) fn maybe(&self, fields: &Fields<'_>, key: &str) -> Result<Option<String>, Error> {
+        let value = fields.get(key);
+        value.map(|value| self.key(key).text(value)).transpose()
+    }
+}

@@ -1,0 +1,245 @@
+//! What was read, as objects with names; and whether an object still says what its message says.
+
+use super::read::{Part, Said, said_one};
+use super::{Entry, Format, Wire, tools};
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Protection, ToolCall, clip};
+
+/// Names the objects of a conversation, and knows which calls are open.
+pub(super) struct Namer {
+    /// How many objects of the history there are.
+    count: usize,
+    calls: usize,
+    rules: usize,
+    /// The calls that wait for their results: id and tool.
+    open: Vec<(String, String)>,
+}
+
+impl Namer {
+    pub(super) fn after(earlier: &[&ObjectDocument]) -> Namer {
+        let mut namer = Namer {
+            count: earlier.len(),
+            calls: 0,
+            rules: 0,
+            open: Vec::new(),
+        };
+        for object in earlier {
+            namer.calls += object.tool_calls.len();
+            match &object.tool_call_id {
+                Some(id) => namer.open.retain(|(open, _)| open != id),
+                None => namer.called(&object.tool_calls),
+            }
+        }
+        namer
+    }
+
+    pub(super) fn is_first(&self) -> bool {
+        self.count == 0
+    }
+
+    fn called(&mut self, calls: &[ToolCall]) {
+        if !calls.is_empty() {
+            let open = calls
+                .iter()
+                .map(|call| (call.id.clone(), call.name.clone()));
+            self.open = open.collect();
+        }
+    }
+
+    /// A message of the history.
+    pub(super) fn entry(&mut self, format: Format, message: String, said: Said) -> Entry {
+        let digest = Digest::of(message.as_bytes());
+        let parts = said.parts.len() as u32;
+        let verbatim = said.signed || !said.opaque.is_empty();
+        let mut objects = Vec::with_capacity(said.parts.len());
+        for (part, one) in said.parts.into_iter().enumerate() {
+            let mut object = self.object(one);
+            object.protection = verbatim.then_some(Protection::Verbatim);
+            object.wire = Some(Wire {
+                digest,
+                format,
+                message: (part == 0).then(|| message.clone()),
+                part: part as u32,
+                parts,
+            });
+            objects.push(object);
+        }
+        Entry {
+            format,
+            message,
+            objects,
+            signed: said.signed,
+            opaque: said.opaque,
+            faults: said.faults,
+        }
+    }
+
+    fn object(&mut self, part: Part) -> ObjectDocument {
+        self.count += 1;
+        match part {
+            Part::Turn {
+                role,
+                text,
+                mut calls,
+            } => {
+                for call in &mut calls {
+                    self.calls += 1;
+                    if call.id.is_empty() {
+                        call.id = format!("call-{}", self.calls);
+                    }
+                }
+                self.called(&calls);
+                ObjectDocument {
+                    object_type: Some(ObjectType::Turn),
+                    role: Some(role),
+                    tool_calls: calls,
+                    ..ObjectDocument::new(format!("turn-{:05}", self.count), text)
+                }
+            }
+            Part::Result { id, name, text } => {
+                let open = self
+                    .open
+                    .iter()
+                    .position(|(open, tool)| match (&id, &name) {
+                        (Some(id), _) => open == id,
+                        (None, Some(name)) => tool == name,
+                        (None, None) => true,
+                    });
+                let open = open.map(|at| self.open.remove(at).0);
+                // A result that answers nothing keeps a name by which it is found to be an orphan.
+                let id = id
+                    .or(open)
+                    .unwrap_or_else(|| format!("no-call-{}", self.count));
+                ObjectDocument {
+                    object_type: Some(ObjectType::ToolResult),
+                    tool_call_id: Some(id),
+                    ..ObjectDocument::new(format!("result-{:05}", self.count), text)
+                }
+            }
+        }
+    }
+
+    /// Text of the system before the history: a rule of the developer, where it says anything.
+    pub(super) fn instruction(&mut self, format: Format, message: String, said: Said) -> Entry {
+        let text = said.parts.iter().map(|part| match part {
+            Part::Turn { text, .. } | Part::Result { text, .. } => text.as_str(),
+        });
+        let text: Vec<&str> = text.collect();
+        let text = text.join("\n");
+        let mut objects = Vec::new();
+        if !text.trim().is_empty() {
+            self.rules += 1;
+            let name = format!("instructions-{}", self.rules);
+            objects.push(ObjectDocument {
+                object_type: Some(ObjectType::PolicyRule),
+                protection: Some(Protection::Verbatim),
+                ..ObjectDocument::new(name, text)
+            });
+        }
+        Entry {
+            format,
+            message,
+            objects,
+            signed: said.signed,
+            opaque: said.opaque,
+            faults: said.faults,
+        }
+    }
+}
+
+/// Whether an object says what its part of a message says. Ids that the provider did not give are
+/// ours.
+fn says(object: &ObjectDocument, part: &Part) -> bool {
+    let object_type = object.object_type.unwrap_or(ObjectType::Rule);
+    match part {
+        Part::Turn { role, text, calls } => {
+            let same = |(ours, theirs): (&ToolCall, &ToolCall)| {
+                ours.name == theirs.name
+                    && ours.arguments == theirs.arguments
+                    && (theirs.id.is_empty() || ours.id == theirs.id)
+            };
+            object_type == ObjectType::Turn
+                && object.role == Some(*role)
+                && object.content == *text
+                && object.tool_calls.len() == calls.len()
+                && object.tool_calls.iter().zip(calls).all(same)
+        }
+        Part::Result { id, text, .. } => {
+            object_type == ObjectType::ToolResult
+                && object.content == *text
+                && id
+                    .as_ref()
+                    .is_none_or(|id| object.tool_call_id.as_ref() == Some(id))
+        }
+    }
+}
+
+/// Checks the message that an object brings: that it is what its digest says, can be read, and says
+/// what the object says. A part without the message is checked where the message stands beside it.
+pub(crate) fn check(object: &ObjectDocument, wire: &Wire) -> Result<(), Error> {
+    let broken =
+        |what: &str| Error::input(format!("object `{}`: `wire` {what}", clip(&object.name)));
+    let object_type = object.object_type.unwrap_or(ObjectType::Rule);
+    if !matches!(
+        object_type,
+        ObjectType::Turn | ObjectType::ToolResult | ObjectType::ToolSchema
+    ) {
+        return Err(broken("stands in what is no message")
+            .expected("`wire` only in a turn, a tool_result or a tool_schema"));
+    }
+    if wire.part >= wire.parts || (wire.part == 0) != wire.message.is_some() {
+        return Err(broken("is not complete")
+            .expected("`part` below `parts`, and `message` with part 0 alone"));
+    }
+    let Some(message) = &wire.message else {
+        return Ok(());
+    };
+    if message.len() > MAX_CONTENT {
+        return Err(broken(&format!("has a message of {} bytes", message.len()))
+            .expected(format!("at most {MAX_CONTENT}")));
+    }
+    if Digest::of(message.as_bytes()) != wire.digest {
+        return Err(broken("has a message that is not what its digest says")
+            .hint("a message that is edited is another: leave `wire` out"));
+    }
+    if object_type == ObjectType::ToolSchema {
+        return match tools::one(wire.format, message)? {
+            Some(tool) if tools::says(object, &tool) => Ok(()),
+            _ => Err(edited(broken, false)),
+        };
+    }
+    let said = said_one(wire.format, message)?;
+    let first = said.parts.first();
+    if said.parts.len() != wire.parts as usize || !first.is_some_and(|part| says(object, part)) {
+        return Err(edited(broken, said.signed));
+    }
+    Ok(())
+}
+
+fn edited(broken: impl Fn(&str) -> Error, signed: bool) -> Error {
+    let error = broken("holds a message that says something else");
+    if signed {
+        return error
+            .expected("what the provider signed, as it is (signed_block_edited)")
+            .hint("a signed message is kept whole or left out; to say something else, add a turn");
+    }
+    error
+        .expected("the text, calls and role of its message")
+        .hint("to change what a message says, leave `wire` out: it is then written anew")
+}
+
+/// What `message` says, if these objects are its parts, whole and in order.
+pub(crate) fn checked_parts<'a>(
+    wire: &Wire,
+    message: &str,
+    objects: impl Iterator<Item = &'a ObjectDocument>,
+) -> Option<Said> {
+    let said = said_one(wire.format, message).ok()?;
+    let mut objects = objects;
+    let all = said
+        .parts
+        .iter()
+        .all(|part| objects.next().is_some_and(|object| says(object, part)));
+    (all && objects.next().is_none()).then_some(said)
+}
