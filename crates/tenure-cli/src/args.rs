@@ -5,6 +5,7 @@ mod condense;
 mod eval;
 mod models;
 mod registry;
+mod session;
 mod store;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use condense::*;
 pub(crate) use eval::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
+pub(crate) use session::*;
 pub(crate) use store::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
@@ -73,6 +75,11 @@ pub(crate) enum Command {
     /// A store keeps every revision of an object, and when each was believed. `put` writes, `get` shows
     /// what is believed now or was at an instant, `history` everything, `erase` leaves nothing.
     Store(StoreArgs),
+    /// Keep conversations of any length, and compile their next requests
+    ///
+    /// A session keeps every message byte for byte. Its requests fit the budget, stay byte-identical as far
+    /// as they were sent, and stand for older messages by summaries; `rehydrate` gives the originals.
+    Session(SessionArgs),
     /// Make a recorded compile again, byte for byte, and prove it
     ///
     /// Prints the payload. Standard error says what is proven; where something was erased since, it says

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::run(&args),
         Command::Registry(args) => commands::registry::run(&args),
         Command::Store(args) => commands::store::run(&args),
+        Command::Session(args) => commands::session::run(&args),
         Command::Replay(args) => commands::store::replay(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Skills(args) => commands::skills::run(&args),

@@ -41,6 +41,7 @@ mod originals;
 mod read;
 pub mod records;
 mod registries;
+pub mod sessions;
 pub mod skills;
 mod snapshot;
 pub mod sources;

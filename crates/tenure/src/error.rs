@@ -104,7 +104,7 @@ impl Error {
     }
 
     /// A broken promise of this crate.
-    pub(crate) fn assertion(what: impl fmt::Display) -> Error {
+    pub fn assertion(what: impl fmt::Display) -> Error {
         Error::new(ErrorKind::Internal, format!("assertion failed: {what}"))
             .hint("this is a bug in tenure; please report it with the request and the sources")
     }

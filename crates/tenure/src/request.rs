@@ -310,7 +310,11 @@ impl Budget {
 
     /// The most tokens that the payload may have, and the room for the answer: the reserve, or as
     /// much of the model's as the payload leaves of the window.
-    pub(crate) fn resolve(&self, model: &Model, target: Target) -> Result<(u32, u32), Error> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when one leaves nothing for the other.
+    pub fn resolve(&self, model: &Model, target: Target) -> Result<(u32, u32), Error> {
         let window = self.window.unwrap_or(model.window);
         let reserve = match (self.reserve, self.window) {
             (Some(reserve), _) => reserve,

@@ -12,11 +12,12 @@ use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
 use tenure::time::Instant;
 use tenure::{
-    Candidates, Error, ErrorKind, Outcome, Policy, Principal, Request, Target, TaskState, Trace,
-    World,
+    Candidates, Error, ErrorKind, Facts, Outcome, Policy, Principal, Request, Target, TaskState,
+    Trace, World,
 };
 use tenure_store::Tenant;
 use tenure_workspace::records::Recording;
+use tenure_workspace::sessions::SessionReport;
 use tenure_workspace::{
     Collect, Collected, Gathered, Originals, Progress, Workspace, default_frame_key_path,
     default_originals_path, read_text,
@@ -38,7 +39,7 @@ pub(super) struct Job {
     pub(super) request: Request,
     pub(super) gathered: Gathered,
     /// The part of a store that is read, and written to where a record is kept.
-    tenant: Option<Tenant>,
+    pub(super) tenant: Option<Tenant>,
 }
 
 /// What came of a compile, and the records that were kept of it.
@@ -48,6 +49,8 @@ pub(super) struct Compiled {
     pub(super) outcome: Outcome,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     record_ids: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<SessionReport>,
 }
 
 impl Job {
@@ -55,16 +58,27 @@ impl Job {
         &self.gathered.candidates
     }
 
-    /// Compiles, keeps the record that is wanted, shows the caller no more than they may see if that is
-    /// asked for, and writes the trace where it is wanted.
+    /// Compiles, and finishes as the arguments say.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Compiled, Error> {
         let (world, policy, request) = (&self.world, &self.policy, &self.request);
         let facts = self
             .workspace
             .answer(world, policy, request, self.candidates())?;
         let started = Clock::now();
-        let mut outcome = tenure::compile(world, policy, request, self.candidates(), &facts)?;
-        let latency = started.elapsed();
+        let outcome = tenure::compile(world, policy, request, self.candidates(), &facts)?;
+        self.finish(args, outcome, &facts, started.elapsed())
+    }
+
+    /// Keeps what a payload points to and the record that is wanted, shows the caller no more than they
+    /// may see, and writes the trace.
+    pub(super) fn finish(
+        &self,
+        args: &CompileArgs,
+        mut outcome: Outcome,
+        facts: &Facts,
+        latency: Duration,
+    ) -> Result<Compiled, Error> {
+        let (policy, request) = (&self.policy, &self.request);
         let points = |outcome: &Outcome| {
             let mut condensed = outcome
                 .compiled()
@@ -90,7 +104,7 @@ impl Job {
                 request,
                 policy,
                 gathered: &self.gathered,
-                facts: &facts,
+                facts,
                 compiled_at,
                 latency,
             };
@@ -111,7 +125,22 @@ impl Job {
         Ok(Compiled {
             outcome,
             record_ids,
+            session: None,
         })
+    }
+}
+
+impl Compiled {
+    /// The same with how a session stands in it.
+    pub(super) fn with_session(self, session: SessionReport) -> Compiled {
+        Compiled {
+            session: Some(session),
+            ..self
+        }
+    }
+
+    pub(super) fn record_ids(&self) -> &[String] {
+        &self.record_ids
     }
 }
 

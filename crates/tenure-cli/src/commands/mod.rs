@@ -13,6 +13,7 @@ pub(crate) mod reading;
 pub(crate) mod registry;
 pub(crate) mod rehydrate;
 pub(crate) mod schema;
+pub(crate) mod session;
 pub(crate) mod skills;
 pub(crate) mod store;
 pub(crate) mod tokens;

@@ -498,6 +498,21 @@ pub(crate) fn read(
     found
 }
 
+/// The sentences of a turn of the user in which the user corrects what was said before.
+///
+/// ```
+/// use tenure::condense::turns::corrections;
+/// let said = "Thanks. No, that port is wrong. Use 8443.";
+/// assert_eq!(corrections(said), ["No, that port is wrong.", "Use 8443."]);
+/// ```
+pub fn corrections(text: &str) -> Vec<&str> {
+    let speaker = Speaker::User;
+    let found = read(&[Turn { speaker, text }], &Weights::default(), "", None);
+    let corrects = |sentence: &Sentence| sentence.standing == Standing::Correction;
+    let found = found.into_iter().filter(corrects);
+    found.map(|sentence| &text[sentence.bytes]).collect()
+}
+
 /// Finds the likeness of each sentence to the task.
 fn relate(turns: &[Turn<'_>], sentences: &mut [Sentence], task: &str) {
     let terms = |text: &str| {

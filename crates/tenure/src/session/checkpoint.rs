@@ -224,13 +224,21 @@ impl Checkpoint {
         any.then_some(changed)
     }
 
+    /// What the user and the system decided, corrected and demanded, in order.
+    pub fn demands(&self) -> impl Iterator<Item = &Statement> {
+        self.kept.iter().filter(|statement| statement.is_demand())
+    }
+
     /// The text of what else was said, for the model. `number` is where the originals are found.
     pub fn text(&self, number: u64) -> String {
         let mut text = format!(
             "Summary of turns {} to {} ({} turns, {} tokens). The originals: rehydrate c{number}.\n",
             self.first, self.last, self.turns, self.from
         );
-        for statement in &self.said {
+        let kept = self.kept.iter().filter(|statement| !statement.is_demand());
+        let mut lines: Vec<&Statement> = kept.chain(&self.said).collect();
+        lines.sort_by_key(|statement| statement.turn);
+        for statement in lines {
             text.push_str(&statement.line());
             text.push('\n');
         }
@@ -245,6 +253,10 @@ impl Checkpoint {
 }
 
 impl Statement {
+    fn is_demand(&self) -> bool {
+        matches!(self.speaker, Speaker::User | Speaker::System)
+    }
+
     /// The line that a model reads.
     pub fn line(&self) -> String {
         let mut line = format!("[{} {}", self.turn, self.speaker);

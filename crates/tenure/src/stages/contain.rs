@@ -245,7 +245,13 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     let opens = chat::needs_opening(policy, target, unled.any(|by| by == Some(Role::Assistant)));
     let has_turns = history().any(|row| is_turn(&row));
     let added = contained.added.iter().map(|added| added.section);
-    let closes = chat::needs_closing(policy, target, added, has_turns);
+    // Where the user, or what a tool returned, is sure to have the last word, nothing need be said.
+    let last = history().next_back();
+    let answered = last.is_some_and(|row| {
+        let is_users = set.is_user_turn(row) || set.row(row).object_type == ObjectType::ToolResult;
+        is_users && obligations[row as usize].is_some()
+    });
+    let closes = !answered && chat::needs_closing(policy, target, added, has_turns);
     if opens {
         contained.headings[Section::History.index()] = Some(pricing.opening());
     }

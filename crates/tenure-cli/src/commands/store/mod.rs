@@ -72,12 +72,12 @@ pub(crate) fn opened(url: &StoreUrl) -> Result<Option<Store>, Error> {
     path.is_file().then(|| Store::sqlite(&path)).transpose()
 }
 
-fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
+pub(super) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
     open(&args.url, false)?.tenant(&args.tenant)
 }
 
 /// The same, in a store that is made where there is none.
-fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
+pub(super) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
     open(&args.url, true)?.tenant(&args.tenant)
 }
 

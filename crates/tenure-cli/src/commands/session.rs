@@ -1,0 +1,387 @@
+//! `tenure session`: conversations of any length.
+
+use std::path::Path;
+
+use serde_json::json;
+use tenure::error::ErrorKind;
+use tenure::object::{ObjectType, Role};
+use tenure::wire::{self, Conversation, Format as Wire};
+use tenure::{Error, ObjectDocument, Target};
+use tenure_workspace::sessions::{Session, SessionJob, SessionReport, Wanted};
+use tenure_workspace::{Workspace, read_bytes, text_of};
+
+use super::compile::{prepare, this_instant};
+use super::store::{tenant, tenant_to_write};
+use super::{print, print_json, usage, without_key};
+use crate::args::{
+    AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, LearnArgs,
+    ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs, SessionCommand,
+    SessionCompileArgs, ShowSessionArgs, WhichSession,
+};
+use crate::failure::{Failure, cell, printable};
+use crate::report;
+
+/// Does what the subcommand says.
+pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
+    match &args.command {
+        SessionCommand::New(args) => {
+            let session = begin(&args.begin, None)?;
+            id(&session, &[], args.begin.tenant.format)
+        }
+        SessionCommand::Append(args) => append(args),
+        SessionCommand::Show(args) => show(args),
+        SessionCommand::List(args) => list(args),
+        SessionCommand::Compile(args) => compile(args),
+        SessionCommand::Rehydrate(args) => rehydrate(args),
+        SessionCommand::Checkpoint(args) => checkpoint(args),
+        SessionCommand::Pin(args) => pin(args),
+        SessionCommand::Learn(args) => learn(args),
+        SessionCommand::Import(args) => import(args),
+        SessionCommand::Export(args) => export(args),
+    }
+}
+
+fn now() -> Result<tenure::time::Instant, Error> {
+    this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
+}
+
+fn begin(args: &BeginArgs, format: Option<Wire>) -> Result<Session, Error> {
+    let tenant = tenant_to_write(&args.tenant)?;
+    let scope = (args.user.clone(), args.project.clone());
+    Session::create(tenant, args.id.as_deref(), now()?, scope, format)
+}
+
+fn open(args: &WhichSession) -> Result<Session, Error> {
+    Session::open(tenant(&args.tenant)?, &args.id)
+}
+
+/// Prints the id of a session, and what was added to it.
+fn id(session: &Session, added: &[u64], format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Text => print(&format!("{}\n", session.id())),
+        Format::Json => print_json(&json!({ "id": session.id(), "messages": ids(added) })),
+    }
+}
+
+fn ids(numbers: &[u64]) -> Vec<String> {
+    numbers.iter().map(|number| format!("t{number}")).collect()
+}
+
+fn wire_format(term: &str) -> Result<Wire, Error> {
+    usage(match term {
+        "anthropic" => Ok(Wire::Anthropic),
+        term => term.parse(),
+    })
+}
+
+/// Reads messages, in the format that is named or that they seem to have.
+fn read(
+    path: &Path,
+    from: Option<&str>,
+    earlier: &[&ObjectDocument],
+) -> Result<Conversation, Error> {
+    let text = text_of(&read_bytes(path)?)?.to_owned();
+    let format = match from {
+        Some(term) => wire_format(term)?,
+        None => Wire::detect(&text).ok_or_else(|| {
+            Error::input("the messages are of no provider that can be made out")
+                .at(path.display().to_string(), None)
+                .expected("messages, input or contents of a request, as JSON")
+                .hint("name the format with --from: openai-chat, openai-responses, anthropic or gemini")
+        })?,
+    };
+    wire::read_after(format, &text, earlier)
+        .map_err(|error| error.or_at(path.display().to_string(), None))
+}
+
+fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
+    let conversation = read(&args.file, args.from.as_deref(), &[])?;
+    let mut session = begin(&args.begin, Some(conversation.format))?;
+    let added = session.append(conversation, now()?)?;
+    id(&session, &added, args.begin.tenant.format)
+}
+
+fn append(args: &AppendArgs) -> Result<(), Failure> {
+    let mut session = open(&args.session)?;
+    let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+    let recent: Vec<&ObjectDocument> = recent.iter().collect();
+    let conversation = match (&args.text, &args.file) {
+        (Some(text), _) => {
+            let role: Role = usage(args.role.parse())?;
+            let message = json!([{ "role": role, "content": text }]).to_string();
+            wire::read_after(Wire::OpenAiChat, &message, &recent)?
+        }
+        (None, Some(file)) => read(file, args.from.as_deref(), &recent)?,
+        (None, None) => return Err(Error::new(ErrorKind::Usage, "there is no message").into()),
+    };
+    let added = session.append(conversation, now()?)?;
+    match args.session.tenant.format {
+        Format::Text => print(
+            &ids(&added)
+                .iter()
+                .map(|id| format!("{id}\n"))
+                .collect::<String>(),
+        ),
+        Format::Json => print_json(&json!({ "id": session.id(), "messages": ids(&added) })),
+    }
+}
+
+fn list(args: &ListSessionsArgs) -> Result<(), Failure> {
+    let sessions = Session::list(&tenant(&args.tenant)?)?;
+    match args.tenant.format {
+        Format::Json => print_json(&sessions),
+        Format::Text => {
+            let lines = sessions
+                .iter()
+                .map(|found| format!("{:<24}  {:>8} entries\n", cell(&found.id), found.entries));
+            print(&lines.collect::<String>())
+        }
+    }
+}
+
+fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
+    let session = open(&args.session)?;
+    if args.session.tenant.format == Format::Json {
+        let mut messages = Vec::new();
+        session.each_message(&mut |number, message| {
+            messages.push(json!({ "id": format!("t{number}"), "message": message }));
+            Ok(())
+        })?;
+        let summaries = session.checkpoints().iter();
+        let summaries: Vec<_> = summaries
+            .map(|(number, checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint }))
+            .collect();
+        return print_json(&json!({
+            "session": session.opened(),
+            "messages": messages,
+            "checkpoints": summaries,
+        }));
+    }
+    let mut text = String::new();
+    for (number, checkpoint) in session.checkpoints() {
+        text.push_str(&format!(
+            "c{number:<7} summary    t{} to t{}, {} messages, {} tokens\n",
+            checkpoint.first, checkpoint.last, checkpoint.turns, checkpoint.from
+        ));
+    }
+    session.each_message(&mut |number, message| {
+        for object in &message.objects {
+            let speaker = match object.object_type {
+                Some(ObjectType::ToolResult) => "tool".to_owned(),
+                _ => object.role.unwrap_or(Role::User).to_string(),
+            };
+            let calls = object.tool_calls.iter();
+            let calls: String = calls.map(|call| format!(" → {}", call.name)).collect();
+            let line: String = object.content.chars().take(100).collect();
+            let line = printable(&line.replace('\n', " "));
+            text.push_str(&format!("t{number:<7} {speaker:<9}  {line}{calls}\n"));
+        }
+        Ok(())
+    })?;
+    print(&text)
+}
+
+fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
+    let mut job = prepare(&args.compile)?;
+    let tenant = job.tenant.clone().ok_or_else(|| {
+        Error::new(ErrorKind::Usage, "there is no store with sessions")
+            .expected("--store URL, or a project with a store")
+            .hint("`tenure session new` and `tenure session import` make one")
+    })?;
+    let mut session = Session::open(tenant, &args.id)?;
+    if args.compile.target.is_none() && args.compile.request.is_none() {
+        job.request.target = session
+            .opened()
+            .format
+            .map_or(Target::OpenAiChat, target_of);
+    }
+    let started = std::time::Instant::now();
+    let compiled = job.workspace.compile_session(
+        &mut session,
+        &SessionJob {
+            world: &job.world,
+            policy: &job.policy,
+            request: &job.request,
+            beside: &job.gathered,
+            now: now()?,
+        },
+    )?;
+    let latency = started.elapsed();
+    let report = compiled.session;
+    (job.request, job.gathered) = (compiled.request, compiled.gathered);
+    let done = job.finish(&args.compile, compiled.outcome, &compiled.facts, latency)?;
+    match args.compile.format {
+        Format::Json => print_json(&done.with_session(report)),
+        Format::Text => {
+            anstream::eprintln!("{}", said(&report));
+            for id in done.record_ids() {
+                anstream::eprintln!("recorded: {id}");
+            }
+            report::outcome(&done.outcome)
+        }
+    }
+}
+
+/// The target that takes messages of this format.
+fn target_of(format: Wire) -> Target {
+    match format {
+        Wire::Anthropic => Target::AnthropicMessages,
+        _ => Target::OpenAiChat,
+    }
+}
+
+/// How a session stands, in a line.
+fn said(report: &SessionReport) -> String {
+    let mut said = format!(
+        "session {}: {} messages, epoch {} ({}), history about {} of {} tokens",
+        cell(&report.id),
+        report.messages,
+        report.epoch,
+        report.cause,
+        report.history_tokens,
+        report.high_water
+    );
+    if !report.checkpoints.is_empty() {
+        said.push_str(&format!(", {} summaries", report.checkpoints.len()));
+    }
+    if report.rewritten > 0 {
+        said.push_str(&format!(", {} tokens are sent anew", report.rewritten));
+    }
+    if report.handoff {
+        said.push_str("; the model is told that the epoch is about to end");
+    }
+    said
+}
+
+fn rehydrate(args: &RehydrateSessionArgs) -> Result<(), Failure> {
+    let mut session = open(&args.session)?;
+    let wanted = match (&args.wanted, &args.query) {
+        (Some(id), _) => Wanted::Id(id.clone()),
+        (None, query) => Wanted::Query {
+            text: query.clone().unwrap_or_default(),
+            tokens: args.budget,
+        },
+    };
+    let world = without_key(&args.catalogue)?.world(&args.model)?;
+    let found = session.rehydrate(&wanted, world.tokenizer())?;
+    if args.carry {
+        session.carry_over(&found)?;
+    }
+    if args.session.tenant.format == Format::Json {
+        return print_json(&found);
+    }
+    if found.originals.is_empty() {
+        anstream::eprintln!("note: nothing in the session speaks of that");
+    }
+    if found.left_out > 0 {
+        anstream::eprintln!(
+            "note: {} more messages did not fit into --budget",
+            found.left_out
+        );
+    }
+    let mut text = String::new();
+    for original in &found.originals {
+        text.push_str(&format!(
+            "== {} {}, {}\n",
+            original.id, original.speaker, original.at
+        ));
+        text.push_str(printable(&original.text).trim_end());
+        text.push('\n');
+    }
+    print(&text)
+}
+
+fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
+    let mut session = open(&args.session)?;
+    let workspace: Workspace = without_key(&args.catalogue)?;
+    let (world, policy) = (
+        workspace.world(&args.model)?,
+        workspace.policy(&args.policy)?,
+    );
+    let made = session.checkpoint(&world, &policy, &args.task, args.keep)?;
+    let stands = session.checkpoints().iter();
+    let stands: Vec<_> = stands
+        .map(|(number, found)| (format!("c{number}"), found))
+        .collect();
+    if args.session.tenant.format == Format::Json {
+        let stands = stands
+            .iter()
+            .map(|(id, found)| json!({ "id": id, "checkpoint": found }));
+        return print_json(&json!({
+            "id": session.id(),
+            "made": made.iter().map(|number| format!("c{number}")).collect::<Vec<_>>(),
+            "checkpoints": stands.collect::<Vec<_>>(),
+        }));
+    }
+    if made.is_empty() {
+        anstream::eprintln!("note: there is nothing to summarise; nothing was changed");
+    }
+    let texts = session.checkpoints().iter();
+    print(
+        &texts
+            .map(|(number, found)| printable(&found.text(*number)))
+            .collect::<String>(),
+    )
+}
+
+fn pin(args: &PinArgs) -> Result<(), Failure> {
+    let mut session = open(&args.session)?;
+    let turn = args
+        .message
+        .strip_prefix('t')
+        .and_then(|digits| digits.parse().ok());
+    let turn: u64 = turn.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Usage,
+            format!("`{}` is no message", args.message),
+        )
+        .expected("t17")
+    })?;
+    session.pin(turn)?;
+    match args.session.tenant.format {
+        Format::Text => print(&format!("t{turn}\n")),
+        Format::Json => print_json(&json!({ "id": session.id(), "pinned": format!("t{turn}") })),
+    }
+}
+
+fn learn(args: &LearnArgs) -> Result<(), Failure> {
+    let mut session = open(&args.session)?;
+    let bytes = read_bytes(&args.file)?;
+    let window = session.learn(text_of(&bytes)?)?;
+    match args.session.tenant.format {
+        Format::Json => print_json(&json!({ "id": session.id(), "window": window })),
+        Format::Text => match window {
+            Some(window) => print(&format!("{window}\n")),
+            None => Err(Error::input("the error names no window")
+                .expected("what a provider says of a request that is too long")
+                .into()),
+        },
+    }
+}
+
+fn export(args: &ExportSessionArgs) -> Result<(), Failure> {
+    let session = open(&args.session)?;
+    let format = match &args.to {
+        Some(term) => wire_format(term)?,
+        None => session.opened().format.unwrap_or(Wire::OpenAiChat),
+    };
+    let written = session.export(format)?;
+    for left in &written.left_out {
+        anstream::eprintln!(
+            "note: {}: {} ({})",
+            cell(&left.name),
+            left.rule,
+            cell(&left.what)
+        );
+    }
+    match args.session.tenant.format {
+        Format::Text => print(&format!("{}\n", written.messages)),
+        Format::Json => {
+            let messages: &serde_json::value::RawValue = serde_json::from_str(&written.messages)
+                .map_err(|error| Error::assertion(format!("the messages are JSON: {error}")))?;
+            print_json(
+                &json!({ "format": format, "messages": messages, "left_out": written.left_out }),
+            )
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The verb **compile** over a session.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tenure::error::ErrorKind;
+use tenure::object::{ObjectType, RevisionId};
+use tenure::section::Zone;
+use tenure::time::Instant;
+use tenure::trace::EpochCause;
+use tenure::{
+    Candidates, Compiled, Envelope, Error, Facts, ObjectDocument, Outcome, Policy, Request, Target,
+    World,
+};
+
+use super::Session;
+use super::draft::{Draft, Drafting, Ending};
+use super::entry::{Entry, Served};
+use crate::stored::Gathered;
+use crate::workspace::Workspace;
+
+/// How often an epoch is ended anew with a lower mark before the failure is told.
+const TRIES: u32 = 6;
+
+/// What the model reads when the epoch is about to end.
+const HANDOFF: &str = "This conversation is nearly as long as the context allows. Soon its oldest turns will be \
+summarised. Say now, in a sentence each, which facts and decisions must stay.";
+
+/// One compile of a session.
+#[derive(Clone, Copy)]
+pub struct SessionJob<'j> {
+    /// The model.
+    pub world: &'j World,
+    /// The policy.
+    pub policy: &'j Policy,
+    /// What is asked. What was served is the session's to say.
+    pub request: &'j Request,
+    /// What stands beside the session.
+    pub beside: &'j Gathered,
+    /// When.
+    pub now: Instant,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct SessionCompiled {
+    /// The payload and its trace.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// How the session stands.
+    pub session: SessionReport,
+    /// What was asked, with what was served.
+    #[serde(skip)]
+    pub request: Request,
+    /// What was chosen from: the session's objects first.
+    #[serde(skip)]
+    pub gathered: Gathered,
+    /// With which answers of the outside.
+    #[serde(skip)]
+    pub facts: Facts,
+}
+
+/// How a session stands in a payload.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionReport {
+    /// Its id.
+    pub id: String,
+    /// How many messages it has.
+    pub messages: u64,
+    /// The epoch's number.
+    pub epoch: u32,
+    /// Why this epoch.
+    pub cause: EpochCause,
+    /// The first message that stands as it was said.
+    pub from: Option<u64>,
+    /// The summaries that stand for those before it.
+    pub checkpoints: Vec<u64>,
+    /// What the history costs, about.
+    pub history_tokens: u64,
+    /// From how many tokens on the epoch ends.
+    pub high_water: u64,
+    /// The tokens that stood in a prefix and are sent anew, where the epoch has just ended.
+    pub rewritten: u64,
+    /// Whether the model is told that the epoch is about to end.
+    pub handoff: bool,
+}
+
+impl Workspace {
+    /// Compiles the next request of a session: its history within the budget, what was sent before byte
+    /// for byte until an epoch ends. Unless it is a dry run, notes in the session what was sent.
+    ///
+    /// The same session, asked the same, gives the same bytes, however often.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::compile`]; [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile:
+    /// nothing is noted then.
+    pub fn compile_session(
+        &self,
+        session: &mut Session,
+        job: &SessionJob<'_>,
+    ) -> Result<SessionCompiled, Error> {
+        let mut request = job.request.clone();
+        request.principal.session = Some(session.id().to_owned());
+        let model = job.world.model();
+        if let Some(learned) = session.learned {
+            let window = request.budget.window.unwrap_or(model.window).min(learned);
+            let reserve = request.budget.reserve.unwrap_or(0);
+            request.budget.window = Some(window);
+            let room = window.saturating_sub(reserve);
+            request.budget.tokens = request.budget.tokens.map(|tokens| tokens.min(room));
+        }
+        let (budget, _) = request.budget.resolve(model, request.target)?;
+        let settings = &job.policy.document().session;
+        let limit = job.policy.document().limits.data_tokens;
+        let beside = job.beside.candidates.objects().iter();
+        let tools = beside.filter(|object| object.revision().tool().is_some());
+        let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
+        let how = Drafting {
+            world: job.world,
+            target: request.target,
+            offered: &offered,
+            policy: settings,
+            task: &request.task.objective,
+            most: limit.min(budget / 4).max(64),
+        };
+        let share = |share: tenure::num::Score| {
+            u64::from(budget) * u64::from(share.millionths()) / 1_000_000
+        };
+        let (high, mut low) = (share(settings.high_water), share(settings.low_water));
+        let mut ending = None;
+        let mut draft = session.draft(&how, None)?;
+        if draft.tokens > high {
+            ending = Some(Ending {
+                cause: EpochCause::HighWater,
+                low: Some(low),
+            });
+            draft = session.draft(&how, ending)?;
+        }
+        let mut tries = 0;
+        let (outcome, gathered, facts, handoff) = loop {
+            let told = session.served.iter().any(|(_, served)| served.handoff);
+            let goes_on = ending.is_none() && draft.ledger.is_some();
+            let handoff = goes_on && draft.tokens > share(settings.handoff) && !told;
+            request.served.clone_from(&draft.ledger);
+            let gathered = gathered(&draft, job.beside, handoff.then(|| notice(session)))?;
+            let candidates = &gathered.candidates;
+            let facts = self.answer(job.world, job.policy, &request, candidates)?;
+            match tenure::compile(job.world, job.policy, &request, candidates, &facts) {
+                Ok(outcome) => {
+                    let cause = outcome.single()?.trace.plan.cause;
+                    let expected = ending.map_or(EpochCause::Kept, |ending: Ending| ending.cause);
+                    if cause == expected || request.served.is_none() {
+                        break (outcome, gathered, facts, handoff);
+                    }
+                    // The core ended the epoch: what was sent of earlier tails goes with it.
+                    ending = Some(Ending { cause, low: None });
+                }
+                Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
+                    tries += 1;
+                    if tries > 1 {
+                        low /= 2;
+                    }
+                    let cause = ending.map_or(EpochCause::OverBudget, |ending| ending.cause);
+                    ending = Some(Ending {
+                        cause,
+                        low: Some(low),
+                    });
+                    let next = session.draft(&how, ending)?;
+                    if !next.cut {
+                        // There is nothing left that could go.
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            draft = session.draft(&how, ending)?;
+        };
+        let compiled = outcome.single()?;
+        let mut report = SessionReport {
+            id: session.id().to_owned(),
+            messages: session.len(),
+            epoch: compiled.trace.plan.epoch,
+            cause: compiled.trace.plan.cause,
+            from: None,
+            checkpoints: Vec::new(),
+            history_tokens: draft.tokens,
+            high_water: high,
+            rewritten: ending.map_or(0, |_| {
+                session
+                    .served
+                    .last()
+                    .map_or(0, |(_, served)| u64::from(served.tokens))
+            }),
+            handoff,
+        };
+        if !request.dry_run {
+            session.note(draft, compiled, &request, job.now, handoff)?;
+        }
+        report.from = session.turns.first().map(|turn| turn.number);
+        report.checkpoints = session.checkpoints().iter().map(|(at, _)| *at).collect();
+        Ok(SessionCompiled {
+            outcome,
+            session: report,
+            request,
+            gathered,
+            facts,
+        })
+    }
+}
+
+impl Session {
+    /// Ends the epoch: summaries take the place of the oldest messages, until those that stay cost no more
+    /// than `keep` tokens. Gives the numbers of the summaries made. The next request begins the new epoch.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn checkpoint(
+        &mut self,
+        world: &World,
+        policy: &Policy,
+        task: &str,
+        keep: u64,
+    ) -> Result<Vec<u64>, Error> {
+        let document = policy.document();
+        let how = Drafting {
+            world,
+            policy: &document.session,
+            task,
+            target: Target::OpenAiChat,
+            offered: &[],
+            most: document.limits.data_tokens,
+        };
+        let ending = Ending {
+            cause: EpochCause::Asked,
+            low: Some(keep),
+        };
+        let draft = self.draft(&how, Some(ending))?;
+        if !draft.cut {
+            return Ok(Vec::new());
+        }
+        let first = self.last + 1;
+        let numbered = (first..).zip(&draft.entries);
+        let made = numbered.filter(|(_, entry)| matches!(entry, Entry::Checkpoint(_)));
+        let made = made.map(|(number, _)| number).collect();
+        self.push(draft.entries)?;
+        Ok(made)
+    }
+
+    /// Notes what was sent, unless it is what was noted last.
+    fn note(
+        &mut self,
+        draft: Draft,
+        compiled: &Compiled,
+        request: &Request,
+        now: Instant,
+        handoff: bool,
+    ) -> Result<(), Error> {
+        let (tail, said) = tail(&compiled.envelope)?;
+        let served = Served {
+            at: now,
+            target: request.target,
+            ledger: compiled.envelope.served.clone(),
+            task: request.asked(),
+            tail,
+            said,
+            payload: compiled.envelope.payload_digest,
+            tokens: compiled.envelope.total_tokens,
+            handoff,
+        };
+        let mut entries = draft.entries;
+        let answered = self.turns.last().map_or(0, |turn| turn.number);
+        let noted = self.served.last().filter(|(at, _)| *at > answered);
+        let again = noted.is_some_and(|(_, noted)| noted.payload == served.payload);
+        if !again || !entries.is_empty() {
+            entries.push(Entry::Served(Box::new(served)));
+            self.push(entries)?;
+        }
+        Ok(())
+    }
+}
+
+/// The session's objects, then what stands beside it.
+fn gathered(
+    draft: &Draft,
+    beside: &Gathered,
+    notice: Option<ObjectDocument>,
+) -> Result<Gathered, Error> {
+    let mut objects = draft.objects.clone();
+    if let Some(notice) = notice {
+        objects.push(notice.seal()?);
+    }
+    let own = objects.len();
+    objects.extend(beside.candidates.objects().iter().cloned());
+    let unfetched = [draft.unfetched.as_slice(), beside.candidates.unfetched()].concat();
+    Ok(Gathered {
+        candidates: Arc::new(Candidates::new(objects).with_unfetched(unfetched)),
+        sources: own + beside.sources,
+        unfetched: [draft.unfetched.as_slice(), &beside.unfetched].concat(),
+        stored: beside.stored.clone(),
+    })
+}
+
+/// What tells the model that the epoch is about to end.
+fn notice(session: &Session) -> ObjectDocument {
+    let mut document = ObjectDocument::new("handoff", HANDOFF);
+    document.object_type = Some(ObjectType::Rule);
+    document.optional = Some(true);
+    session.own(&mut document);
+    document
+}
+
+/// The texts of the tail as they stand in the payload, and the revisions in them.
+fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
+    let mut places = Vec::new();
+    let mut said = Vec::new();
+    let tail = envelope
+        .sections
+        .iter()
+        .filter(|section| section.zone == Zone::Tail);
+    for item in tail.flat_map(|section| &section.items) {
+        said.extend(item.revision);
+        if let Some(span) = item.span {
+            let place = (span.message, span.block);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    let Some(payload) = envelope
+        .payload
+        .as_ref()
+        .filter(|_| envelope.target != Target::Text)
+    else {
+        return Ok((Vec::new(), said));
+    };
+    let text = std::str::from_utf8(payload.bytes())
+        .map_err(|error| Error::assertion(format!("the payload is text: {error}")))?;
+    let body: Body<'_> = serde_json::from_str(text)
+        .map_err(|error| Error::assertion(format!("the payload is a body: {error}")))?;
+    let mut texts = Vec::new();
+    for (message, block) in places {
+        let message = message.and_then(|at| body.messages.get(at as usize));
+        let text = message.and_then(|message| text_of(message.get(), block));
+        texts.push(
+            text.ok_or_else(|| Error::assertion("the tail's texts are where they are said to be"))?,
+        );
+    }
+    Ok((texts, said))
+}
+
+#[derive(serde::Deserialize)]
+struct Body<'b> {
+    #[serde(borrow, alias = "input", alias = "contents")]
+    messages: Vec<&'b serde_json::value::RawValue>,
+}
+
+/// The text of a message, or of one of its blocks.
+fn text_of(message: &str, block: Option<u32>) -> Option<String> {
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    let content = message.get("content").or(message.get("parts"))?;
+    match content {
+        serde_json::Value::String(text) => Some(text.clone()),
+        blocks => {
+            let block = blocks.get(block.unwrap_or(0) as usize)?;
+            Some(block.get("text")?.as_str()?.to_owned())
+        }
+    }
+}

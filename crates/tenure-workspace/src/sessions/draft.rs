@@ -1,0 +1,555 @@
+//! What a compile takes of a session: the summaries, the turns that stay, what was sent between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tenure::condense::turns::Speaker;
+use tenure::condense::{Condensed, Goal, condense};
+use tenure::num::Score;
+use tenure::object::{Authority, ObjectType, Protection, Provenance, Role};
+use tenure::request::ServedLedger;
+use tenure::session::{Frontier, Group, Said, SessionPolicy, Summarizing, leaving};
+use tenure::trace::EpochCause;
+use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
+
+use super::entry::{Entry, Mark, Served};
+use super::{Session, Turn};
+
+/// What stands for a tool that was called and that nobody offers any more.
+const GONE: &str =
+    "It was used earlier in this conversation. It is not offered now: do not call it.";
+
+/// What a provider adds to a message, at most, in tokens.
+const AROUND: u64 = 8;
+
+/// The shorter forms of results, by message and part.
+type Shortened = BTreeMap<(u64, u32), String>;
+
+/// An epoch that ends now.
+#[derive(Clone, Copy)]
+pub(super) struct Ending {
+    pub(super) cause: EpochCause,
+    /// The tokens that the turns that stay may have, where the history is cut.
+    pub(super) low: Option<u64>,
+}
+
+/// What a compile takes of a session.
+pub(super) struct Draft {
+    /// What must be appended for it to be so.
+    pub(super) entries: Vec<Entry>,
+    pub(super) objects: Vec<Arc<ContextObject>>,
+    pub(super) unfetched: Vec<Unfetched>,
+    pub(super) ledger: Option<ServedLedger>,
+    /// What the history costs, about.
+    pub(super) tokens: u64,
+    /// Whether the history became shorter.
+    pub(super) cut: bool,
+}
+
+/// What a draft depends on besides the session.
+#[derive(Clone, Copy)]
+pub(super) struct Drafting<'d> {
+    pub(super) world: &'d World,
+    pub(super) policy: &'d SessionPolicy,
+    pub(super) task: &'d str,
+    pub(super) target: Target,
+    /// The tools that are offered beside the session's own.
+    pub(super) offered: &'d [&'d str],
+    /// The most tokens of one result.
+    pub(super) most: u32,
+}
+
+impl Session {
+    pub(super) fn draft(&self, how: &Drafting<'_>, ending: Option<Ending>) -> Result<Draft, Error> {
+        let mut entries = Vec::new();
+        let mut shortened = self.shortened.clone();
+        for turn in &self.turns {
+            for part in turn.too_long(how) {
+                let key = (turn.number, part);
+                if !shortened.contains_key(&key) {
+                    let text = turn.shorter(part, how);
+                    shortened.insert(key, text.clone());
+                    let turn = turn.number;
+                    entries.push(Entry::Shortened { turn, part, text });
+                }
+            }
+        }
+        let mut frontier = self.frontier.clone();
+        let mut start = 0;
+        if let Some(low) = ending.and_then(|ending| ending.low) {
+            start = self.leaving(how, &shortened, low);
+            self.summarize(start, how, &mut frontier, &mut entries);
+        }
+        let mut request = self.request.as_ref();
+        if let Some(last) = self.turns.iter().rposition(Turn::is_request) {
+            request = self.turns[..start].get(last);
+        }
+        let mut draft = Draft {
+            entries: Vec::new(),
+            objects: Vec::new(),
+            unfetched: Vec::new(),
+            ledger: self.ledger(ending),
+            tokens: 0,
+            cut: start > 0,
+        };
+        if let Some(ending) = ending {
+            let from = self
+                .turns
+                .get(start)
+                .map_or(self.last + 1, |turn| turn.number);
+            entries.push(Entry::Epoch(Mark {
+                cause: ending.cause,
+                rewritten: self
+                    .served
+                    .last()
+                    .map_or(0, |(_, served)| u64::from(served.tokens)),
+                from,
+                frontier: frontier.checkpoints().iter().map(|(at, _)| *at).collect(),
+                request: request.map(|turn| turn.number),
+                opening: self.opening_at,
+                pinned: self.pinned.clone(),
+                learned: self.learned,
+                messages: self.messages,
+                ledger: draft.ledger.clone(),
+                shortened: shortened
+                    .iter()
+                    .filter(|((turn, _), _)| *turn >= from)
+                    .map(|((turn, part), text)| (*turn, *part, text.clone()))
+                    .collect(),
+            }));
+        }
+        self.stand_before(how, &mut draft)?;
+        self.stand_for(&frontier, how, &mut draft)?;
+        if let Some(turn) = request {
+            self.stand(turn, &shortened, how, &mut draft)?;
+        }
+        let mut followed = self.followed().filter(|_| ending.is_none()).peekable();
+        for turn in &self.turns[start..] {
+            while let Some((at, served)) = followed.next_if(|(at, _)| *at < turn.number) {
+                self.repeat(at, served, how, &mut draft)?;
+            }
+            self.stand(turn, &shortened, how, &mut draft)?;
+        }
+        if ending.is_none() {
+            for number in &self.carried {
+                self.carry(*number, &mut draft)?;
+            }
+        }
+        draft.entries = entries;
+        Ok(draft)
+    }
+
+    /// How many of the oldest turns leave, whole groups of them.
+    fn leaving(&self, how: &Drafting<'_>, shortened: &Shortened, low: u64) -> usize {
+        let entries: Vec<wire::Entry> = self.turns.iter().map(|turn| turn.entry.clone()).collect();
+        let ranges = wire::groups(&entries);
+        let groups: Vec<Group> = ranges
+            .iter()
+            .map(|range| {
+                let turns = &self.turns[range.clone()];
+                Group {
+                    first: turns.first().map_or(0, |turn| turn.number),
+                    last: turns.last().map_or(0, |turn| turn.number),
+                    tokens: turns
+                        .iter()
+                        .map(|turn| turn.stands_at(how.world, shortened))
+                        .sum(),
+                }
+            })
+            .collect();
+        if groups.is_empty() {
+            return 0;
+        }
+        ranges
+            .get(leaving(&groups, low))
+            .map_or(0, |range| range.start)
+    }
+
+    /// Makes summaries of the turns before `start`, and marks what later corrections speak of.
+    fn summarize(
+        &self,
+        start: usize,
+        how: &Drafting<'_>,
+        frontier: &mut Frontier,
+        entries: &mut Vec<Entry>,
+    ) {
+        let count = |text: &str| how.world.tokenizer().count(text);
+        let summarizing = Summarizing {
+            policy: how.policy,
+            task: how.task,
+            count: &count,
+        };
+        let base = self.last;
+        let mut keep = |checkpoint: &tenure::session::Checkpoint| {
+            entries.push(Entry::Checkpoint(checkpoint.clone()));
+            base + entries.len() as u64
+        };
+        let leaving: Vec<wire::Entry> = self.turns[..start]
+            .iter()
+            .map(|turn| turn.entry.clone())
+            .collect();
+        let groups = wire::groups(&leaving);
+        for block in groups.chunks(how.policy.checkpoint_every as usize) {
+            let (Some(first), Some(last)) = (block.first(), block.last()) else {
+                continue;
+            };
+            let turns = &self.turns[first.start..last.end];
+            let spoken: Vec<(u64, Speaker, String)> =
+                turns.iter().flat_map(|turn| turn.spoken()).collect();
+            let said: Vec<Said<'_>> = spoken
+                .iter()
+                .map(|(turn, speaker, text)| Said {
+                    turn: *turn,
+                    speaker: *speaker,
+                    text,
+                    pinned: self.pinned.contains(turn),
+                })
+                .collect();
+            let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
+            let made = tenure::session::Checkpoint::of_turns(&said, from, &summarizing);
+            if let Some(checkpoint) = made {
+                frontier.add(checkpoint, &summarizing, &mut keep);
+            }
+        }
+        for turn in &self.turns {
+            for (number, speaker, text) in turn.spoken() {
+                if speaker == Speaker::User {
+                    for correction in tenure::condense::turns::corrections(&text) {
+                        let said = Said {
+                            turn: number,
+                            speaker,
+                            text: correction,
+                            pinned: false,
+                        };
+                        frontier.correct(&said, &mut keep);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The requests of this epoch that a message follows: their tails are history. Of several before
+    /// one message, the last was answered.
+    fn followed(&self) -> impl Iterator<Item = (u64, &Served)> {
+        let next_of = |at: u64| {
+            self.turns
+                .iter()
+                .map(|turn| turn.number)
+                .find(|next| *next > at)
+        };
+        let answered = self
+            .served
+            .iter()
+            .enumerate()
+            .filter(move |(place, (at, _))| {
+                let next = next_of(*at);
+                let superseded = self.served.get(place + 1).map(|(at, _)| next_of(*at));
+                next.is_some() && superseded != Some(next)
+            });
+        answered.map(|(_, (at, served))| (*at, served))
+    }
+
+    /// What the model has been sent, for the next request.
+    fn ledger(&self, ending: Option<Ending>) -> Option<ServedLedger> {
+        let last = self.served.last().map(|(_, served)| &served.ledger);
+        let mut ledger = last.or(self.mark.ledger.as_ref())?.clone();
+        (ledger.said, ledger.task) = Default::default();
+        match ending {
+            Some(ending) => ledger.ends = Some(ending.cause),
+            None => {
+                for (_, served) in self.followed() {
+                    ledger.said.extend(&served.said);
+                    ledger.task = Some(served.task);
+                }
+            }
+        }
+        Some(ledger)
+    }
+
+    /// What stands before the history.
+    fn stand_before(&self, how: &Drafting<'_>, draft: &mut Draft) -> Result<(), Error> {
+        for document in self.opening.instructions.iter().chain(&self.opening.tools) {
+            draft.objects.push(document.clone().seal()?);
+        }
+        if how.target != Target::AnthropicMessages {
+            return Ok(());
+        }
+        // The API takes no calls of tools that it knows nothing of.
+        let offered = self.opening.tools.iter().map(|tool| tool.name.as_str());
+        let offered: BTreeSet<&str> = offered.chain(how.offered.iter().copied()).collect();
+        let objects = self.turns.iter().flat_map(|turn| &turn.entry.objects);
+        let calls = objects.flat_map(|object| &object.tool_calls);
+        let called: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
+        for name in called.difference(&offered) {
+            let mut document = ObjectDocument::new(*name, GONE);
+            document.object_type = Some(ObjectType::ToolSchema);
+            self.own(&mut document);
+            draft.objects.push(document.seal()?);
+        }
+        Ok(())
+    }
+
+    /// The summaries, and what the user demanded in what they stand for.
+    fn stand_for(
+        &self,
+        frontier: &Frontier,
+        how: &Drafting<'_>,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
+        let mut demands = String::new();
+        for (number, checkpoint) in frontier.checkpoints() {
+            let mut document = ObjectDocument::new(format!("c{number}"), checkpoint.text(*number));
+            document.object_type = Some(ObjectType::Checkpoint);
+            document.authority_level = Some(Authority::Data);
+            self.add(document, how, draft)?;
+            draft.unfetched.push(Unfetched {
+                what: format!(
+                    "{} messages, t{} to t{}",
+                    checkpoint.turns, checkpoint.first, checkpoint.last
+                ),
+                why: format!("c{number} stands for them"),
+            });
+            for statement in checkpoint.demands() {
+                demands.push_str(&statement.line());
+                demands.push('\n');
+            }
+        }
+        if demands.is_empty() {
+            return Ok(());
+        }
+        let text =
+            format!("What I said earlier in this conversation, and what still holds:\n{demands}");
+        let mut document = ObjectDocument::new("demands", text);
+        document.object_type = Some(ObjectType::Turn);
+        document.role = Some(Role::User);
+        self.add(document, how, draft)
+    }
+
+    /// A turn as it was said, or a long result of it in its shorter form.
+    fn stand(
+        &self,
+        turn: &Turn,
+        shortened: &Shortened,
+        how: &Drafting<'_>,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
+        draft.tokens += turn.stands_at(how.world, shortened);
+        let short = |part: u32| shortened.get(&(turn.number, part));
+        let parts = 0..turn.entry.objects.len() as u32;
+        if parts.clone().any(|part| short(part).is_some()) {
+            for (part, object) in (0u32..).zip(&turn.entry.objects) {
+                let mut document = object.clone();
+                // The message is no longer the one that came.
+                document.wire = None;
+                document.removable = Some(false);
+                if let Some(text) = short(part) {
+                    document.content.clone_from(text);
+                }
+                draft.objects.push(document.seal()?);
+            }
+            return Ok(());
+        }
+        draft.objects.extend(turn.sealed()?.iter().cloned());
+        Ok(())
+    }
+
+    /// The tail of an earlier request, as it was sent.
+    fn repeat(
+        &self,
+        at: u64,
+        served: &Served,
+        how: &Drafting<'_>,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
+        for (place, text) in served.tail.iter().enumerate() {
+            let mut document = ObjectDocument::new(format!("s{at}.{place}"), text.as_str());
+            document.object_type = Some(ObjectType::Turn);
+            document.role = Some(Role::User);
+            document.protection = Some(Protection::Verbatim);
+            self.add(document, how, draft)?;
+        }
+        Ok(())
+    }
+
+    /// A turn's original, for the tail.
+    fn carry(&self, number: u64, draft: &mut Draft) -> Result<(), Error> {
+        let message = self.message(number)?;
+        for (part, object) in message.objects.iter().enumerate() {
+            if object.content.trim().is_empty() {
+                continue;
+            }
+            let name = format!("t{number}.{part} again");
+            let mut document = ObjectDocument::new(name, object.content.as_str());
+            document.object_type = Some(ObjectType::RetrievedPassage);
+            document.authority_level = Some(Authority::Data);
+            document.protection = Some(Protection::Pinned);
+            document.priority = Some(Score::ONE);
+            document.provenance = Some(Provenance {
+                authority: Some(Score::ONE),
+                chunk: None,
+                lineage: Some("rehydrated".into()),
+                relevance: Some(Score::ONE),
+                retrieved_at: Some(message.at),
+                source_id: Some(format!("session {} t{number}", self.id())),
+            });
+            self.own(&mut document);
+            draft.objects.push(document.seal()?);
+        }
+        Ok(())
+    }
+
+    /// Adds what stands in the history whatever else does.
+    fn add(
+        &self,
+        mut document: ObjectDocument,
+        how: &Drafting<'_>,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
+        self.own(&mut document);
+        document.removable = Some(false);
+        draft.tokens += u64::from(how.world.price(&document.content)) + AROUND;
+        draft.objects.push(document.seal()?);
+        Ok(())
+    }
+}
+
+impl Turn {
+    /// What the turn costs, about: never less than what is said in it.
+    pub(super) fn cost(&self, world: &World) -> u64 {
+        let count = || {
+            let objects = self.entry.objects.iter();
+            let each = objects.map(|object| {
+                let unread = object
+                    .wire
+                    .as_ref()
+                    .and_then(|wire| wire.message.as_deref());
+                let unread = unread.filter(|_| !self.entry.opaque.is_empty());
+                let calls = object.tool_calls.iter();
+                let calls = calls.map(|call| {
+                    u64::from(world.price(&call.name))
+                        + u64::from(world.price(&call.arguments.to_string()))
+                        + AROUND
+                });
+                u64::from(world.price(unread.unwrap_or(&object.content)))
+                    + calls.sum::<u64>()
+                    + AROUND
+            });
+            each.sum()
+        };
+        let (model, tokens) = self
+            .tokens
+            .get_or_init(|| (world.model_name().to_owned(), count()));
+        if model == world.model_name() {
+            *tokens
+        } else {
+            count()
+        }
+    }
+
+    /// What it costs as it stands.
+    fn stands_at(&self, world: &World, shortened: &Shortened) -> u64 {
+        let mut forms = shortened.range((self.number, 0)..=(self.number, u32::MAX));
+        if forms.next().is_none() {
+            return self.cost(world);
+        }
+        let objects = (0u32..).zip(&self.entry.objects);
+        let texts = objects.map(|(part, object)| {
+            let form = shortened.get(&(self.number, part));
+            form.unwrap_or(&object.content)
+        });
+        texts
+            .map(|text| u64::from(world.price(text)) + AROUND)
+            .sum()
+    }
+
+    /// Its objects, made once.
+    fn sealed(&self) -> Result<&[Arc<ContextObject>], Error> {
+        if let Some(sealed) = self.sealed.get() {
+            return Ok(sealed);
+        }
+        let objects = self.entry.objects.iter().cloned();
+        let sealed: Result<Vec<_>, Error> = objects
+            .map(|mut object| {
+                object.removable = Some(false);
+                object.seal()
+            })
+            .collect();
+        let sealed = sealed?;
+        Ok(self.sealed.get_or_init(|| sealed))
+    }
+
+    /// What is said in it, by whom.
+    pub(super) fn spoken(&self) -> Vec<(u64, Speaker, String)> {
+        let objects = self.entry.objects.iter();
+        let each = objects.map(|object| {
+            let speaker = match (object.object_type, object.role) {
+                (Some(ObjectType::ToolResult), _) => Speaker::Tool,
+                (_, Some(Role::Assistant)) => Speaker::Assistant,
+                (_, Some(Role::System)) => Speaker::System,
+                _ => Speaker::User,
+            };
+            let mut text = object.content.clone();
+            for call in &object.tool_calls {
+                text.push_str(&format!("\n{} {}", call.name, call.arguments));
+            }
+            (self.number, speaker, text)
+        });
+        each.collect()
+    }
+
+    /// The results in it that are too long to stand.
+    fn too_long(&self, how: &Drafting<'_>) -> Vec<u32> {
+        let objects = (0u32..).zip(&self.entry.objects);
+        // A byte makes at most one token.
+        let long = objects.filter(|(_, object)| {
+            object.object_type == Some(ObjectType::ToolResult)
+                && object.content.len() > how.most as usize
+                && how.world.price(&object.content) > how.most
+        });
+        long.map(|(part, _)| part).collect()
+    }
+
+    /// A shorter form of a result, which ends with where its original is.
+    fn shorter(&self, part: u32, how: &Drafting<'_>) -> String {
+        let content = match self.entry.objects.get(part as usize) {
+            Some(object) => object.content.as_str(),
+            None => "",
+        };
+        let number = self.number;
+        let pointer = |left_out: &str| format!("\n[omitted: {left_out}; rehydrate with t{number}]");
+        let count = |text: &str| how.world.tokenizer().count(text);
+        let goal = Goal {
+            tokens: how.most.saturating_sub(64),
+            task: how.task,
+            count: &count,
+            lossless_only: false,
+        };
+        let Condensed {
+            text,
+            fits,
+            from,
+            to,
+            ..
+        } = condense(content, None, &goal);
+        if fits {
+            let left_out = format!("{} of {from} tokens", from.saturating_sub(to));
+            return text.trim_end().to_owned() + &pointer(&left_out);
+        }
+        // What cannot be made smaller in its own way is cut at the end of a line.
+        let mut kept = String::new();
+        for line in content.lines() {
+            if kept.len() + line.len() > how.most as usize {
+                break;
+            }
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        let left_out = format!(
+            "all but the first {} of {} bytes",
+            kept.len(),
+            content.len()
+        );
+        let shown = kept.trim_end().to_owned() + &pointer(&left_out);
+        shown.trim_start().to_owned()
+    }
+}

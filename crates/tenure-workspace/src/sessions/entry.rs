@@ -1,0 +1,144 @@
+//! What the log of a session holds. Entries are only ever added, so a session is the fold of its log and
+//! two writers cannot both append after the same entry.
+
+use serde::{Deserialize, Serialize};
+use tenure::object::RevisionId;
+use tenure::request::ServedLedger;
+use tenure::session::Checkpoint;
+use tenure::time::Instant;
+use tenure::trace::EpochCause;
+use tenure::wire::Format;
+use tenure::{Digest, ObjectDocument, Target};
+
+/// The version of these entries.
+pub(super) const SESSION_VERSION: u32 = 1;
+
+/// An entry of a session's log. Its number is its place there, from 1 on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Entry {
+    /// The session begins.
+    Opened(Opened),
+    /// What stands before the history: instructions, tools. The last such entry holds.
+    Opening(Opening),
+    /// A message.
+    Said(Message),
+    /// A summary.
+    Checkpoint(Checkpoint),
+    /// An epoch ended, and the next begins with this.
+    Epoch(Mark),
+    /// A request was compiled.
+    Served(Box<Served>),
+    /// Turns whose originals stand in the tail until the epoch ends.
+    Carried { turns: Vec<u64> },
+    /// A turn that outlives every compaction.
+    Pinned { turn: u64 },
+    /// The window that a provider's error named.
+    Learned { window: u32 },
+    /// A tool's result is shown in a shorter form from now on.
+    Shortened { turn: u64, part: u32, text: String },
+}
+
+/// How a session began.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opened {
+    /// The version of the entries.
+    pub version: u32,
+    /// The session's id.
+    pub id: String,
+    /// When it began.
+    pub at: Instant,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Which project's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The format of its messages, where it was read from some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+}
+
+/// What stands before the history.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Opening {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) instructions: Vec<ObjectDocument>,
+    /// The messages that the instructions came in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) messages: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<ObjectDocument>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) server_tools: Vec<String>,
+}
+
+/// One message, or the items of one turn of the model.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// When it was added. Never before the message before it, whatever the clock says.
+    pub at: Instant,
+    /// What it means.
+    pub objects: Vec<ObjectDocument>,
+    /// Whether the provider signed any of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub signed: bool,
+    /// The kinds of blocks that are kept unread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opaque: Vec<String>,
+}
+
+/// What an epoch begins with: all that a compile needs to know of what was before.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mark {
+    /// Why the one before ended.
+    pub(super) cause: EpochCause,
+    /// What ending it costs: the tokens that stood in a prefix and are sent anew.
+    pub(super) rewritten: u64,
+    /// The first message that stays as it was said.
+    pub(super) from: u64,
+    /// The summaries of those before it, by their numbers.
+    pub(super) frontier: Vec<u64>,
+    /// The last request of the user, where it is before `from`: it always stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<u64>,
+    /// The entry with what stands before the history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) opening: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) pinned: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) learned: Option<u32>,
+    /// How many messages there were.
+    pub(super) messages: u64,
+    /// The ledger of the last request, whose epoch's number counts on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ledger: Option<ServedLedger>,
+    /// The shorter forms of results from `from` on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) shortened: Vec<(u64, u32, String)>,
+}
+
+/// What a compile sent.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Served {
+    pub(super) at: Instant,
+    pub(super) target: Target,
+    pub(super) ledger: ServedLedger,
+    /// The digest of the task and query.
+    pub(super) task: Digest,
+    /// The texts of the tail, as they were sent.
+    pub(super) tail: Vec<String>,
+    /// The revisions that stand in them.
+    pub(super) said: Vec<RevisionId>,
+    pub(super) payload: Option<Digest>,
+    pub(super) tokens: u32,
+    /// Whether the model was told that the epoch is about to end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) handoff: bool,
+}

@@ -1,0 +1,586 @@
+//! Sessions: conversations of any length, kept message by message in a log of the tenant's store.
+//!
+//! The log is append-only and holds every original, so nothing that a compile leaves out is lost
+//! ([`Session::rehydrate`]). What a compile needs of it is the last epoch's mark and what came after, so
+//! its cost follows the window and not the length of the session.
+
+mod compile;
+mod draft;
+mod entry;
+mod rehydrate;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::OnceLock;
+
+use tenure::error::ErrorKind;
+use tenure::object::{ObjectType, Role, clip};
+use tenure::session::{Checkpoint, Frontier};
+use tenure::time::Instant;
+use tenure::wire::{self, Conversation, Format};
+use tenure::{ContextObject, Error, ObjectDocument};
+use tenure_store::Tenant;
+
+pub use compile::{SessionCompiled, SessionJob, SessionReport};
+pub use entry::{Message, Opened};
+pub use rehydrate::{Original, Rehydrated, Wanted};
+
+use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
+
+/// The logs of sessions are named so.
+const PREFIX: &str = "session/";
+/// How many entries are read at once while the last epoch is looked for.
+const CHUNK: u64 = 256;
+/// The longest id of a session, in bytes.
+const MAX_ID: usize = 128;
+/// The most messages that are added at once.
+const MAX_MESSAGES: usize = 100_000;
+
+/// A message of the window.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    number: u64,
+    entry: wire::Entry,
+    sealed: OnceLock<Vec<Arc<ContextObject>>>,
+    /// What it costs, and by whose vocabulary.
+    tokens: OnceLock<(String, u64)>,
+}
+
+/// A session, as far as its next compile needs it.
+#[derive(Debug)]
+pub struct Session {
+    tenant: Tenant,
+    log: String,
+    /// The number of the last entry that was read.
+    last: u64,
+    /// When the last message was added.
+    latest: Option<Instant>,
+    opened: Opened,
+    opening: Opening,
+    opening_at: Option<u64>,
+    mark: Mark,
+    frontier: Frontier,
+    request: Option<Turn>,
+    turns: Vec<Turn>,
+    /// The requests of this epoch, each with the number of its entry.
+    served: Vec<(u64, Served)>,
+    carried: Vec<u64>,
+    pinned: Vec<u64>,
+    learned: Option<u32>,
+    shortened: BTreeMap<(u64, u32), String>,
+    messages: u64,
+}
+
+/// What is known of a session without reading it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct SessionSummary {
+    /// Its id.
+    pub id: String,
+    /// How many entries its log has.
+    pub entries: u64,
+}
+
+impl Session {
+    /// Begins a session. Without an id it gets a random one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the id cannot be one; [`ErrorKind::Conflict`] when there is such a session
+    /// already; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn create(
+        tenant: Tenant,
+        id: Option<&str>,
+        at: Instant,
+        scope: (Option<String>, Option<String>),
+        format: Option<Format>,
+    ) -> Result<Session, Error> {
+        let id = match id {
+            Some(id) => checked_id(id)?.to_owned(),
+            None => random_id()?,
+        };
+        let (user, project) = scope;
+        let opened = Opened {
+            version: SESSION_VERSION,
+            id: id.clone(),
+            at,
+            user,
+            project,
+            format,
+        };
+        let log = format!("{PREFIX}{id}");
+        let appended = tenant.append(&log, 0, vec![written(&Entry::Opened(opened.clone()))?]);
+        appended.map_err(|error| match error.kind {
+            ErrorKind::Conflict => Error::new(
+                ErrorKind::Conflict,
+                format!("there is a session `{}` already", clip(&id)),
+            )
+            .expected("another id, or none"),
+            _ => error,
+        })?;
+        Ok(Session::empty(tenant, log, opened))
+    }
+
+    fn empty(tenant: Tenant, log: String, opened: Opened) -> Session {
+        Session {
+            tenant,
+            log,
+            last: 1,
+            latest: Some(opened.at),
+            opened,
+            opening: Opening::default(),
+            opening_at: None,
+            mark: Mark {
+                cause: tenure::trace::EpochCause::First,
+                rewritten: 0,
+                from: 0,
+                frontier: Vec::new(),
+                request: None,
+                opening: None,
+                pinned: Vec::new(),
+                learned: None,
+                messages: 0,
+                ledger: None,
+                shortened: Vec::new(),
+            },
+            frontier: Frontier::default(),
+            request: None,
+            turns: Vec::new(),
+            served: Vec::new(),
+            carried: Vec::new(),
+            pinned: Vec::new(),
+            learned: None,
+            shortened: BTreeMap::new(),
+            messages: 0,
+        }
+    }
+
+    /// The session of this id.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is none, or its log cannot be read;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn open(tenant: Tenant, id: &str) -> Result<Session, Error> {
+        let log = format!("{PREFIX}{}", checked_id(id)?);
+        let last = tenant.last(&log)?;
+        if last == 0 {
+            let ids = Session::list(&tenant)?;
+            let near = tenure::error::nearest(id, ids.iter().map(|found| found.id.as_str()));
+            let error = Error::input(format!("there is no session `{}`", clip(id)));
+            return Err(match near {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint("`tenure session list` shows what there is"),
+            });
+        }
+        let opened = match one(&tenant, &log, 1)? {
+            Entry::Opened(opened) if opened.version == SESSION_VERSION => opened,
+            Entry::Opened(opened) => {
+                let what = format!("the session is of version {}", opened.version);
+                return Err(Error::input(what).expected(format!("version {SESSION_VERSION}")));
+            }
+            _ => return Err(unreadable(&log, 1, "a session begins with `opened`")),
+        };
+        let mut session = Session::empty(tenant, log, opened);
+        session.find_epoch(last)?;
+        session.refresh()?;
+        Ok(session)
+    }
+
+    /// The sessions of a tenant.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn list(tenant: &Tenant) -> Result<Vec<SessionSummary>, Error> {
+        let logs = tenant.logs()?;
+        let of = |(log, entries): (String, u64)| {
+            let id = log.strip_prefix(PREFIX)?.to_owned();
+            Some(SessionSummary { id, entries })
+        };
+        Ok(logs.into_iter().filter_map(of).collect())
+    }
+
+    /// Reads back from the end to where the last epoch began, and makes that the state.
+    fn find_epoch(&mut self, last: u64) -> Result<(), Error> {
+        let mut end = last + 1;
+        while end > 2 {
+            let start = end.saturating_sub(CHUNK).max(2);
+            let chunk = self.tenant.entries_in(&self.log, start..end)?;
+            for (number, body) in chunk.into_iter().rev() {
+                if !body.starts_with("{\"epoch\"") {
+                    continue;
+                }
+                let Entry::Epoch(mark) = parsed(&self.log, number, &body)? else {
+                    continue;
+                };
+                return self.begin(number, mark);
+            }
+            end = start;
+        }
+        Ok(())
+    }
+
+    /// Takes an epoch's beginning as the state: reads what the mark names, and the messages that stay.
+    fn begin(&mut self, number: u64, mark: Mark) -> Result<(), Error> {
+        let mut checkpoints = Vec::new();
+        for at in &mark.frontier {
+            let Entry::Checkpoint(checkpoint) = self.one(*at)? else {
+                return Err(unreadable(&self.log, *at, "a summary is expected there"));
+            };
+            checkpoints.push((*at, checkpoint));
+        }
+        if let Some(at) = mark.opening {
+            let Entry::Opening(opening) = self.one(at)? else {
+                return Err(unreadable(&self.log, at, "an opening is expected there"));
+            };
+            (self.opening, self.opening_at) = (opening, Some(at));
+        }
+        self.request = match mark.request {
+            Some(at) => match self.one(at)? {
+                Entry::Said(message) => Some(Turn::new(at, message)),
+                _ => return Err(unreadable(&self.log, at, "a message is expected there")),
+            },
+            None => None,
+        };
+        self.turns.clear();
+        self.served.clear();
+        for (at, body) in self.tenant.entries_in(&self.log, mark.from..number)? {
+            if let Entry::Said(message) = parsed(&self.log, at, &body)? {
+                self.latest = self.latest.max(Some(message.at));
+                self.turns.push(Turn::new(at, message));
+            }
+        }
+        self.frontier = Frontier::new(checkpoints);
+        self.pinned.clone_from(&mark.pinned);
+        self.learned = mark.learned;
+        self.messages = mark.messages;
+        let shortened = mark.shortened.iter();
+        self.shortened = shortened
+            .map(|(turn, part, text)| ((*turn, *part), text.clone()))
+            .collect();
+        self.carried.clear();
+        self.mark = mark;
+        self.last = number;
+        Ok(())
+    }
+
+    /// Reads what others have appended since.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn refresh(&mut self) -> Result<(), Error> {
+        let new = self.tenant.entries(&self.log, self.last)?;
+        for (number, body) in new {
+            let entry = parsed(&self.log, number, &body)?;
+            self.fold(number, entry)?;
+        }
+        Ok(())
+    }
+
+    fn fold(&mut self, number: u64, entry: Entry) -> Result<(), Error> {
+        match entry {
+            Entry::Opened(_) | Entry::Checkpoint(_) => {}
+            Entry::Opening(opening) => {
+                (self.opening, self.opening_at) = (opening, Some(number));
+            }
+            Entry::Said(message) => {
+                self.latest = self.latest.max(Some(message.at));
+                self.messages += 1;
+                self.turns.push(Turn::new(number, message));
+            }
+            Entry::Epoch(mark) => self.begin(number, mark)?,
+            Entry::Served(served) => self.served.push((number, *served)),
+            Entry::Carried { turns } => self.carried.extend(turns),
+            Entry::Pinned { turn } => self.pinned.push(turn),
+            Entry::Learned { window } => self.learned = Some(window),
+            Entry::Shortened { turn, part, text } => {
+                self.shortened.insert((turn, part), text);
+            }
+        }
+        self.last = number;
+        Ok(())
+    }
+
+    fn one(&self, number: u64) -> Result<Entry, Error> {
+        one(&self.tenant, &self.log, number)
+    }
+
+    /// Appends entries, all or none, and makes them part of the state.
+    fn push(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
+        let bodies: Result<Vec<String>, Error> = entries.iter().map(written).collect();
+        let after = self.last;
+        let appended = self.tenant.append(&self.log, after, bodies?);
+        appended.map_err(|error| match error.kind {
+            ErrorKind::Conflict => Error::new(
+                ErrorKind::Conflict,
+                format!("somebody else wrote to the session `{}`", clip(self.id())),
+            )
+            .hint("nothing was written; read what they wrote, and try again"),
+            _ => error,
+        })?;
+        for (number, entry) in (after + 1..).zip(entries) {
+            self.fold(number, entry)?;
+        }
+        Ok(())
+    }
+
+    /// The id.
+    pub fn id(&self) -> &str {
+        &self.opened.id
+    }
+
+    /// How it began.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// How many messages it has.
+    pub fn len(&self) -> u64 {
+        self.messages
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.messages == 0
+    }
+
+    /// The summaries that stand for its oldest messages, each under its number.
+    pub fn checkpoints(&self) -> &[(u64, Checkpoint)] {
+        self.frontier.checkpoints()
+    }
+
+    /// Adds the messages of a conversation, and takes over what stands before its history where it says
+    /// anything of that. Gives their numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when somebody else wrote meanwhile; [`ErrorKind::Input`] when a message cannot
+    /// stand; [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then.
+    pub fn append(&mut self, conversation: Conversation, now: Instant) -> Result<Vec<u64>, Error> {
+        if conversation.entries.len() > MAX_MESSAGES {
+            let count = conversation.entries.len();
+            return Err(Error::input(format!("there are {count} messages"))
+                .expected(format!("at most {MAX_MESSAGES} at once")));
+        }
+        // A clock that goes back holds nothing up.
+        let at = self.latest.map_or(now, |latest| latest.max(now));
+        let conversation = conversation.received(at);
+        let mut entries = Vec::new();
+        let opening = self.opening_of(&conversation);
+        if opening != Opening::default() && opening != self.opening {
+            entries.push(Entry::Opening(opening));
+        }
+        let first = self.last + 1 + entries.len() as u64;
+        for (number, said) in (first..).zip(conversation.entries) {
+            let mut objects = said.objects;
+            for (part, object) in objects.iter_mut().enumerate() {
+                object.name = format!("t{number}.{part}");
+                self.own(object);
+                // A message that cannot stand is refused now, not when it is compiled.
+                object.clone().seal().map_err(|error| {
+                    error.or_at(format!("message {}", number + 1 - first), None)
+                })?;
+            }
+            entries.push(Entry::Said(Message {
+                at,
+                objects,
+                signed: said.signed,
+                opaque: said.opaque,
+            }));
+        }
+        let last = self.last + entries.len() as u64;
+        self.push(entries)?;
+        Ok((first..=last).collect())
+    }
+
+    /// Says whose an object of this session is.
+    fn own(&self, object: &mut ObjectDocument) {
+        object.tenant_id = Some(self.tenant.name().to_owned());
+        object.session_id = Some(self.opened.id.clone());
+        object.user_id.clone_from(&self.opened.user);
+        object.project_id.clone_from(&self.opened.project);
+    }
+
+    fn opening_of(&self, conversation: &Conversation) -> Opening {
+        let own = |mut object: ObjectDocument| {
+            self.own(&mut object);
+            object
+        };
+        let before = &conversation.instructions;
+        let instructions = before.iter().flat_map(|entry| entry.objects.clone());
+        Opening {
+            instructions: instructions.map(own).collect(),
+            messages: before.iter().map(|entry| entry.message.clone()).collect(),
+            tools: conversation.tools.iter().cloned().map(own).collect(),
+            server_tools: conversation.server_tools.clone(),
+        }
+    }
+
+    /// The objects of the last messages, for whoever reads what follows them.
+    pub fn recent(&self) -> Vec<&ObjectDocument> {
+        let turns = self.turns.iter().flat_map(|turn| &turn.entry.objects);
+        turns.collect()
+    }
+
+    /// Notes a provider's error. Where it names the window, the next compile keeps to it; gives the
+    /// window.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn learn(&mut self, error: &str) -> Result<Option<u32>, Error> {
+        let window = tenure::session::learned_window(error);
+        if let Some(window) = window.filter(|window| Some(*window) != self.learned) {
+            self.push(vec![Entry::Learned { window }])?;
+        }
+        Ok(window)
+    }
+
+    /// Makes a message outlive every compaction.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such message; else as [`Session::append`].
+    pub fn pin(&mut self, turn: u64) -> Result<(), Error> {
+        self.message(turn)?;
+        if self.pinned.contains(&turn) {
+            return Ok(());
+        }
+        self.push(vec![Entry::Pinned { turn }])
+    }
+
+    /// The message of this number.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is none; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn message(&self, turn: u64) -> Result<Message, Error> {
+        let none = || {
+            Error::input(format!(
+                "there is no message t{turn} in `{}`",
+                clip(self.id())
+            ))
+            .hint("`tenure session show` lists them")
+        };
+        match self.one(turn) {
+            Ok(Entry::Said(message)) => Ok(message),
+            Ok(_) => Err(none()),
+            Err(error) if error.kind == ErrorKind::Input => Err(none()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Calls `each` with every message and its number, in order.
+    ///
+    /// # Errors
+    ///
+    /// What `each` says; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn each_message(
+        &self,
+        each: &mut dyn FnMut(u64, Message) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut start = 2;
+        while start <= self.last {
+            let end = (start + CHUNK).min(self.last + 1);
+            for (number, body) in self.tenant.entries_in(&self.log, start..end)? {
+                if let Entry::Said(message) = parsed(&self.log, number, &body)? {
+                    each(number, message)?;
+                }
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// The messages of the session in a provider's format: those that came in it, byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// As [`tenure::wire::write()`].
+    pub fn export(&self, format: Format) -> Result<wire::Written, Error> {
+        let mut objects = Vec::new();
+        self.each_message(&mut |_, message| {
+            objects.extend(message.objects);
+            Ok(())
+        })?;
+        wire::write(&objects.iter().collect::<Vec<_>>(), format)
+    }
+}
+
+impl Turn {
+    fn new(number: u64, message: Message) -> Turn {
+        let wire = message
+            .objects
+            .first()
+            .and_then(|object| object.wire.as_ref());
+        Turn {
+            number,
+            entry: wire::Entry {
+                format: wire.map_or(Format::OpenAiChat, |wire| wire.format),
+                message: String::new(),
+                objects: message.objects,
+                signed: message.signed,
+                opaque: message.opaque,
+                faults: Vec::new(),
+            },
+            sealed: OnceLock::new(),
+            tokens: OnceLock::new(),
+        }
+    }
+
+    /// Whether the user says something in it.
+    fn is_request(&self) -> bool {
+        let mut objects = self.entry.objects.iter();
+        objects.any(|object| {
+            object.object_type == Some(ObjectType::Turn)
+                && object.role.unwrap_or(Role::User) == Role::User
+        })
+    }
+}
+
+fn checked_id(id: &str) -> Result<&str, Error> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    if id.is_empty() || id.len() > MAX_ID || !id.chars().all(legal) {
+        return Err(
+            Error::input(format!("`{}` cannot be the id of a session", clip(id))).expected(
+                format!("1 to {MAX_ID} letters, digits, `_`, `-`, `.` or `:`"),
+            ),
+        );
+    }
+    Ok(id)
+}
+
+fn random_id() -> Result<String, Error> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let what = format!("the system gives no random numbers: {error}");
+        Error::new(ErrorKind::Unavailable, what)
+    })?;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("ses-{hex}"))
+}
+
+fn written(entry: &Entry) -> Result<String, Error> {
+    serde_json::to_string(entry)
+        .map_err(|error| Error::input(format!("a session's entry cannot be written: {error}")))
+}
+
+fn one(tenant: &Tenant, log: &str, number: u64) -> Result<Entry, Error> {
+    let found = tenant.entries_in(log, number..number.saturating_add(1))?;
+    let (number, body) = found
+        .first()
+        .ok_or_else(|| unreadable(log, number, "there is no such entry"))?;
+    parsed(log, *number, body)
+}
+
+fn parsed(log: &str, number: u64, body: &str) -> Result<Entry, Error> {
+    serde_json::from_str(body).map_err(|error| unreadable(log, number, &error.to_string()))
+}
+
+fn unreadable(log: &str, number: u64, why: &str) -> Error {
+    Error::input(format!(
+        "entry {number} of the log `{}` cannot be read: {why}",
+        clip(log)
+    ))
+}

@@ -1,0 +1,221 @@
+//! The verb **rehydrate** over a session: originals by number, by summary, or by what they say
+//! (Prefill Compiler, 6.10.5).
+
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+use tenure::object::{ObjectType, clip};
+use tenure::ranker::{Ranker, Unit, Weights};
+use tenure::time::Instant;
+use tenure::{Error, ObjectDocument, Tokenizer};
+
+use super::entry::Entry;
+use super::{Message, Session};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// What an id names: `t17` a message, `t17-t20` several, `c40` all that a summary stands for.
+    Id(String),
+    /// What says something about this, the best first, within so many tokens.
+    Query {
+        /// What it should say something about.
+        text: String,
+        /// The most tokens together.
+        tokens: u32,
+    },
+}
+
+/// A message as it was said.
+#[derive(Clone, Debug, Serialize)]
+pub struct Original {
+    /// Its id.
+    pub id: String,
+    /// When it was added.
+    pub at: Instant,
+    /// Who says it: a role, or `tool`.
+    pub speaker: String,
+    /// What is said, called and returned.
+    pub text: String,
+    /// What it means, with the provider's own bytes.
+    pub objects: Vec<ObjectDocument>,
+    /// How well it matches what was asked, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rehydrated {
+    /// The session.
+    pub session: String,
+    /// The messages; for a query the best first, else in order.
+    pub originals: Vec<Original>,
+    /// How many more matched and did not fit.
+    pub left_out: usize,
+}
+
+impl Session {
+    /// The originals of what is asked for. Nothing changes by it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is nothing of that id;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn rehydrate(
+        &self,
+        wanted: &Wanted,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Rehydrated, Error> {
+        let (originals, left_out) = match wanted {
+            Wanted::Id(id) => (self.of_id(id)?, 0),
+            Wanted::Query { text, tokens } => self.about(text, *tokens, tokenizer)?,
+        };
+        Ok(Rehydrated {
+            session: self.id().to_owned(),
+            originals,
+            left_out,
+        })
+    }
+
+    /// Puts these originals into the tail of the next request, where they stay until the epoch ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn carry_over(&mut self, found: &Rehydrated) -> Result<(), Error> {
+        let numbers = found
+            .originals
+            .iter()
+            .filter_map(|original| number(&original.id, 't'));
+        let turns: Vec<u64> = numbers
+            .filter(|turn| !self.carried.contains(turn))
+            .collect();
+        if turns.is_empty() {
+            return Ok(());
+        }
+        self.push(vec![Entry::Carried { turns }])
+    }
+
+    fn of_id(&self, id: &str) -> Result<Vec<Original>, Error> {
+        let range = self.range(id)?;
+        if let (true, turn) = (range.start() == range.end(), *range.start()) {
+            return Ok(vec![original(turn, self.message(turn)?)]);
+        }
+        let mut originals = Vec::new();
+        let log = self
+            .tenant
+            .entries_in(&self.log, *range.start()..range.end().saturating_add(1))?;
+        for (number, body) in log {
+            if let Entry::Said(message) = super::parsed(&self.log, number, &body)? {
+                originals.push(original(number, message));
+            }
+        }
+        if originals.is_empty() {
+            return Err(
+                Error::input(format!("there is no message in `{}`", clip(id)))
+                    .hint("`tenure session show` lists them"),
+            );
+        }
+        Ok(originals)
+    }
+
+    /// The messages that an id names.
+    fn range(&self, id: &str) -> Result<RangeInclusive<u64>, Error> {
+        let bad = || {
+            Error::input(format!("`{}` is no id of a message or a summary", clip(id)))
+                .expected("t17, t17-t20 or c40")
+        };
+        if let Some(at) = number(id, 'c') {
+            return match self.one(at) {
+                Ok(Entry::Checkpoint(checkpoint)) => Ok(checkpoint.first..=checkpoint.last),
+                _ => Err(Error::input(format!("there is no summary `{}`", clip(id)))
+                    .hint("`tenure session show` lists them")),
+            };
+        }
+        if let Some(at) = number(id, 't') {
+            return Ok(at..=at);
+        }
+        let (first, last) = id.split_once('-').ok_or_else(bad)?;
+        match (number(first, 't'), number(last, 't')) {
+            (Some(first), Some(last)) if first <= last => Ok(first..=last),
+            _ => Err(bad()),
+        }
+    }
+
+    fn about(
+        &self,
+        query: &str,
+        tokens: u32,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<(Vec<Original>, usize), Error> {
+        if query.trim().is_empty() {
+            return Err(Error::input("the query is empty").expected("some words"));
+        }
+        let mut all = Vec::new();
+        self.each_message(&mut |number, message| {
+            all.push(original(number, message));
+            Ok(())
+        })?;
+        let dates: Vec<String> = all.iter().map(|found| found.at.to_string()).collect();
+        let units: Vec<Unit<'_>> = (0u64..)
+            .zip(all.iter().zip(&dates))
+            .map(|(order, (found, date))| Unit {
+                name: "",
+                tags: "",
+                speaker: &found.speaker,
+                date,
+                text: &found.text,
+                order: Some(order),
+            })
+            .collect();
+        let ranked = Ranker::new(&units, Weights::default()).rank(query, None);
+        let mut chosen = Vec::new();
+        let (mut spent, mut left_out) = (0u64, 0);
+        for (at, score) in ranked.into_iter().take_while(|(_, score)| *score > 0.0) {
+            let cost = tokenizer.count(&all[at].text) as u64;
+            if spent + cost <= u64::from(tokens) {
+                spent += cost;
+                chosen.push((at, score));
+            } else {
+                left_out += 1;
+            }
+        }
+        let found = chosen.into_iter().map(|(at, score)| Original {
+            score: Some(score),
+            ..all[at].clone()
+        });
+        Ok((found.collect(), left_out))
+    }
+}
+
+fn number(id: &str, kind: char) -> Option<u64> {
+    let digits = id.strip_prefix(kind)?;
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
+fn original(number: u64, message: Message) -> Original {
+    let speaker = match message.objects.first() {
+        Some(object) if object.object_type == Some(ObjectType::ToolResult) => "tool".to_owned(),
+        Some(object) => object
+            .role
+            .unwrap_or(tenure::object::Role::User)
+            .to_string(),
+        None => String::new(),
+    };
+    let texts = message.objects.iter().map(|object| {
+        let calls = object.tool_calls.iter();
+        let calls = calls.map(|call| format!("{} {}", call.name, call.arguments));
+        let said = (!object.content.is_empty()).then(|| object.content.clone());
+        said.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+    });
+    Original {
+        id: format!("t{number}"),
+        at: message.at,
+        speaker,
+        text: texts.collect::<Vec<_>>().join("\n"),
+        objects: message.objects,
+        score: None,
+    }
+}

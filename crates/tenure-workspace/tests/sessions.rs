@@ -1,0 +1,415 @@
+//! Sessions over a real SQLite file: what was sent stays, what leaves can be read back, two writers do not
+//! overwrite each other.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/recorded.rs"]
+mod recorded;
+
+use serde_json::{Value, json};
+use tenure::time::Instant;
+use tenure::trace::EpochCause;
+use tenure::wire::{self, Format};
+use tenure::{
+    Budget, Candidates, ErrorKind, FrameKey, ObjectDocument, Policy, Request, Target, World,
+};
+use tenure_store::{Store, Tenant};
+use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob, Wanted};
+use tenure_workspace::{Gathered, Workspace};
+
+use recorded::{Recording, recording};
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    workspace: Workspace,
+    world: World,
+    policy: Policy,
+    tenant: Tenant,
+    beside: Gathered,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench::with_policy("")
+    }
+
+    fn with_policy(policy: &str) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let rule = ObjectDocument::new("units", "Report times in milliseconds.");
+        Bench {
+            tenant: store.tenant("local").unwrap(),
+            world: workspace.world("gpt-4o").unwrap(),
+            policy: Policy::from_toml(policy).unwrap(),
+            workspace,
+            beside: Gathered::of_sources(Candidates::new(vec![rule.seal().unwrap()])),
+            _folder: folder,
+        }
+    }
+
+    fn session(&self) -> Session {
+        let none = (None, None);
+        Session::create(self.tenant.clone(), None, at(0), none, None).unwrap()
+    }
+
+    fn compile(&self, session: &mut Session, target: Target, budget: u32) -> SessionCompiled {
+        self.try_compile(session, target, budget).unwrap()
+    }
+
+    fn try_compile(
+        &self,
+        session: &mut Session,
+        target: Target,
+        budget: u32,
+    ) -> Result<SessionCompiled, tenure::Error> {
+        let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(budget));
+        request.target = target;
+        let job = SessionJob {
+            world: &self.world,
+            policy: &self.policy,
+            request: &request,
+            beside: &self.beside,
+            now: at(9_000),
+        };
+        self.workspace.compile_session(session, &job)
+    }
+}
+
+fn at(seconds: i64) -> Instant {
+    Instant::from_micros(1_790_000_000_000_000 + seconds * 1_000_000)
+}
+
+fn append(session: &mut Session, messages: &[Value]) -> Vec<u64> {
+    let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+    let recent: Vec<&ObjectDocument> = recent.iter().collect();
+    let json = json!({ "messages": messages, "tools": recorded::tools() }).to_string();
+    let conversation = wire::read_after(Format::OpenAiChat, &json, &recent).unwrap();
+    session.append(conversation, at(60)).unwrap()
+}
+
+fn body(compiled: &SessionCompiled) -> String {
+    let envelope = &compiled.outcome.single().unwrap().envelope;
+    String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap()
+}
+
+/// The blocks of a body's messages in order, each with its role.
+fn blocks(body: &str) -> Vec<String> {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let keys = ["messages", "input", "contents"];
+    let list = keys.iter().find_map(|key| body.get(*key)).unwrap();
+    let mut blocks = Vec::new();
+    for message in list.as_array().unwrap() {
+        let content = message.get("content").or(message.get("parts"));
+        match content.and_then(Value::as_array) {
+            Some(parts) => {
+                blocks.extend(
+                    parts
+                        .iter()
+                        .map(|part| format!("{} {part}", message["role"])),
+                );
+            }
+            None => blocks.push(message.to_string()),
+        }
+    }
+    blocks
+}
+
+#[test]
+fn what_was_sent_stays_while_the_epoch_lasts() {
+    for target in [Target::OpenAiChat, Target::AnthropicMessages] {
+        let bench = Bench::new();
+        let Recording { messages, .. } = recording(6, 120);
+        let mut session = bench.session();
+        let mut before: Option<String> = None;
+        for (at, message) in messages.iter().enumerate() {
+            append(&mut session, std::slice::from_ref(message));
+            let waits = message["role"] == "user"
+                || (message["role"] == "tool" && messages[at + 1]["role"] != "tool");
+            if !waits {
+                continue;
+            }
+            let compiled = bench.compile(&mut session, target, 30_000);
+            let cause = compiled.session.cause;
+            let sent = body(&compiled);
+            if let Some(before) = &before {
+                assert_eq!(cause, EpochCause::Kept, "{target}");
+                assert!(
+                    blocks(&sent).starts_with(&blocks(before)),
+                    "{before}\n{sent}"
+                );
+            } else {
+                assert_eq!(cause, EpochCause::First);
+            }
+            // Asked again, it says the same, and so it does to somebody who reads the session anew.
+            let again = bench.compile(&mut session, target, 30_000);
+            assert_eq!(body(&again), sent);
+            let mut anew = Session::open(bench.tenant.clone(), session.id()).unwrap();
+            assert_eq!(body(&bench.compile(&mut anew, target, 30_000)), sent);
+            before = Some(sent);
+        }
+    }
+}
+
+#[test]
+fn a_long_session_fits_and_nothing_of_it_is_lost() {
+    for target in [Target::OpenAiChat, Target::AnthropicMessages] {
+        let bench = Bench::new();
+        let Recording { messages, planted } = recording(60, 500);
+        let mut session = bench.session();
+        let (mut epochs, mut handoffs) = (0, 0);
+        for (at, message) in messages.iter().enumerate() {
+            append(&mut session, std::slice::from_ref(message));
+            let waits = message["role"] == "user"
+                || (message["role"] == "tool" && messages[at + 1]["role"] != "tool");
+            if !waits {
+                continue;
+            }
+            let compiled = bench.compile(&mut session, target, 8_000);
+            let envelope = &compiled.outcome.single().unwrap().envelope;
+            assert!(envelope.total_tokens <= 8_000);
+            epochs += u32::from(compiled.session.cause != EpochCause::Kept);
+            handoffs += u32::from(compiled.session.handoff);
+            let newest = if message["role"] == "user" {
+                &message["content"]
+            } else {
+                &Value::Null
+            };
+            if let Some(text) = newest.as_str() {
+                assert!(
+                    body(&compiled).contains(text.lines().next().unwrap()),
+                    "the request stands"
+                );
+            }
+        }
+        assert!(epochs > 3 && handoffs > 3, "{epochs} {handoffs}");
+        let compiled = bench.compile(&mut session, target, 8_000);
+        assert!(compiled.session.checkpoints.len() <= 12);
+        let sent = body(&compiled);
+        // What the user demanded stands after every compaction.
+        assert!(sent.contains("You must never restart"));
+        for fact in &planted {
+            let wanted = Wanted::Query {
+                text: fact.query.clone(),
+                tokens: 4_000,
+            };
+            let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
+            let there = sent.contains(&fact.answer)
+                || found
+                    .originals
+                    .iter()
+                    .any(|original| original.text.contains(&fact.answer));
+            assert!(there, "{}", fact.query);
+        }
+        // Every original is as it was.
+        let exported = session.export(Format::OpenAiChat).unwrap().messages;
+        let kept: Vec<Value> = serde_json::from_str(&exported).unwrap();
+        assert_eq!(kept, messages);
+        // Through its number, and through the summary that stands for it.
+        let id = format!("c{}", compiled.session.checkpoints[0]);
+        let found = session
+            .rehydrate(&Wanted::Id(id), bench.world.tokenizer())
+            .unwrap();
+        assert_eq!(
+            found.originals[0].objects[0].content,
+            messages[0]["content"].as_str().unwrap()
+        );
+    }
+}
+
+#[test]
+fn two_writers_do_not_overwrite_each_other() {
+    let bench = Bench::new();
+    let mut one = bench.session();
+    let mut other = Session::open(bench.tenant.clone(), one.id()).unwrap();
+    append(&mut one, &[json!({ "role": "user", "content": "One." })]);
+    let json = r#"[{"role": "user", "content": "Other."}]"#;
+    let conversation = wire::read(Format::OpenAiChat, json).unwrap();
+    let error = other.append(conversation.clone(), at(1)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Conflict);
+    other.refresh().unwrap();
+    other.append(conversation, at(1)).unwrap();
+    one.refresh().unwrap();
+    assert_eq!((one.len(), other.len()), (2, 2));
+    let taken = Session::create(
+        bench.tenant.clone(),
+        Some(one.id()),
+        at(0),
+        (None, None),
+        None,
+    );
+    assert_eq!(taken.unwrap_err().kind, ErrorKind::Conflict);
+}
+
+#[test]
+fn a_revoked_passage_ends_the_epoch() {
+    let mut bench = Bench::new();
+    let passage: ObjectDocument = serde_json::from_value(json!({
+        "name": "page", "object_type": "retrieved_passage", "content": "The fleet has 400 nodes.",
+        "provenance": { "source_id": "wiki", "retrieved_at": "2026-11-20T00:00:00Z", "authority": 0.9,
+            "relevance": 0.9, "lineage": "q", "chunk": { "start": 0, "end": 24 } },
+    }))
+    .unwrap();
+    bench.beside = Gathered::of_sources(Candidates::new(vec![passage.seal().unwrap()]));
+    let mut session = bench.session();
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "How large is the fleet?" })],
+    );
+    let first = bench.compile(&mut session, Target::OpenAiChat, 4_000);
+    assert!(body(&first).contains("400 nodes"));
+    append(
+        &mut session,
+        &[json!({ "role": "assistant", "content": "It has that many." })],
+    );
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "Thanks. Is it healthy?" })],
+    );
+    let second = bench.compile(&mut session, Target::OpenAiChat, 4_000);
+    assert_eq!(second.session.cause, EpochCause::Kept);
+    assert_eq!(
+        body(&second).matches("400 nodes").count(),
+        1,
+        "it stands where it was sent"
+    );
+    bench.beside = Gathered::of_sources(Candidates::default());
+    append(
+        &mut session,
+        &[json!({ "role": "assistant", "content": "It is." })],
+    );
+    let third = bench.compile(&mut session, Target::OpenAiChat, 4_000);
+    assert_eq!(third.session.cause, EpochCause::FrozenGone);
+    assert!(!body(&third).contains("400 nodes"));
+    assert!(body(&third).contains("It has that many."));
+}
+
+#[test]
+fn a_result_longer_than_the_window_stands_in_a_shorter_form_that_does_not_change() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "Read the log." })],
+    );
+    let call = json!({ "id": "c1", "type": "function", "function": { "name": "inspect", "arguments": "{}" } });
+    append(
+        &mut session,
+        &[json!({ "role": "assistant", "content": null, "tool_calls": [call] })],
+    );
+    let lines: Vec<String> = (0..20_000)
+        .map(|at| format!("{at} ok {}", at * 7919 % 1_000))
+        .collect();
+    let log = lines.join("\n");
+    append(
+        &mut session,
+        &[json!({ "role": "tool", "tool_call_id": "c1", "content": log })],
+    );
+    let first = bench.compile(&mut session, Target::OpenAiChat, 8_000);
+    let sent = body(&first);
+    assert!(sent.contains("rehydrate with t5]"), "{}", &sent[..800]);
+    append(
+        &mut session,
+        &[json!({ "role": "assistant", "content": "All is well." })],
+    );
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "Good." })],
+    );
+    let second = bench.compile(&mut session, Target::OpenAiChat, 8_000);
+    assert_eq!(second.session.cause, EpochCause::Kept);
+    assert!(blocks(&body(&second)).starts_with(&blocks(&sent)));
+    let whole = session
+        .rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer())
+        .unwrap();
+    assert_eq!(whole.originals[0].text, log);
+}
+
+#[test]
+fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let Recording { messages, planted } = recording(20, 400);
+    append(&mut session, &messages[..messages.len() - 1]);
+    let first = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let fact = planted
+        .iter()
+        .find(|fact| !body(&first).contains(&fact.answer))
+        .unwrap();
+    let wanted = Wanted::Query {
+        text: fact.query.clone(),
+        tokens: 1_500,
+    };
+    let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
+    session.carry_over(&found).unwrap();
+    let second = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    assert!(body(&second).contains(&fact.answer));
+    append(
+        &mut session,
+        &[json!({ "role": "assistant", "content": "I see." })],
+    );
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "Go on." })],
+    );
+    let third = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    assert!(blocks(&body(&third)).starts_with(&blocks(&body(&second))));
+    assert_eq!(body(&third).matches(&fact.answer).count(), 1);
+}
+
+#[test]
+fn a_checkpoint_that_is_asked_for_ends_the_epoch() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let Recording { messages, .. } = recording(8, 100);
+    append(&mut session, &messages[..messages.len() - 1]);
+    bench.compile(&mut session, Target::OpenAiChat, 30_000);
+    let made = session
+        .checkpoint(&bench.world, &bench.policy, "Health.", 0)
+        .unwrap();
+    assert!(!made.is_empty());
+    // There is nothing left to summarise.
+    assert!(
+        session
+            .checkpoint(&bench.world, &bench.policy, "Health.", 0)
+            .unwrap()
+            .is_empty()
+    );
+    let compiled = bench.compile(&mut session, Target::OpenAiChat, 30_000);
+    assert_eq!(compiled.session.cause, EpochCause::Asked);
+    assert_eq!(compiled.session.epoch, 1);
+    assert!(body(&compiled).contains(&format!("rehydrate c{}.", compiled.session.checkpoints[0])));
+    let again = bench.compile(&mut session, Target::OpenAiChat, 30_000);
+    assert_eq!(
+        (again.session.cause, body(&again)),
+        (EpochCause::Kept, body(&compiled))
+    );
+}
+
+#[test]
+fn a_providers_error_teaches_the_window() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let Recording { messages, .. } = recording(20, 400);
+    append(&mut session, &messages[..messages.len() - 1]);
+    let learned = session
+        .learn("This model's maximum context length is 5000 tokens.")
+        .unwrap();
+    assert_eq!(learned, Some(5_000));
+    let compiled = bench.compile(&mut session, Target::OpenAiChat, 30_000);
+    assert!(compiled.outcome.single().unwrap().envelope.total_tokens <= 5_000);
+}
+
+#[test]
+fn a_session_that_cannot_be_cut_any_further_fails_and_writes_nothing() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "word ".repeat(3_000) })],
+    );
+    let error = bench
+        .try_compile(&mut session, Target::OpenAiChat, 500)
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Budget);
+    assert_eq!(Session::list(&bench.tenant).unwrap()[0].entries, 3);
+}
