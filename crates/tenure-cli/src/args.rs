@@ -62,6 +62,12 @@ pub(crate) enum Command {
     Rehydrate(RehydrateArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
+    /// Name the rules of a provider that a request's messages break
+    ///
+    /// Reads the body of a request, its bare array of messages, or what `tenure compile --format json`
+    /// printed. Exit code 2 when any rule is broken. Rules that hold for some models only are checked
+    /// with `--model`.
+    Check(CheckArgs),
     /// List the models that are known, or show what is known of one
     Models(ModelsArgs),
     /// Compare two traces by section and object
@@ -161,7 +167,8 @@ pub(crate) struct CompileArgs {
     /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
-    /// The form of the payload: text, openai-chat or anthropic-messages [default: text]
+    /// The form of the payload: text, openai-chat, openai-responses, anthropic-messages (or
+    /// anthropic) or gemini [default: text]
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
 
@@ -308,6 +315,24 @@ pub(crate) struct TokensArgs {
     /// A model of the catalogue, or a path to a tokenizer.json
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The messages, or `-` for standard input
+    #[arg(value_name = "FILE|-", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Whose messages: openai-chat, openai-responses, anthropic or gemini [default: as they look]
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// A model of the catalogue, whose own rules are checked, too
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     /// How to print the result

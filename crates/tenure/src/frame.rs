@@ -23,6 +23,7 @@ use crate::section::Section;
 use crate::text::detection_view;
 use crate::tokenizer::is_block;
 use crate::trace::Form;
+use crate::wire::{self, Outgoing, Wire};
 use crate::world::World;
 
 /// The key that boundaries are made with, under an id that requests may name.
@@ -114,6 +115,10 @@ pub(crate) struct Piece {
     pub(crate) text: Option<Arc<str>>,
     /// How it was condensed, if it was.
     pub(crate) how: Option<Arc<Condensation>>,
+    /// The message that goes back to its provider as it came, with the piece of its first part.
+    pub(crate) raw: Option<Arc<Outgoing>>,
+    /// Whether the price is an upper estimate, whatever the tokenizer.
+    pub(crate) bounded: bool,
 }
 
 /// How a piece came to be shorter than its content.
@@ -164,6 +169,8 @@ impl Piece {
             seam: Seam::Whole,
             text,
             how: None,
+            raw: None,
+            bounded: false,
         }
     }
 }
@@ -201,7 +208,11 @@ pub(crate) fn frame(
         if !target.is_chat() {
             return Piece::added(world, crate::render::text::tool_line(object, tool));
         }
-        let json = chat::tool_json(object, tool, target);
+        let own = revision
+            .wire()
+            .filter(|wire| target.format() == Some(wire.format));
+        let json = own.and_then(wire::outgoing_tool);
+        let json = json.unwrap_or_else(|| chat::tool_json(object, tool, target));
         let tokens = world.price(&json);
         let tokens = tokens.saturating_add(world.model().chat.per_tool);
         return Piece::made(tokens, Mechanism::Instruction, Some(json.into()));
@@ -313,9 +324,12 @@ fn turn(world: &World, revision: &Revision) -> Piece {
 /// A turn or a tool's result as a message of its own: its content passes through untouched and is
 /// counted whole. Where messages have no system role, a turn of the system is labelled.
 fn message(world: &World, revision: &Revision, target: Target) -> Piece {
-    let anthropic = target == Target::AnthropicMessages;
-    if anthropic && chat::speaker(revision) == Some(Role::System) {
-        return alone(world, turn(world, revision));
+    let blocks = target.has_blocks();
+    if blocks && chat::speaker(revision) == Some(Role::System) {
+        return Piece {
+            raw: raw(revision, target).map(Arc::new),
+            ..alone(world, turn(world, revision))
+        };
     }
     let chat = world.model().chat;
     let mut tokens = chat.per_message.saturating_add(1);
@@ -323,7 +337,7 @@ fn message(world: &World, revision: &Revision, target: Target) -> Piece {
         tokens = tokens.saturating_add(world.price(spoken));
     }
     for call in revision.tool_calls() {
-        let arguments = if anthropic {
+        let arguments = if blocks {
             anthropic::input(call)
         } else {
             arguments(call)
@@ -337,7 +351,36 @@ fn message(world: &World, revision: &Revision, target: Target) -> Piece {
         ObjectType::ToolResult => Mechanism::ToolMessage,
         _ => Mechanism::Instruction,
     };
-    Piece::made(tokens, mechanism, None)
+    let raw = raw(revision, target);
+    let (more, bounded) = raw.as_ref().map_or((0, false), |raw| unread(world, raw));
+    Piece {
+        raw: raw.map(Arc::new),
+        bounded,
+        ..Piece::made(tokens.saturating_add(more), mechanism, None)
+    }
+}
+
+/// The message that goes back to this target as it came, if it came from there.
+fn raw(revision: &Revision, target: Target) -> Option<Outgoing> {
+    let own = |wire: &&Wire| target.format() == Some(wire.format);
+    revision.wire().filter(own).and_then(wire::outgoing)
+}
+
+/// At most what a message costs besides the texts and calls of its parts, and whether that is
+/// anything. An image costs what the largest costs that the model takes in whole.
+fn unread(world: &World, raw: &Outgoing) -> (u32, bool) {
+    const MAX_SIDE: u32 = 8_000;
+    const UNKNOWN: u32 = 5_000;
+    let image = world.model().image;
+    let image = image.map_or(UNKNOWN, |image| image.tokens(MAX_SIDE, MAX_SIDE));
+    let text = match raw.unread.is_empty() {
+        true => 0,
+        false => world.price(&raw.unread),
+    };
+    let more = text
+        .saturating_add(image.saturating_mul(raw.images))
+        .saturating_add(raw.joints);
+    (more, more > 0)
 }
 
 /// The arguments of a call as text: a text stays as it is, anything else is compact JSON.

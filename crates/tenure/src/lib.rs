@@ -38,6 +38,7 @@ mod candidates;
 pub mod catalogue;
 mod compile;
 pub mod condense;
+pub mod conform;
 pub mod digest;
 mod envelope;
 pub mod error;

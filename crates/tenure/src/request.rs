@@ -14,6 +14,7 @@ use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary
 use crate::policy::ContextMode;
 use crate::time::Instant;
 use crate::trace::{EpochCause, Form};
+use crate::wire::Format;
 use crate::world::Model;
 
 vocabulary! {
@@ -26,10 +27,31 @@ vocabulary! {
         /// The body of an Anthropic messages request. Its `max_tokens` is what the budget keeps for
         /// the answer.
         AnthropicMessages = "anthropic-messages",
+        /// The body of an OpenAI responses request.
+        OpenAiResponses = "openai-responses",
+        /// The body of a Gemini generateContent request, whose model stands in the URL.
+        Gemini = "gemini",
     }
 }
 
 impl Target {
+    /// The form of its messages; none for a text.
+    pub const fn format(self) -> Option<Format> {
+        match self {
+            Target::Text => None,
+            Target::OpenAiChat => Some(Format::OpenAiChat),
+            Target::OpenAiResponses => Some(Format::OpenAiResponses),
+            Target::AnthropicMessages => Some(Format::Anthropic),
+            Target::Gemini => Some(Format::Gemini),
+        }
+    }
+
+    /// Whether messages are lists of blocks, by turns the user's and the model's, and the text of the
+    /// system stands beside them.
+    pub(crate) const fn has_blocks(self) -> bool {
+        matches!(self, Target::AnthropicMessages | Target::Gemini)
+    }
+
     /// Whether the payload is the body of a chat request: messages, and tools beside them.
     pub const fn is_chat(self) -> bool {
         !matches!(self, Target::Text)

@@ -96,12 +96,15 @@ impl World {
             .iter()
             .flat_map(|number| number.to_le_bytes())
             .collect();
+        // What images cost and where the system may speak decides prices and bytes.
+        let form = serde_json::to_vec(&(&model.image, &model.messages)).unwrap_or_default();
         let digest = Digest::of_parts([
             name.as_bytes(),
             tokenizer.name().as_bytes(),
             frame_key.id().as_bytes(),
             frame_key.digest().bytes(),
             &numbers,
+            &form,
         ]);
         World {
             name,

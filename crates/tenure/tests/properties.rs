@@ -35,7 +35,7 @@ fn silent(run: &Run, real: &Compiled) -> usize {
     verdicts
         .zip(run.candidates.objects())
         .filter(|(verdict, object)| verdict.verdict == Ruling::Included && silent(object))
-        .filter(|_| real.envelope.target == Target::AnthropicMessages)
+        .filter(|_| real.envelope.target != Target::OpenAiChat)
         .count()
 }
 
@@ -311,8 +311,9 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
                 ObjectType::Turn | ObjectType::ToolResult
             )
         });
-        let labelled = run.request.target == Target::AnthropicMessages
-            && revision.role() == Some(Role::System);
+        let blocks = [Target::AnthropicMessages, Target::Gemini];
+        let labelled =
+            blocks.contains(&run.request.target) && revision.role() == Some(Role::System);
         if own.is_some() && labelled {
             let expected = format!("[system]\n{}\n", revision.content().trim_end());
             prop_assert_eq!(text, expected);
@@ -1370,7 +1371,7 @@ proptest! {
 
     #[test]
     fn p8_legal(mut case in case()) {
-        for target in [Target::OpenAiChat, Target::AnthropicMessages] {
+        for target in Target::ALL.iter().copied().filter(|target| target.is_chat()) {
             case.request.target = target;
             let run = case.run();
             if let Ok(real) = &run.result {

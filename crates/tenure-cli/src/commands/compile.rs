@@ -271,7 +271,7 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
         request.context = Some(usage(mode.parse::<ContextMode>())?);
     }
     if let Some(target) = &args.target {
-        request.target = usage(target.parse::<Target>())?;
+        request.target = usage(whole_name(target).parse::<Target>())?;
     }
     if let Some(class) = &args.clearance {
         request.principal.clearance = usage(class.parse::<Classification>())?;
@@ -400,5 +400,13 @@ impl LateBar {
         if progress.files == progress.of {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The name of a target or format, of which `anthropic` is short for one.
+pub(crate) fn whole_name(name: &str) -> &str {
+    match name {
+        "anthropic" => "anthropic-messages",
+        name => name,
     }
 }

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod allocate;
+pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod condense;
 pub(crate) mod diff;

@@ -9,22 +9,20 @@
 //! stands behind the history, are blocks of the user, the turn under the label `[system]`. So they
 //! keep their place, and nothing that was sent changes, and they never gain rank.
 //!
-//! Rules, with where they are stated. API reference, Messages: `max_tokens` is at least 1; a message
-//! is the user's or the assistant's; the first is the user's; `system` stands beside the messages.
-//! Guide, Tool use: each `tool_use` is answered by one `tool_result` in the next message, whose
-//! content starts with the results; `input` is an object. Guide, Prefilling: newer models take no
-//! last message of the assistant. The API's errors: "roles must alternate", "`tool_use` ids must be
-//! unique", "text content blocks must contain non-whitespace text", "Requests which include `tool_use`
-//! or `tool_result` blocks must define tools".
+//! Where the model takes a message of the system in the middle of a conversation (the catalogue's
+//! `mid_conversation_system`), a turn of the system that stands between the user and the assistant is one.
+//!
+//! The gathering of messages serves Gemini, too, which differs in its words alone.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::error::Error;
 use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
-use crate::render::chat::{Place, array, speaker};
+use crate::render::chat::{Place, array, list, object, quoted, speaker};
+use crate::request::Target;
+use crate::wire::{self, Outgoing};
 
 /// A tool as the API takes it.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
@@ -33,23 +31,36 @@ pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
 
 /// The arguments of a call: a text stays as it is but for the white space around it.
 pub(crate) fn input(call: &ToolCall) -> String {
-    arguments(call).trim().to_owned()
+    match arguments(call).trim() {
+        "" => "{}".to_owned(),
+        text => text.to_owned(),
+    }
 }
 
 /// The blocks and messages of a body in the making.
-#[derive(Default)]
 pub(crate) struct Messages<'a> {
+    /// Whether what the model said in two messages becomes one: Gemini takes a call only after words
+    /// of the user.
+    splices: bool,
     /// The texts of the system, by their places among the texts.
-    system: Vec<usize>,
-    messages: Vec<Message<'a>>,
+    pub(crate) system: Vec<usize>,
+    pub(crate) messages: Vec<Message<'a>>,
+    /// The tools of the calls so far, by id.
+    names: BTreeMap<&'a str, &'a str>,
 }
 
-struct Message<'a> {
-    role: Role,
-    content: Vec<Block<'a>>,
+pub(crate) struct Message<'a> {
+    pub(crate) role: Role,
+    pub(crate) content: Content<'a>,
 }
 
-enum Block<'a> {
+pub(crate) enum Content<'a> {
+    Blocks(Vec<Block<'a>>),
+    /// The whole message, as it came.
+    Raw(&'a str),
+}
+
+pub(crate) enum Block<'a> {
     /// Text pieces, by their place among the texts.
     Text(usize),
     /// What a turn says.
@@ -57,11 +68,24 @@ enum Block<'a> {
     ToolUse(&'a ToolCall),
     ToolResult {
         id: &'a str,
+        /// The tool that was called.
+        name: &'a str,
         content: &'a str,
     },
+    /// A block as it came.
+    Raw(String),
 }
 
 impl<'a> Messages<'a> {
+    pub(crate) fn new(target: Target) -> Messages<'a> {
+        Messages {
+            splices: target == Target::Gemini,
+            system: Vec::new(),
+            messages: Vec::new(),
+            names: BTreeMap::new(),
+        }
+    }
+
     /// Adds a block for a text.
     pub(crate) fn text(&mut self, role: Role, text: usize) -> Place {
         if role == Role::System {
@@ -74,7 +98,8 @@ impl<'a> Messages<'a> {
         self.add(role, [Block::Text(text)])
     }
 
-    /// Adds a turn that says `said`, or a tool's result.
+    /// Adds a turn that says `said`, or a tool's result. Blank words are left out: no block may be
+    /// blank.
     pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
         let role = match speaker(revision) {
             Some(Role::Assistant) => Role::Assistant,
@@ -82,120 +107,128 @@ impl<'a> Messages<'a> {
         };
         if revision.object_type() == ObjectType::ToolResult {
             let id = revision.tool_call_id().unwrap_or_default();
+            let name = self.names.get(id).copied().unwrap_or_default();
             let content = said.unwrap_or_default();
-            return self.add(role, [Block::ToolResult { id, content }]);
+            return self.add(role, [Block::ToolResult { id, name, content }]);
         }
+        self.called(revision);
+        let said = said.filter(|said| !said.trim().is_empty());
         let said = said.map(Block::Said);
         let calls = revision.tool_calls().iter().map(Block::ToolUse);
         self.add(role, said.into_iter().chain(calls))
     }
 
-    /// Adds blocks to the last message, or to a new one where the last is another's.
-    fn add(&mut self, role: Role, blocks: impl IntoIterator<Item = Block<'a>>) -> Place {
-        if self.messages.last().is_none_or(|last| last.role != role) {
-            let content = Vec::new();
-            self.messages.push(Message { role, content });
+    fn called(&mut self, revision: &'a Revision) {
+        let calls = revision.tool_calls().iter();
+        self.names
+            .extend(calls.map(|call| (call.id.as_str(), call.name.as_str())));
+    }
+
+    /// Whether the user spoke last.
+    pub(crate) fn ends_with_user(&self) -> bool {
+        self.messages
+            .last()
+            .is_some_and(|last| last.role == Role::User)
+    }
+
+    /// Adds a message of the system in the middle of the conversation.
+    pub(crate) fn late(&mut self, revision: &'a Revision) -> Place {
+        self.add(Role::System, [Block::Said(revision.content())])
+    }
+
+    /// Adds what goes back as it came.
+    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: &[&'a Revision]) -> Place {
+        parts.iter().for_each(|part| self.called(part));
+        if self.splices
+            && raw.role == Role::Assistant
+            && self
+                .messages
+                .last()
+                .is_some_and(|last| last.role == raw.role)
+        {
+            let blocks = wire::blocks(&raw.message);
+            return self.add(raw.role, blocks.into_iter().map(Block::Raw));
         }
-        let at = self.messages.len() - 1;
-        let content = &mut self.messages[at].content;
-        let block = content.len();
-        content.extend(blocks);
+        self.messages.push(Message {
+            role: raw.role,
+            content: Content::Raw(&raw.message),
+        });
         Place {
-            message: Some(at as u32),
-            block: Some(block as u32),
+            message: Some(self.messages.len() as u32 - 1),
+            block: None,
         }
     }
 
-    /// The body, as bytes.
+    /// Adds blocks to the last message, or to a new one where the last is another's or goes back as
+    /// it came.
+    fn add(&mut self, role: Role, blocks: impl IntoIterator<Item = Block<'a>>) -> Place {
+        let mut blocks = blocks.into_iter().peekable();
+        let at = self.messages.len();
+        if blocks.peek().is_none() {
+            // Nothing is said: it stands empty where the next would stand.
+            return Place {
+                message: Some(at as u32),
+                block: Some(0),
+            };
+        }
+        if let Some(last) = self.messages.last_mut()
+            && last.role == role
+        {
+            if let Content::Raw(raw) = last.content
+                && self.splices
+                && role == Role::Assistant
+            {
+                let raw = wire::blocks(raw).into_iter().map(Block::Raw);
+                last.content = Content::Blocks(raw.collect());
+            }
+            if let Content::Blocks(content) = &mut last.content {
+                let block = content.len();
+                content.extend(blocks);
+                return Place {
+                    message: Some(at as u32 - 1),
+                    block: Some(block as u32),
+                };
+            }
+        }
+        self.messages.push(Message {
+            role,
+            content: Content::Blocks(blocks.collect()),
+        });
+        Place {
+            message: Some(at as u32),
+            block: Some(0),
+        }
+    }
+
+    /// The body, as bytes: the model, the tools, the system, the messages, and last the room for the
+    /// answer, which may differ from call to call.
     pub(crate) fn body(
         &self,
         model: &str,
         max_tokens: u32,
         texts: &[String],
         tools: &[&str],
-    ) -> Result<String, Error> {
-        self.check(max_tokens, texts, tools)?;
-        let messages = self.messages.iter().map(|message| {
-            let content = array(message.content.iter().map(|block| block.json(texts)));
-            let role = message.role;
-            format!("{{\"content\":{content},\"role\":\"{role}\"}}")
+    ) -> String {
+        let messages = self.messages.iter().map(|message| match &message.content {
+            Content::Raw(raw) => (*raw).to_owned(),
+            Content::Blocks(blocks) => {
+                let content = array(blocks.iter().map(|block| block.json(texts)));
+                let role = message.role;
+                format!("{{\"content\":{content},\"role\":\"{role}\"}}")
+            }
         });
-        let mut out = format!(
-            "{{\"max_tokens\":{max_tokens},\"messages\":{},\"model\":{}",
-            array(messages),
-            Value::from(model)
-        );
-        if !self.system.is_empty() {
-            out.push_str(",\"system\":");
-            out.push_str(&array(
-                self.system.iter().map(|text| text_json(&texts[*text])),
-            ));
-        }
-        if !tools.is_empty() {
-            out.push_str(",\"tools\":");
-            out.push_str(&array(tools));
-        }
-        out.push('}');
-        Ok(out)
-    }
-
-    /// Asserts the message rules on what is about to be sent.
-    fn check(&self, max_tokens: u32, texts: &[String], tools: &[&str]) -> Result<(), Error> {
-        let holds = |holds: bool, rule: &str| {
-            if holds {
-                Ok(())
-            } else {
-                Err(Error::assertion(rule))
-            }
-        };
-        holds(max_tokens > 0, "the answer has room")?;
-        let is_users = |message: Option<&Message<'_>>| {
-            message.is_some_and(|message| message.role == Role::User)
-        };
-        holds(
-            is_users(self.messages.first()),
-            "the first message is the user's",
-        )?;
-        holds(
-            is_users(self.messages.last()),
-            "the last message is the user's",
-        )?;
-        holds(
-            self.messages
-                .windows(2)
-                .all(|pair| pair[0].role != pair[1].role),
-            "the roles alternate",
-        )?;
-        let blocks = self.messages.iter().flat_map(|message| &message.content);
-        let said = blocks.clone().filter_map(|block| block.said(texts));
-        let mut said = said.chain(self.system.iter().map(|text| texts[*text].as_str()));
-        holds(said.all(|text| !text.trim().is_empty()), "no text is blank")?;
-        let mut blocks = blocks;
-        holds(
-            !tools.is_empty() || blocks.all(|block| block.said(texts).is_some()),
-            "who calls tools is offered some",
-        )?;
-
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut open: BTreeSet<&str> = BTreeSet::new();
-        for message in &self.messages {
-            let is_result = |block: &&Block<'_>| matches!(block, Block::ToolResult { .. });
-            let results = message.content.iter().take_while(is_result).count();
-            for (at, block) in message.content.iter().enumerate() {
-                if let Block::ToolResult { id, .. } = block {
-                    holds(at < results, "the results stand first in their message")?;
-                    holds(open.remove(id), "a result answers a call just before it")?;
-                }
-            }
-            holds(open.is_empty(), "the next message answers every call")?;
-            for block in &message.content {
-                if let Block::ToolUse(call) = block {
-                    holds(seen.insert(&call.id), "no two calls have one id")?;
-                    open.insert(&call.id);
-                }
-            }
-        }
-        holds(open.is_empty(), "every call is answered")
+        let system: Vec<String> = self
+            .system
+            .iter()
+            .map(|text| text_json(&texts[*text]))
+            .collect();
+        object(&[
+            ("model", Some(quoted(model))),
+            ("tools", list(tools)),
+            ("system", list(&system)),
+            ("messages", Some(array(messages))),
+            ("max_tokens", Some(max_tokens.to_string())),
+        ])
     }
 }
 
@@ -204,95 +237,20 @@ fn text_json(text: &str) -> String {
 }
 
 impl Block<'_> {
-    fn said<'b>(&'b self, texts: &'b [String]) -> Option<&'b str> {
-        match self {
-            Block::Text(text) => Some(&texts[*text]),
-            Block::Said(text) => Some(text),
-            Block::ToolUse(_) | Block::ToolResult { .. } => None,
-        }
-    }
-
     fn json(&self, texts: &[String]) -> String {
         match self {
             Block::Text(text) => text_json(&texts[*text]),
             Block::Said(text) => text_json(text),
             Block::ToolUse(call) => format!(
                 "{{\"id\":{},\"input\":{},\"name\":{},\"type\":\"tool_use\"}}",
-                Value::from(call.id.as_str()),
+                quoted(&call.id),
                 input(call),
-                Value::from(call.name.as_str())
+                quoted(&call.name)
             ),
-            Block::ToolResult { id, content } => {
+            Block::ToolResult { id, content, .. } => {
                 json!({ "content": content, "tool_use_id": id, "type": "tool_result" }).to_string()
             }
+            Block::Raw(raw) => raw.clone(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether messages of these blocks pass: `u` and `a` are texts of a role, a digit a call of the
-    /// assistant, a digit after `=` its result.
-    fn passes(blocks: &str, tools: &[&str]) -> bool {
-        let calls: Vec<ToolCall> = (0..4)
-            .map(|n| ToolCall {
-                id: n.to_string(),
-                name: "f".into(),
-                arguments: Value::Null,
-            })
-            .collect();
-        let mut messages = Messages::default();
-        for block in blocks.split(' ') {
-            let call = |digit: &str| &calls[digit.parse::<usize>().unwrap()];
-            match (block, block.strip_prefix('=')) {
-                ("u", _) => messages.add(Role::User, [Block::Text(0)]),
-                ("a", _) => messages.add(Role::Assistant, [Block::Said("Yes.")]),
-                ("blank", _) => messages.add(Role::User, [Block::Said(" \n")]),
-                (_, Some(digit)) => {
-                    let id = &call(digit).id;
-                    let content = "";
-                    messages.add(Role::User, [Block::ToolResult { id, content }])
-                }
-                (digit, None) => messages.add(Role::Assistant, [Block::ToolUse(call(digit))]),
-            };
-        }
-        messages.check(1, &["Hello.".to_owned()], tools).is_ok()
-    }
-
-    #[test]
-    fn broken_rules_are_noticed() {
-        let legal = [
-            "u",
-            "u a u",
-            "u a 0 =0 u",
-            "u 0 1 =1 =0 a u",
-            "u 0 =0 1 =1",
-            "u u a a u",
-        ];
-        for blocks in legal {
-            assert!(passes(blocks, &["{}"]), "{blocks}");
-        }
-        let broken = [
-            "a u",
-            "u a",
-            "blank",
-            "u 0 u",
-            "u 0 1 =0",
-            "u 0 u =0",
-            "u 0 =0 =0",
-            "u 0 =1",
-            "u =0",
-            "u 0 =0 u =1",
-            "u 0 =0 0 =0",
-            "u 0",
-        ];
-        for blocks in broken {
-            assert!(!passes(blocks, &["{}"]), "{blocks}");
-        }
-        assert!(passes("u", &[]) && !passes("u 0 =0", &[]));
-        let messages = Messages::default();
-        assert!(messages.check(1, &[], &[]).is_err());
     }
 }

@@ -1,21 +1,25 @@
 //! What the bodies of chat requests share: whose words a piece is, which pieces share a message, and
 //! the gathering of a body.
 
+use crate::catalogue::{MessageRules, Model};
 use crate::envelope::Span;
-use crate::error::Error;
 use crate::frame::Piece;
 use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
 use crate::policy::{Order, Policy, TaskPosition};
-use crate::render::{anthropic, openai_chat};
+use crate::render::{anthropic, gemini, openai_chat, openai_responses};
 use crate::request::Target;
 use crate::section::{Section, Zone};
+use crate::wire::Outgoing;
 
 /// A tool as canonical JSON: keys sorted, no white space.
 pub(crate) fn tool_json(object: &ContextObject, tool: &Tool, target: Target) -> String {
     let description = object.revision().content().trim();
+    let name = object.name();
     let json = match target {
-        Target::AnthropicMessages => anthropic::tool(object.name(), description, tool),
-        _ => openai_chat::tool(object.name(), description, tool),
+        Target::AnthropicMessages => anthropic::tool(name, description, tool),
+        Target::Gemini => gemini::tool(name, description, tool),
+        Target::OpenAiResponses => openai_responses::tool(name, description, tool),
+        _ => openai_chat::tool(name, description, tool),
     };
     json.to_string()
 }
@@ -39,8 +43,8 @@ impl Joint {
     /// Of a piece of this section: the tail and the task are the user's words, the rest the
     /// system's. In registry order only the task that the compiler adds leaves the one flow.
     ///
-    /// Anthropic's messages have no system role. What stands before the history is its `system`,
-    /// what stands after it becomes the user's: it keeps its place and loses rank, never gains it.
+    /// Messages of blocks have no system role. What stands before the history is the system's, beside
+    /// them, what stands after it becomes the user's: it keeps its place and loses rank, never gains it.
     pub(crate) fn of(
         policy: &Policy,
         target: Target,
@@ -49,7 +53,7 @@ impl Joint {
     ) -> Joint {
         let is_task = matches!(section, Section::Task | Section::Query) && !is_candidate;
         let by_section = policy.document().order == Order::Sections;
-        let has_system = target != Target::AnthropicMessages;
+        let has_system = !target.has_blocks();
         let is_users = if by_section {
             let before_history = policy.place(section) < policy.place(Section::History);
             policy.zone(section) == Zone::Tail || !(has_system || before_history)
@@ -111,17 +115,17 @@ pub(crate) fn shared_messages(
     flow.iter().flatten().count() as u32
 }
 
-/// Whether the history must open with words of the user: Anthropic's first message is the user's,
+/// Whether the history must open with words of the user: the first message of blocks is the user's,
 /// and the first that stands of the history may be the assistant's when the assistant is `unled`,
 /// that is speaks before the user's first turn.
 pub(crate) fn needs_opening(policy: &Policy, target: Target, unled: bool) -> bool {
     let document = policy.document();
     let after_task =
         document.order == Order::Registry && document.task_position == TaskPosition::Before;
-    target == Target::AnthropicMessages && unled && !after_task
+    target.has_blocks() && unled && !after_task
 }
 
-/// Whether words of the user must end the messages: Anthropic's last message is the user's, and a
+/// Whether words of the user must end the messages: the last message of blocks is the user's, and a
 /// layout may end with the history. `added` are the sections that the compiler adds pieces to.
 pub(crate) fn needs_closing(
     policy: &Policy,
@@ -132,7 +136,7 @@ pub(crate) fn needs_closing(
     let document = policy.document();
     let after_task = document.task_position == TaskPosition::Before;
     let history = policy.place(Section::History);
-    target == Target::AnthropicMessages
+    target.has_blocks()
         && match document.order {
             Order::Registry => has_turns && after_task,
             Order::Sections => !added.any(|section| policy.place(section) > history),
@@ -172,6 +176,8 @@ impl Place {
 
 /// A body in the making.
 pub(crate) struct Body<'a> {
+    target: Target,
+    rules: MessageRules,
     form: Form<'a>,
     /// The texts, which the messages name by their place here.
     texts: Vec<String>,
@@ -179,24 +185,32 @@ pub(crate) struct Body<'a> {
     /// The last text, where more may follow it.
     last: Option<(Joint, Place)>,
     shared: u32,
+    has_raw: bool,
 }
 
 enum Form<'a> {
-    OpenAi(openai_chat::Messages<'a>),
-    Anthropic(anthropic::Messages<'a>),
+    /// Messages of their own.
+    Flat(openai_chat::Messages<'a>),
+    /// Messages of blocks, by turns.
+    Blocks(anthropic::Messages<'a>),
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn new(target: Target) -> Body<'a> {
+    /// A body; `speaks`: anybody but the system will speak in it.
+    pub(crate) fn new(target: Target, model: &Model, speaks: bool) -> Body<'a> {
+        let rules = model.messages.unwrap_or_default();
         Body {
-            form: match target {
-                Target::AnthropicMessages => Form::Anthropic(anthropic::Messages::default()),
-                _ => Form::OpenAi(openai_chat::Messages::default()),
+            target,
+            rules,
+            form: match target.has_blocks() {
+                true => Form::Blocks(anthropic::Messages::new(target)),
+                false => Form::Flat(openai_chat::Messages::new(target, speaks)),
             },
             texts: Vec::new(),
             tools: Vec::new(),
             last: None,
             shared: 0,
+            has_raw: false,
         }
     }
 
@@ -222,8 +236,8 @@ impl<'a> Body<'a> {
                 self.texts.push(String::new());
                 let text = self.texts.len() - 1;
                 match &mut self.form {
-                    Form::OpenAi(messages) => messages.text(joint.role, text),
-                    Form::Anthropic(messages) => messages.text(joint.role, text),
+                    Form::Flat(messages) => messages.text(joint.role, text),
+                    Form::Blocks(messages) => messages.text(joint.role, text),
                 }
             }
         };
@@ -235,16 +249,51 @@ impl<'a> Body<'a> {
         place.span(start, text.len())
     }
 
-    /// Adds a turn or a tool's result.
-    pub(crate) fn turn(&mut self, revision: &'a Revision, piece: &'a Piece) -> Span {
+    /// Adds a turn or a tool's result; before one of the assistant, `leads`.
+    pub(crate) fn turn(&mut self, revision: &'a Revision, piece: &'a Piece, leads: bool) -> Span {
         self.last = None;
         // A piece with a text of its own is a turn that could not stay as it is.
         let said = piece.text.as_deref().or(spoken(revision));
         let place = match &mut self.form {
-            Form::OpenAi(messages) => messages.turn(revision, said),
-            Form::Anthropic(messages) => messages.turn(revision, said),
+            Form::Flat(messages) => messages.turn(revision, said),
+            Form::Blocks(messages) => {
+                let takes = self.rules.mid_conversation_system == Some(true);
+                let late = takes && leads && self.target == Target::AnthropicMessages;
+                if late && speaker(revision) == Some(Role::System) && messages.ends_with_user() {
+                    let place = messages.late(revision);
+                    return place.span(0, revision.content().len());
+                }
+                messages.turn(revision, said)
+            }
         };
         place.span(0, said.map_or(0, str::len))
+    }
+
+    /// Adds the message that these parts came in, byte for byte, if it may stand here.
+    pub(crate) fn raw(
+        &mut self,
+        raw: &'a Outgoing,
+        parts: Vec<&'a Revision>,
+        leads: bool,
+    ) -> Option<Span> {
+        let place = match &mut self.form {
+            Form::Flat(messages) => messages.raw(raw, parts),
+            Form::Blocks(messages) => {
+                let takes = self.rules.mid_conversation_system == Some(true);
+                if raw.role == Role::System && !(takes && leads && messages.ends_with_user()) {
+                    return None;
+                }
+                messages.raw(raw, &parts)
+            }
+        };
+        self.last = None;
+        self.has_raw = true;
+        Some(place.span(0, raw.message.len()))
+    }
+
+    /// Whether any message goes back as it came.
+    pub(crate) fn has_raw(&self) -> bool {
+        self.has_raw
     }
 
     /// How many messages, or blocks, texts share, and whether tools are offered: what the overhead
@@ -253,11 +302,20 @@ impl<'a> Body<'a> {
         (self.shared, !self.tools.is_empty())
     }
 
-    /// The bytes, once the provider's rules are asserted. `answer` is the room for the answer.
-    pub(crate) fn finish(self, model: &str, answer: u32) -> Result<String, Error> {
-        match self.form {
-            Form::OpenAi(messages) => messages.body(model, &self.texts, &self.tools),
-            Form::Anthropic(messages) => messages.body(model, answer, &self.texts, &self.tools),
+    /// The bytes. What does not change from one request to the next stands first. `answer` is the
+    /// room for the answer.
+    pub(crate) fn finish(self, model: &str, answer: u32) -> String {
+        let (texts, tools) = (&self.texts, &self.tools);
+        match (self.target, self.form) {
+            (Target::OpenAiResponses, Form::Flat(messages)) => {
+                openai_responses::body(&messages, model, texts, tools)
+            }
+            (_, Form::Flat(messages)) => messages.body(model, texts, tools),
+            (Target::Gemini, Form::Blocks(messages)) => {
+                let signs = self.rules.signed_calls == Some(true);
+                gemini::body(&messages, texts, tools, signs)
+            }
+            (_, Form::Blocks(messages)) => messages.body(model, answer, texts, tools),
         }
     }
 }
@@ -273,4 +331,23 @@ pub(crate) fn array(items: impl IntoIterator<Item = impl AsRef<str>>) -> String 
     }
     out.push(']');
     out
+}
+
+/// The fields of an object whose values are JSON already; those without a value are left out.
+pub(crate) fn object(fields: &[(&str, Option<String>)]) -> String {
+    let fields = fields.iter().filter_map(|(key, value)| {
+        let value = value.as_ref()?;
+        Some(format!("\"{key}\":{value}"))
+    });
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
+/// A list that is left out when it is empty.
+pub(crate) fn list(items: &[impl AsRef<str>]) -> Option<String> {
+    (!items.is_empty()).then(|| array(items))
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

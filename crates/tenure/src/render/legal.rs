@@ -25,6 +25,7 @@ pub(crate) fn check_objects<'a>(
     objects: impl Iterator<Item = (&'a ContextObject, bool)>,
 ) -> Result<(), Error> {
     let anthropic = target == Target::AnthropicMessages;
+    let once = anthropic || target == Target::OpenAiResponses;
     let mut tools: BTreeSet<&str> = BTreeSet::new();
     let mut ids: BTreeSet<&str> = BTreeSet::new();
     let mut offers = false;
@@ -34,7 +35,7 @@ pub(crate) fn check_objects<'a>(
         let name = object.name();
         if let Some(tool) = object.revision().tool() {
             offers |= must;
-            check_tool(name, tool, anthropic)?;
+            check_tool(name, tool, target)?;
             if !tools.insert(name) {
                 return Err(Error::input(format!("two tools are named `{name}`"))
                     .expected("a name of its own for each tool that is offered"));
@@ -44,8 +45,8 @@ pub(crate) fn check_objects<'a>(
         messages += 1;
         for call in object.revision().tool_calls() {
             caller.get_or_insert((name, &call.name));
-            check_call(name, call, anthropic)?;
-            if anthropic && !ids.insert(&call.id) {
+            check_call(name, call, target)?;
+            if once && !ids.insert(&call.id) {
                 return Err(Error::input(format!(
                     "`{name}` calls with the id `{}`, which an earlier turn has used",
                     clip(&call.id)
@@ -74,9 +75,10 @@ pub(crate) fn check_objects<'a>(
     Ok(())
 }
 
-/// The pattern that both providers state for names of tools.
-fn is_tool_name(name: &str) -> bool {
-    name.len() <= 64 && is_id(name)
+/// The pattern that the providers state for names of tools.
+fn is_tool_name(name: &str, target: Target) -> bool {
+    let more = |c: char| target == Target::Gemini && matches!(c, '.' | ':');
+    name.len() <= 64 && is_id(&name.replace(more, "_"))
 }
 
 fn is_id(id: &str) -> bool {
@@ -84,8 +86,9 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.chars().all(legal)
 }
 
-fn check_tool(name: &str, tool: &Tool, anthropic: bool) -> Result<(), Error> {
-    if !is_tool_name(name) {
+fn check_tool(name: &str, tool: &Tool, target: Target) -> Result<(), Error> {
+    let anthropic = target == Target::AnthropicMessages;
+    if !is_tool_name(name, target) {
         return Err(
             Error::input(format!("a tool cannot be named `{}`", clip(name)))
                 .expected("1 to 64 letters, digits, `_` or `-`"),
@@ -108,8 +111,9 @@ fn check_tool(name: &str, tool: &Tool, anthropic: bool) -> Result<(), Error> {
     }
 }
 
-fn check_call(turn: &str, call: &ToolCall, anthropic: bool) -> Result<(), Error> {
-    if !is_tool_name(&call.name) {
+fn check_call(turn: &str, call: &ToolCall, target: Target) -> Result<(), Error> {
+    let anthropic = target == Target::AnthropicMessages;
+    if !is_tool_name(&call.name, target) {
         return Err(Error::input(format!(
             "`{turn}` calls a tool named `{}`",
             clip(&call.name)
@@ -124,10 +128,11 @@ fn check_call(turn: &str, call: &ToolCall, anthropic: bool) -> Result<(), Error>
     }
     let is_object = match &call.arguments {
         Value::Null | Value::Object(_) => true,
+        Value::String(text) if text.trim().is_empty() => true,
         Value::String(text) => serde_json::from_str::<Map<String, Value>>(text).is_ok(),
         _ => false,
     };
-    if anthropic && !is_object {
+    if target.has_blocks() && !is_object {
         return Err(Error::input(format!(
             "`{turn}` calls `{}` with arguments that are no JSON object",
             call.name

@@ -2,6 +2,8 @@
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
+pub(crate) mod gemini;
 pub(crate) mod legal;
 pub(crate) mod openai_chat;
+pub(crate) mod openai_responses;
 pub(crate) mod text;

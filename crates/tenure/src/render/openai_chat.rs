@@ -1,19 +1,16 @@
-//! The body of an OpenAI chat completion request, and its message rules.
+//! The body of an OpenAI chat completion request.
 //!
 //! The floor becomes the system message, turns become messages as they are, other history becomes
-//! system messages between them, the tail becomes the last user message, tools become `tools`.
-//! Rules (OpenAI API reference, Chat Completions): each call of an assistant's message is answered
-//! by exactly one tool message before any other role, and a tool message answers a call of the
-//! message before it.
-
-use std::collections::BTreeSet;
+//! system messages between them, the tail becomes the last user message, tools become `tools`. A turn
+//! that says nothing and calls nothing is left out.
 
 use serde_json::{Value, json};
 
-use crate::error::Error;
 use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, Tool};
-use crate::render::chat::{Place, array};
+use crate::render::chat::{Place, list, object, quoted};
+use crate::request::Target;
+use crate::wire::Outgoing;
 
 /// A tool as the API takes it.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
@@ -28,95 +25,105 @@ pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
 }
 
 /// The messages of a body in the making.
-#[derive(Default)]
-pub(crate) struct Messages<'a>(Vec<Message<'a>>);
+pub(crate) struct Messages<'a> {
+    /// Whether these are items, of which a turn may be several.
+    responses: bool,
+    /// Whether text of the system that leads stands beside the messages.
+    apart: bool,
+    pub(crate) messages: Vec<Message<'a>>,
+    /// How many messages or items these are in the body.
+    count: u32,
+}
 
-enum Message<'a> {
+pub(crate) enum Message<'a> {
+    /// Text of the system that stands beside the messages, by its place among the texts.
+    Instructions(usize),
     /// Text pieces under one role, by their place among the texts.
     Text(Role, usize),
     /// A turn or a result, and what it says.
     Turn(&'a Revision, Option<&'a str>),
+    /// What goes back as it came.
+    Raw(&'a str),
 }
 
 impl<'a> Messages<'a> {
+    pub(crate) fn new(target: Target, speaks: bool) -> Messages<'a> {
+        let responses = target == Target::OpenAiResponses;
+        Messages {
+            responses,
+            // Somebody must speak in the input.
+            apart: responses && speaks,
+            messages: Vec::new(),
+            count: 0,
+        }
+    }
+
     /// Adds a message for a text.
     pub(crate) fn text(&mut self, role: Role, text: usize) -> Place {
-        self.0.push(Message::Text(role, text));
-        self.last()
+        if self.apart && role == Role::System && self.messages.is_empty() {
+            self.messages.push(Message::Instructions(text));
+            return Place {
+                message: None,
+                block: None,
+            };
+        }
+        self.push(Message::Text(role, text), 1)
     }
 
     /// Adds a turn or a tool's result.
     pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
-        self.0.push(Message::Turn(revision, said));
-        self.last()
+        let is_result = revision.object_type() == ObjectType::ToolResult;
+        let calls = revision.tool_calls().len() as u32;
+        let said = said.filter(|said| is_result || !said.trim().is_empty());
+        let items = match (self.responses, said.is_some()) {
+            (true, says) => u32::from(says) + calls,
+            (false, says) => u32::from(says || calls > 0),
+        };
+        self.push(Message::Turn(revision, said), items)
     }
 
-    fn last(&self) -> Place {
+    /// Adds what goes back as it came.
+    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: Vec<&'a Revision>) -> Place {
+        // Several items that are one turn stand with commas between.
+        let items = match self.responses {
+            true => crate::wire::items(&raw.message),
+            false => parts.len() as u32,
+        };
+        self.push(Message::Raw(&raw.message), items)
+    }
+
+    fn push(&mut self, message: Message<'a>, items: u32) -> Place {
+        self.messages.push(message);
+        let at = self.count;
+        self.count += items;
         Place {
-            message: Some(self.0.len() as u32 - 1),
+            message: Some(at),
             block: None,
         }
     }
 
-    /// The body, as bytes: the model, the messages, the tools.
-    pub(crate) fn body(
-        &self,
-        model: &str,
-        texts: &[String],
-        tools: &[&str],
-    ) -> Result<String, Error> {
-        self.check()?;
-        let messages = self.0.iter().map(|message| message.json(texts).to_string());
-        let mut out = format!(
-            "{{\"messages\":{},\"model\":{}",
-            array(messages),
-            Value::from(model)
-        );
-        if !tools.is_empty() {
-            out.push_str(",\"tools\":");
-            out.push_str(&array(tools));
-        }
-        out.push('}');
-        Ok(out)
-    }
-
-    /// Asserts the message rules on what is about to be sent.
-    fn check(&self) -> Result<(), Error> {
-        let mut open: BTreeSet<&str> = BTreeSet::new();
-        for message in &self.0 {
-            match message {
-                Message::Turn(revision, _) if revision.object_type() == ObjectType::ToolResult => {
-                    let id = revision.tool_call_id().unwrap_or_default();
-                    if !open.remove(id) {
-                        return Err(Error::assertion(format!("`{id}` answers no open call")));
-                    }
-                }
-                _ if !open.is_empty() => {
-                    return Err(Error::assertion(
-                        "a message stands between a call and its results",
-                    ));
-                }
-                Message::Turn(revision, _) => {
-                    open.extend(revision.tool_calls().iter().map(|call| call.id.as_str()));
-                }
-                Message::Text(..) => {}
-            }
-        }
-        if open.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::assertion("a call has no result"))
-        }
+    /// The body, as bytes: the model, the tools, the messages.
+    pub(crate) fn body(&self, model: &str, texts: &[String], tools: &[&str]) -> String {
+        let messages = self.messages.iter();
+        let messages: Vec<String> = messages.filter_map(|message| message.json(texts)).collect();
+        object(&[
+            ("model", Some(quoted(model))),
+            ("tools", list(tools)),
+            ("messages", Some(crate::render::chat::array(messages))),
+        ])
     }
 }
 
 impl Message<'_> {
-    fn json(&self, texts: &[String]) -> Value {
-        match self {
+    fn json(&self, texts: &[String]) -> Option<String> {
+        let json = match self {
+            Message::Raw(raw) => return Some((*raw).to_owned()),
+            Message::Instructions(text) => json!({ "content": texts[*text], "role": "system" }),
             Message::Text(role, text) => json!({ "content": texts[*text], "role": role }),
             Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {
                 json!({ "content": said.unwrap_or_default(), "role": "tool", "tool_call_id": revision.tool_call_id() })
             }
+            Message::Turn(revision, None) if revision.tool_calls().is_empty() => return None,
             Message::Turn(revision, said) => {
                 let role = revision.role().unwrap_or(Role::User);
                 let mut json = json!({ "content": said, "role": role });
@@ -132,6 +139,7 @@ impl Message<'_> {
                 }
                 json
             }
-        }
+        };
+        Some(json.to_string())
     }
 }

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::condense::Method;
+use crate::conform;
 use crate::digest::{Digest, DigestMap};
 use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
 use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
 use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
-use crate::object::Authority;
+use crate::object::{Authority, Revision, Role};
 use crate::policy::Policy;
 use crate::render::chat::{self, Joint};
 use crate::request::{Request, ServedLedger, Strategy, Target};
@@ -25,6 +26,7 @@ use crate::trace::{
     Condensed, EpochCause, Form, InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
     TokenizerReport, Trace, Verdict, View,
 };
+use crate::wire::Outgoing;
 use crate::world::World;
 
 /// Writes the payload, seals it, and gives every candidate its verdict.
@@ -37,7 +39,17 @@ pub(crate) fn emit(
 ) -> Result<Compiled, Error> {
     let mut written = write(&ordered, world, policy, request)?;
     let count = if request.target.is_chat() {
-        world.chat_count_kind()
+        let is_bounded = |entry: &Entry| match entry {
+            Entry::Row(row) => {
+                let piece = ordered.fitted.contained.pieces[*row as usize].as_ref();
+                piece.is_some_and(|piece| piece.bounded)
+            }
+            _ => false,
+        };
+        match ordered.entries.iter().any(is_bounded) {
+            true => CountKind::Bounded,
+            false => world.chat_count_kind(),
+        }
     } else {
         world.tokenizer().kind()
     };
@@ -205,12 +217,30 @@ fn write(
     }
     let mut floor = Vec::new();
     let mut forms = BTreeMap::new();
-    let mut out = Writer::new(world, request, bytes);
-    for entry in &ordered.entries {
+    let mut out = Writer::new(
+        world,
+        request,
+        bytes,
+        speaks(ordered, policy, request.target)?,
+    );
+    // The entries up to here stand in a message that went back as it came.
+    let mut sent: (usize, Option<Span>) = (0, None);
+    for (at, entry) in ordered.entries.iter().enumerate() {
         let part = part(ordered, *entry)?;
-        let span = out
-            .push(ordered, policy, request.target, &part)
-            .filter(|_| !request.dry_run);
+        if at >= sent.0
+            && let Some((raw, parts)) = untouched(ordered, at)
+        {
+            sent.1 = out.raw(raw, &parts, leads(ordered, at + parts.len()));
+            sent.0 = at + sent.1.map_or(0, |_| parts.len());
+        }
+        let span = match at < sent.0 {
+            true => sent.1,
+            false => {
+                let leads = leads(ordered, at + 1);
+                out.push(ordered, policy, request.target, &part, leads)
+            }
+        };
+        let span = span.filter(|_| !request.dry_run);
         let (name, revision) = match part.row {
             Some(row) => (set.name(row), Some(set.object(row).revision().id())),
             None => (part.name.into(), None),
@@ -245,7 +275,7 @@ fn write(
             items: std::mem::take(&mut items[section.index()]),
         })
         .collect();
-    let payload = out.finish(world, &ordered.fitted)?;
+    let payload = out.finish(world, &ordered.fitted, request.target)?;
     Ok(Written {
         payload,
         sections,
@@ -253,6 +283,73 @@ fn write(
         forms,
         sum,
     })
+}
+
+/// The message that the entries from here on came in, with its parts, where all stand together and in
+/// full.
+fn untouched<'o>(ordered: &'o Ordered<'_>, at: usize) -> Option<(&'o Outgoing, Vec<&'o Revision>)> {
+    let contained = &ordered.fitted.contained;
+    let set = contained.set();
+    let row = |at: usize| match ordered.entries.get(at) {
+        Some(Entry::Row(row)) if contained.planned().section(*row) == Section::History => {
+            Some(*row)
+        }
+        _ => None,
+    };
+    let first = row(at)?;
+    let raw = contained.pieces[first as usize].as_ref()?.raw.as_deref()?;
+    let digest = set.object(first).revision().wire()?.digest;
+    let mut parts = Vec::with_capacity(raw.texts.len());
+    for (part, (text, answers)) in raw.texts.iter().enumerate() {
+        let row = row(at + part)?;
+        let revision = set.object(row).revision();
+        let wire = revision.wire()?;
+        let is_full = !contained.shown.contains_key(&row);
+        let is_next = wire.digest == digest && wire.part as usize == part;
+        let is_same = revision.content_digest() == *text
+            && answers
+                .as_deref()
+                .is_none_or(|id| revision.tool_call_id() == Some(id));
+        if !is_full || !is_next || !is_same {
+            return None;
+        }
+        parts.push(revision);
+    }
+    Some((raw, parts))
+}
+
+/// Whether anybody but the system speaks.
+fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool, Error> {
+    let set = ordered.fitted.contained.set();
+    for entry in &ordered.entries {
+        let part = part(ordered, *entry)?;
+        let revision = part.row.map(|row| set.object(row).revision());
+        let is_tool =
+            part.section == Section::Tools && revision.is_none_or(|tool| tool.tool().is_some());
+        let by = match revision {
+            Some(revision) if part.section == Section::History && revision.is_message() => {
+                chat::speaker(revision).unwrap_or(Role::User)
+            }
+            None if part.section == Section::History => Role::User,
+            _ => Joint::of(policy, target, part.section, part.row.is_some()).role,
+        };
+        if !is_tool && by != Role::System {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the entry at this place is a turn of the assistant that says or calls something.
+fn leads(ordered: &Ordered<'_>, at: usize) -> bool {
+    let contained = &ordered.fitted.contained;
+    let Some(Entry::Row(row)) = ordered.entries.get(at) else {
+        return false;
+    };
+    let revision = contained.set().object(*row).revision();
+    contained.planned().section(*row) == Section::History
+        && chat::speaker(revision) == Some(Role::Assistant)
+        && (!revision.tool_calls().is_empty() || !revision.content().trim().is_empty())
 }
 
 /// Gathers the bytes for one target.
@@ -264,13 +361,21 @@ enum Writer<'o> {
 }
 
 impl<'o> Writer<'o> {
-    fn new(world: &World, request: &Request, bytes: usize) -> Writer<'o> {
+    fn new(world: &World, request: &Request, bytes: usize, speaks: bool) -> Writer<'o> {
         // Where counts do not add up, even a dry run needs the whole text to count it.
         let sum_is_enough = world.tokenizer().is_additive() || request.target.is_chat();
         match (request.dry_run && sum_is_enough, request.target.is_chat()) {
             (true, _) => Writer::Dry,
             (false, false) => Writer::Text(String::with_capacity(bytes)),
-            (false, true) => Writer::Chat(chat::Body::new(request.target)),
+            (false, true) => Writer::Chat(chat::Body::new(request.target, world.model(), speaks)),
+        }
+    }
+
+    /// Adds a message as it came, if it may stand here.
+    fn raw(&mut self, raw: &'o Outgoing, parts: &[&'o Revision], leads: bool) -> Option<Span> {
+        match self {
+            Writer::Chat(body) => body.raw(raw, parts.to_vec(), leads),
+            Writer::Dry | Writer::Text(_) => None,
         }
     }
 
@@ -280,6 +385,7 @@ impl<'o> Writer<'o> {
         policy: &Policy,
         target: Target,
         part: &Part<'o>,
+        leads: bool,
     ) -> Option<Span> {
         match self {
             Writer::Dry => None,
@@ -310,7 +416,7 @@ impl<'o> Writer<'o> {
                     && in_history
                     && revision.is_message()
                 {
-                    return Some(body.turn(revision, part.piece));
+                    return Some(body.turn(revision, part.piece, leads));
                 }
                 // What the compiler adds to the history is said as the user.
                 let (joint, alone) = if in_history && revision.is_none() {
@@ -324,7 +430,12 @@ impl<'o> Writer<'o> {
         }
     }
 
-    fn finish(self, world: &World, fitted: &Fitted<'_>) -> Result<Option<Payload>, Error> {
+    fn finish(
+        self,
+        world: &World,
+        fitted: &Fitted<'_>,
+        target: Target,
+    ) -> Result<Option<Payload>, Error> {
         match self {
             Writer::Dry => Ok(None),
             Writer::Text(text) => Ok(Some(Payload::Text(text))),
@@ -337,13 +448,36 @@ impl<'o> Writer<'o> {
                 if around != fitted.overhead {
                     return Err(Error::assertion("the provider's overhead is as priced"));
                 }
-                let body = body.finish(world.model_name(), fitted.answer)?;
+                let has_raw = body.has_raw();
+                let body = body.finish(world.model_name(), fitted.answer);
+                conforms(&body, world, target, has_raw)?;
                 let body = RawValue::from_string(body)
                     .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
                 Ok(Some(Payload::Body(body)))
             }
         }
     }
+}
+
+/// Asserts the provider's rules on what is about to be sent, with code that wrote none of it. What a
+/// message brings that goes back as it came is the caller's; all else is ours.
+fn conforms(body: &str, world: &World, target: Target, has_raw: bool) -> Result<(), Error> {
+    let Some(format) = target.format() else {
+        return Ok(());
+    };
+    let found = conform::check(format, body, Some(world.model()))?;
+    let Some(first) = found.first() else {
+        return Ok(());
+    };
+    let what = format!("`{}` at {}: {}", first.rule, first.at, first.what);
+    Err(match has_raw {
+        true => Error::input(format!(
+            "the conversation breaks a rule of {format}: {what}"
+        ))
+        .expected("messages that the provider takes")
+        .hint("`tenure check` names every rule that a body breaks"),
+        false => Error::assertion(what),
+    })
 }
 
 /// The tokens of the payload: the sum of its pieces, which is the count of the whole where counts

@@ -163,12 +163,12 @@ fn other(
         "document" => Some("document"),
         _ => None,
     };
-    if let Some(known) = known
+    let media = if let Some(known) = known
         && let Some(source) = fields.get("source")
     {
         let place = place.key("source");
         let source = place.fields(source)?;
-        let media = Media {
+        Some(Media {
             kind: known,
             mime: place.maybe(&source, "media_type")?,
             source: match place.maybe(&source, "type")?.as_deref() {
@@ -176,12 +176,16 @@ fn other(
                 Some("url") => Source::Url(place.needed(&source, "url")?),
                 _ => Source::Own,
             },
-        };
-        lines.add_media(media);
-    }
+        })
+    } else {
+        None
+    };
     let signs = fields.any(&["signature", "encrypted_content"]).is_some();
     said.signed |= signs || kind == "redacted_thinking";
-    said.keep(kind, block);
+    said.keep_media(kind, media.as_ref(), block);
+    if let Some(media) = media {
+        lines.add_media(media);
+    }
     Ok(())
 }
 

@@ -105,10 +105,11 @@ fn content(
             "text" => lines.add(&place.needed(&fields, "text")?),
             "refusal" => lines.add(&place.needed(&fields, "refusal")?),
             kind => {
-                if let Some(media) = media(&place, kind, &fields)? {
+                let media = media(&place, kind, &fields)?;
+                said.keep_media(kind, media.as_ref(), part);
+                if let Some(media) = media {
                     lines.add_media(media);
                 }
-                said.keep(kind, part);
             }
         }
     }

@@ -85,13 +85,14 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
             turn.add(&text);
             texts += 1;
         } else {
-            if let Some(media) = media(&place, &fields)? {
-                turn.add_media(media);
-            }
+            let media = media(&place, &fields)?;
             let mut kinds = fields.iter().map(|(key, _)| key);
             let kind = kinds.find(|key| !key.starts_with("thought"));
             let kind = kind.unwrap_or("part").to_owned();
-            said.keep(kind, part);
+            said.keep_media(&kind, media.as_ref(), part);
+            if let Some(media) = media {
+                turn.add_media(media);
+            }
             texts += 1;
         }
     }

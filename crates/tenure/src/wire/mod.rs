@@ -27,6 +27,7 @@ mod convert;
 mod gemini;
 mod groups;
 mod json;
+mod marks;
 mod media;
 mod objects;
 mod read;
@@ -40,9 +41,11 @@ use crate::digest::Digest;
 use crate::object::ObjectDocument;
 use crate::object::vocabulary::vocabulary;
 
+pub(crate) use convert::NO_SIGNATURE;
 pub use convert::{LeftOut, Written, write};
 pub use groups::{groups, open_chain};
-pub(crate) use objects::check;
+pub(crate) use objects::{Outgoing, check, outgoing, outgoing_tool};
+pub(crate) use read::{blocks, items};
 pub use read::{read, read_after, read_message};
 
 vocabulary! {

@@ -1,10 +1,10 @@
 //! What was read, as objects with names; and whether an object still says what its message says.
 
 use super::read::{Part, Said, said_one};
-use super::{Entry, Format, Wire, tools};
+use super::{Entry, Format, Wire, marks, tools};
 use crate::digest::Digest;
 use crate::error::Error;
-use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Protection, ToolCall, clip};
+use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Protection, Role, ToolCall, clip};
 
 /// Names the objects of a conversation, and knows which calls are open.
 pub(super) struct Namer {
@@ -242,4 +242,53 @@ pub(crate) fn checked_parts<'a>(
         .iter()
         .all(|part| objects.next().is_some_and(|object| says(object, part)));
     (all && objects.next().is_none()).then_some(said)
+}
+
+/// How a message goes back to its provider.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    /// Its bytes, less the marks of a cache: where those stand is the request's to say.
+    pub(crate) message: Box<str>,
+    /// Whose it is.
+    pub(crate) role: Role,
+    /// The digest of what each part says, in order, and the call that it answers, where that is given.
+    pub(crate) texts: Vec<(Digest, Option<String>)>,
+    /// The JSON of what the parts' texts do not cover.
+    pub(crate) unread: String,
+    pub(crate) images: u32,
+    pub(crate) joints: u32,
+}
+
+/// How a message goes back that was checked when its object was sealed; not as it is where it breaks
+/// a rule by itself.
+pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
+    let message = wire.message.as_deref()?;
+    let said = said_one(wire.format, message).ok()?;
+    if !said.faults.is_empty() {
+        return None;
+    }
+    let text = |part: &Part| match part {
+        Part::Turn { text, .. } => (Digest::of(text.as_bytes()), None),
+        Part::Result { id, text, .. } => (Digest::of(text.as_bytes()), id.clone()),
+    };
+    let role = match said.parts.last()? {
+        Part::Turn { role, .. } => *role,
+        Part::Result { .. } => Role::User,
+    };
+    Some(Outgoing {
+        message: match said.marked {
+            true => marks::without(message).into(),
+            false => message.into(),
+        },
+        role,
+        texts: said.parts.iter().map(text).collect(),
+        unread: said.unread,
+        images: said.images,
+        joints: said.joints,
+    })
+}
+
+/// The JSON of a tool as its provider takes it, less the marks of a cache.
+pub(crate) fn outgoing_tool(wire: &Wire) -> Option<String> {
+    wire.message.as_deref().map(marks::without)
 }

@@ -20,6 +20,10 @@ pub(crate) struct Said {
     pub(crate) opaque: Vec<String>,
     /// The JSON of what is kept unread: what the parts' texts do not cover.
     pub(crate) unread: String,
+    /// How many images are kept unread.
+    pub(crate) images: u32,
+    /// How many lines the texts join that stand apart in the message.
+    pub(crate) joints: u32,
     /// What the message breaks by itself.
     pub(crate) faults: Vec<&'static str>,
     /// Whether it carries marks of a cache, which are the request's and not the message's.
@@ -64,6 +68,16 @@ impl Said {
         self.unread.push_str(json.get());
     }
 
+    /// Keeps media unread. An image costs what images cost, whatever its JSON is.
+    pub(super) fn keep_media(&mut self, kind: &str, media: Option<&Media>, json: &RawValue) {
+        if media.is_some_and(|media| media.kind == "image") {
+            self.opaque.push(kind.to_owned());
+            self.images += 1;
+        } else {
+            self.keep(kind, json);
+        }
+    }
+
     pub(super) fn fault(&mut self, rule: &'static str) {
         if !self.faults.contains(&rule) {
             self.faults.push(rule);
@@ -76,15 +90,15 @@ impl Said {
 pub(super) struct Lines {
     pub(super) text: String,
     media: Vec<(Range<usize>, Media)>,
-    is_open: bool,
+    count: u32,
 }
 
 impl Lines {
     pub(super) fn add(&mut self, line: &str) {
-        if self.is_open {
+        if self.count > 0 {
             self.text.push('\n');
         }
-        self.is_open = true;
+        self.count += 1;
         self.text.push_str(line);
     }
 
@@ -98,6 +112,7 @@ impl Lines {
     /// The text, whose media are of the part that will come next.
     pub(super) fn end(self, said: &mut Said) -> String {
         let part = said.parts.len();
+        said.joints += self.count.saturating_sub(1);
         let found = self.media.into_iter();
         let found = found.map(|(line, media)| Found { part, line, media });
         said.media.extend(found);
@@ -330,4 +345,24 @@ fn of_messages(messages: &[&RawValue]) -> Option<Format> {
             }
         })
     })
+}
+
+/// How many items a message of several has.
+pub(crate) fn items(message: &str) -> u32 {
+    let list = format!("[{message}]");
+    let items: Vec<&RawValue> = serde_json::from_str(&list).unwrap_or_default();
+    items.len() as u32
+}
+
+/// The parts of a Gemini content, as they came.
+pub(crate) fn blocks(message: &str) -> Vec<String> {
+    let place = Place::new("contents");
+    let parts = serde_json::from_str::<&RawValue>(message).ok();
+    let parts =
+        parts.and_then(|message| place.list(place.fields(message).ok()?.get("parts")?).ok());
+    let parts = parts.unwrap_or_default();
+    parts
+        .into_iter()
+        .map(|part| part.get().to_owned())
+        .collect()
 }

@@ -21,12 +21,17 @@ struct Turn {
     said: Said,
     lines: Lines,
     calls: Vec<ToolCall>,
+    /// Whether its last item is reasoning, which must lead to another.
+    reasons: bool,
 }
 
 impl Turn {
     fn end(mut self, into: &mut Vec<(String, Said)>) {
         if self.message.is_empty() {
             return;
+        }
+        if self.reasons {
+            self.said.fault("reasoning_without_partner");
         }
         let text = self.lines.end(&mut self.said);
         self.said.parts.push(Part::Turn {
@@ -95,6 +100,7 @@ pub(super) fn items(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Sa
                 if turn.calls.len() == MAX_CALLS {
                     std::mem::take(&mut turn).end(&mut all);
                 }
+                turn.reasons = kind == "reasoning";
                 models(&place, kind, &fields, item, &mut turn)?;
                 if !turn.message.is_empty() {
                     turn.message.push(',');
@@ -214,21 +220,22 @@ fn content(
                     mime: None,
                     source: Source::Own,
                 };
-                match kind {
-                    "input_image" => lines.add_media(match place.maybe(&fields, "image_url")? {
+                let url = |key: &str| place.maybe(&fields, key);
+                let media = match kind {
+                    "input_image" => Some(match url("image_url")? {
                         Some(url) => Media::of_url("image", url),
                         None => own("image"),
                     }),
-                    "input_file" => lines.add_media(match place.maybe(&fields, "file_data")? {
+                    "input_file" => Some(match url("file_data")?.or(url("file_url")?) {
                         Some(url) => Media::of_url("document", url),
-                        None => match place.maybe(&fields, "file_url")? {
-                            Some(url) => Media::of_url("document", url),
-                            None => own("document"),
-                        },
+                        None => own("document"),
                     }),
-                    _ => {}
+                    _ => None,
+                };
+                said.keep_media(kind, media.as_ref(), part);
+                if let Some(media) = media {
+                    lines.add_media(media);
                 }
-                said.keep(kind, part);
             }
         }
     }
