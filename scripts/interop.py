@@ -1,6 +1,6 @@
 """Whether the providers' own Python SDKs take a compiled body.
 
-usage: interop.py openai-chat|anthropic-messages < OUTCOME.json
+usage: interop.py openai-chat|openai-responses|anthropic-messages < OUTCOME.json
 
 OUTCOME.json is what `tenure compile --format json` printed. The body must have the types of the SDK's
 request, with nothing in it that they do not know, and must arrive at a local server as it was compiled.
@@ -41,6 +41,24 @@ def openai_chat(url):
     return CompletionCreateParamsNonStreaming, client.chat.completions.create, answer
 
 
+def openai_responses(url):
+    import openai
+    from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    answer = {
+        "id": "1",
+        "object": "response",
+        "created_at": 0,
+        "model": "m",
+        "output": [],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+    return ResponseCreateParamsNonStreaming, client.responses.create, answer
+
+
 def anthropic_messages(url):
     import anthropic
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
@@ -60,7 +78,12 @@ def anthropic_messages(url):
 
 
 def main():
-    target = {"openai-chat": openai_chat, "anthropic-messages": anthropic_messages}[sys.argv[1]]
+    targets = {
+        "openai-chat": openai_chat,
+        "openai-responses": openai_responses,
+        "anthropic-messages": anthropic_messages,
+    }
+    target = targets[sys.argv[1]]
     body = json.load(sys.stdin)["envelope"]["payload"]
     received = []
 
@@ -90,7 +113,8 @@ def main():
     (path, sent) = received[0]
     if sent != body:
         sys.exit("error: the SDK sent something else than the body")
-    print(f"   {sys.argv[1]}: {len(body['messages'])} messages, {len(body['tools'])} tools to {path}")
+    messages = body.get("messages", body.get("input"))
+    print(f"   {sys.argv[1]}: {len(messages)} messages, {len(body['tools'])} tools to {path}")
 
 
 main()
