@@ -325,7 +325,8 @@ fn turn(world: &World, revision: &Revision) -> Piece {
 /// counted whole. Where messages have no system role, a turn of the system is labelled.
 fn message(world: &World, revision: &Revision, target: Target) -> Piece {
     let blocks = target.has_blocks();
-    if blocks && chat::speaker(revision) == Some(Role::System) {
+    let is_blank = revision.content().trim().is_empty();
+    if blocks && chat::speaker(revision) == Some(Role::System) && !is_blank {
         return Piece {
             raw: raw(revision, target).map(Arc::new),
             ..alone(world, turn(world, revision))

@@ -156,7 +156,7 @@ fn words(format: Format, role: &str, text: &str, _: Extra) -> Option<String> {
         Format::Anthropic => format!(r#"{{"content":{text}, "role":"{role}"}}"#),
         Format::Gemini if role == "system" => return None,
         Format::Gemini if text == "null" => r#"{"role":"user","parts":[]}"#.to_owned(),
-        Format::Gemini => format!(r#"{{"role":"{role}","parts":[ {{"text":{text}}} ]}}"#),
+        _ => format!(r#"{{"role":"{role}","parts":[ {{"text":{text}}} ]}}"#),
     })
 }
 
@@ -232,7 +232,7 @@ fn model(format: Format, text: &str, ids: &[String], extra: Extra) -> Vec<String
                 blocks.join(",")
             )]
         }
-        Format::Gemini => {
+        _ => {
             let mut parts = Vec::new();
             if extra == Extra::Reasoning {
                 parts.push(r#"{"text":"Hm.","thought":true}"#.to_owned());
@@ -295,7 +295,7 @@ fn results(format: Format, ids: &[String], extra: Extra) -> Vec<String> {
                 blocks.join(" , ")
             )]
         }
-        Format::Gemini => {
+        _ => {
             let mut parts: Vec<String> = ids
                 .iter()
                 .map(|_| {

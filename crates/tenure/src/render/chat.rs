@@ -258,7 +258,8 @@ impl<'a> Body<'a> {
             Form::Flat(messages) => messages.turn(revision, said),
             Form::Blocks(messages) => {
                 let takes = self.rules.mid_conversation_system == Some(true);
-                let late = takes && leads && self.target == Target::AnthropicMessages;
+                let late = takes && leads && said.is_some_and(|said| !said.trim().is_empty());
+                let late = late && self.target == Target::AnthropicMessages;
                 if late && speaker(revision) == Some(Role::System) && messages.ends_with_user() {
                     let place = messages.late(revision);
                     return place.span(0, revision.content().len());

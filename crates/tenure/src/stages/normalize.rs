@@ -130,10 +130,12 @@ impl Normalized {
         })
     }
 
-    /// Whether a row is a turn of the user: where an exchange begins.
+    /// Whether a row is a turn of the user: where an exchange begins. A turn that says nothing begins
+    /// none: a body may leave it out.
     pub(crate) fn is_user_turn(&self, row: u32) -> bool {
         self.row(row).object_type == ObjectType::Turn
             && self.object(row).revision().role() == Some(Role::User)
+            && !self.object(row).revision().content().trim().is_empty()
     }
 
     /// The order between two rows whose ranks are equal: by content, then name, then position.
