@@ -18,6 +18,13 @@ use tenure_workspace::{Gathered, Workspace};
 
 use recorded::{Recording, recording};
 
+const CHATS: [Target; 4] = [
+    Target::OpenAiChat,
+    Target::OpenAiResponses,
+    Target::AnthropicMessages,
+    Target::Gemini,
+];
+
 struct Bench {
     _folder: tempfile::TempDir,
     workspace: Workspace,
@@ -116,7 +123,7 @@ fn blocks(body: &str) -> Vec<String> {
 
 #[test]
 fn what_was_sent_stays_while_the_epoch_lasts() {
-    for target in [Target::OpenAiChat, Target::AnthropicMessages] {
+    for target in CHATS {
         let bench = Bench::new();
         let Recording { messages, .. } = recording(6, 120);
         let mut session = bench.session();
@@ -152,9 +159,9 @@ fn what_was_sent_stays_while_the_epoch_lasts() {
 
 #[test]
 fn a_long_session_fits_and_nothing_of_it_is_lost() {
-    for target in [Target::OpenAiChat, Target::AnthropicMessages] {
+    for target in CHATS {
         let bench = Bench::new();
-        let Recording { messages, planted } = recording(60, 500);
+        let Recording { messages, planted } = recording(40, 300);
         let mut session = bench.session();
         let (mut epochs, mut handoffs) = (0, 0);
         for (at, message) in messages.iter().enumerate() {
@@ -164,9 +171,9 @@ fn a_long_session_fits_and_nothing_of_it_is_lost() {
             if !waits {
                 continue;
             }
-            let compiled = bench.compile(&mut session, target, 8_000);
+            let compiled = bench.compile(&mut session, target, 5_000);
             let envelope = &compiled.outcome.single().unwrap().envelope;
-            assert!(envelope.total_tokens <= 8_000);
+            assert!(envelope.total_tokens <= 5_000);
             epochs += u32::from(compiled.session.cause != EpochCause::Kept);
             handoffs += u32::from(compiled.session.handoff);
             let newest = if message["role"] == "user" {
@@ -182,7 +189,7 @@ fn a_long_session_fits_and_nothing_of_it_is_lost() {
             }
         }
         assert!(epochs > 3 && handoffs > 3, "{epochs} {handoffs}");
-        let compiled = bench.compile(&mut session, target, 8_000);
+        let compiled = bench.compile(&mut session, target, 5_000);
         assert!(compiled.session.checkpoints.len() <= 12);
         let sent = body(&compiled);
         // What the user demanded stands after every compaction.

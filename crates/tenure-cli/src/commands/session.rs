@@ -225,7 +225,9 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
 /// The target that takes messages of this format.
 fn target_of(format: Wire) -> Target {
     match format {
+        Wire::OpenAiResponses => Target::OpenAiResponses,
         Wire::Anthropic => Target::AnthropicMessages,
+        Wire::Gemini => Target::Gemini,
         _ => Target::OpenAiChat,
     }
 }

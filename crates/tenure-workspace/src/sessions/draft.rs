@@ -1,5 +1,6 @@
 //! What a compile takes of a session: the summaries, the turns that stay, what was sent between them.
 
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -65,10 +66,8 @@ impl Session {
         let mut shortened = self.shortened.clone();
         for turn in &self.turns {
             for part in turn.too_long(how) {
-                let key = (turn.number, part);
-                if !shortened.contains_key(&key) {
-                    let text = turn.shorter(part, how);
-                    shortened.insert(key, text.clone());
+                if let Slot::Vacant(slot) = shortened.entry((turn.number, part)) {
+                    let text = slot.insert(turn.shorter(part, how)).clone();
                     let turn = turn.number;
                     entries.push(Entry::Shortened { turn, part, text });
                 }

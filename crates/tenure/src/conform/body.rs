@@ -117,7 +117,7 @@ impl Body {
         };
         body.read_tools(format, &fields);
         let system: Vec<Raw<'_>> = list(fields.get("system")).unwrap_or_default();
-        system.iter().for_each(|block| body.mark(*block));
+        system.iter().for_each(|block| body.mark(block));
         if format == Format::OpenAiResponses
             && messages.is_some_and(|text| text.get().starts_with('"'))
         {
