@@ -54,6 +54,13 @@ pub(super) struct Compiled {
 }
 
 impl Job {
+    /// Says so when there is nothing to choose from.
+    pub(super) fn note_if_empty(&self) {
+        if self.candidates().is_empty() {
+            anstream::eprintln!("note: there are no objects; the payload will hold the task alone");
+        }
+    }
+
     pub(super) fn candidates(&self) -> &Candidates {
         &self.gathered.candidates
     }
@@ -147,6 +154,7 @@ impl Compiled {
 /// Compiles and prints.
 pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
     let job = prepare(args)?;
+    job.note_if_empty();
     let compiled = job.compile_as(args)?;
     match args.format {
         Format::Json => print_json(&compiled),
@@ -219,9 +227,6 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
             Gathered::with_store(candidates, tenant, &request, now)?
         }
     };
-    if gathered.candidates.is_empty() {
-        anstream::eprintln!("note: there are no objects; the payload will hold the task alone");
-    }
     let request = Request {
         model: Some(world.model_name().to_owned()),
         ..request

@@ -12,6 +12,7 @@ use crate::report;
 /// Compiles and prints how it came to its result.
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut job = prepare(&args.compile)?;
+    job.note_if_empty();
     job.request.dry_run = true;
     let outcome = job.compile_as(&args.compile)?.outcome;
     // Of several pages, what is said of one object is said of the first.

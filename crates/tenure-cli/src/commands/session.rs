@@ -90,8 +90,13 @@ fn read(
                 .hint("name the format with --from: openai-chat, openai-responses, anthropic or gemini")
         })?,
     };
-    wire::read_after(format, &text, earlier)
-        .map_err(|error| error.or_at(path.display().to_string(), None))
+    wire::read_after(format, &text, earlier).map_err(|error| {
+        let place = error.at.as_ref().map(|at| format!(", {}", at.source));
+        error.at(
+            format!("{}{}", path.display(), place.unwrap_or_default()),
+            None,
+        )
+    })
 }
 
 fn import(args: &ImportSessionArgs) -> Result<(), Failure> {

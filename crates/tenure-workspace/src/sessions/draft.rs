@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tenure::condense::turns::Speaker;
 use tenure::condense::{Condensed, Goal, condense};
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectType, Protection, Provenance, Role};
+use tenure::object::{Authority, ObjectType, Protection, Provenance, Role, ToolCall};
 use tenure::request::ServedLedger;
 use tenure::session::{Frontier, Group, Said, SessionPolicy, Summarizing, leaving};
 use tenure::trace::EpochCause;
@@ -381,8 +381,8 @@ impl Session {
             let mut document = ObjectDocument::new(name, object.content.as_str());
             document.object_type = Some(ObjectType::RetrievedPassage);
             document.authority_level = Some(Authority::Data);
-            document.protection = Some(Protection::Pinned);
-            document.priority = Some(Score::ONE);
+            // Somebody asked for it, however near to the task it is.
+            document.removable = Some(false);
             document.provenance = Some(Provenance {
                 authority: Some(Score::ONE),
                 chunk: None,
@@ -409,6 +409,14 @@ impl Session {
         draft.tokens += u64::from(how.world.price(&document.content)) + AROUND;
         draft.objects.push(document.seal()?);
         Ok(())
+    }
+}
+
+/// A call as it is read: a text of arguments stays as it is.
+pub(super) fn called(call: &ToolCall) -> String {
+    match call.arguments.as_str() {
+        Some(text) => format!("{} {text}", call.name),
+        None => format!("{} {}", call.name, call.arguments),
     }
 }
 
@@ -489,7 +497,7 @@ impl Turn {
             };
             let mut text = object.content.clone();
             for call in &object.tool_calls {
-                text.push_str(&format!("\n{} {}", call.name, call.arguments));
+                text.push_str(&format!("\n{}", called(call)));
             }
             (self.number, speaker, text)
         });

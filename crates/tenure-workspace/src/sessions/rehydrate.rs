@@ -9,6 +9,7 @@ use tenure::ranker::{Ranker, Unit, Weights};
 use tenure::time::Instant;
 use tenure::{Error, ObjectDocument, Tokenizer};
 
+use super::draft::called;
 use super::entry::Entry;
 use super::{Message, Session};
 
@@ -206,7 +207,7 @@ fn original(number: u64, message: Message) -> Original {
     };
     let texts = message.objects.iter().map(|object| {
         let calls = object.tool_calls.iter();
-        let calls = calls.map(|call| format!("{} {}", call.name, call.arguments));
+        let calls = calls.map(called);
         let said = (!object.content.is_empty()).then(|| object.content.clone());
         said.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
     });

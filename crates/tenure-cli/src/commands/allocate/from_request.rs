@@ -9,6 +9,7 @@ use crate::commands::compile::{Job, prepare};
 /// Compiles at each budget.
 pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
     let mut job = prepare(&args.compile)?;
+    job.note_if_empty();
     must_share(&job.policy)?;
     job.request.dry_run = true;
     let shares = first(&job, &job.compile_as(&args.compile)?.outcome)?;

@@ -1,0 +1,265 @@
+//! Sessions through the real binary: in from a provider's messages, on turn after turn, out again.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Bench, text};
+
+const TALK: &str = r#"{"model":"claude-sonnet-4-5","system":"You watch over pumps.",
+"tools":[{"name":"sense","description":"Reads a sensor.","input_schema":{"type":"object","properties":{"id":{"type":"string"}}}}],
+"messages":[
+ {"role":"user","content":"How hot is pump 7? Never stop pump 7 without asking me."},
+ {"role":"assistant","content":[{"type":"thinking","thinking":"I should read it.","signature":"c2ln"},{"type":"tool_use","id":"tu1","name":"sense","input":{"id":"p7","n":12345678901234567890}}]},
+ {"role":"user","content":[{"type":"tool_result","tool_use_id":"tu1","content":"81.5 C"}]},
+ {"role":"assistant","content":"It is at 81.5 degrees."},
+ {"role":"user","content":"And pump 9?"}
+]}"#;
+
+/// A folder with a session of these messages.
+fn imported(messages: &str) -> (Bench, String) {
+    let bench = Bench::new();
+    bench.file("talk.json", messages);
+    let id = bench
+        .ok(&["session", "import", "talk.json"])
+        .trim()
+        .to_owned();
+    (bench, id)
+}
+
+fn compiled(bench: &Bench, id: &str, target: &str) -> Value {
+    let args = [
+        "session",
+        "compile",
+        id,
+        "--task",
+        "Keep the pumps safe.",
+        "--budget",
+        "2000",
+    ];
+    let args = [&args[..], &["--target", target, "--format", "json"]].concat();
+    bench.json(&args)
+}
+
+#[test]
+fn messages_go_in_and_come_out_byte_for_byte() {
+    let (bench, id) = imported(TALK);
+    let whole: Value = serde_json::from_str(TALK).unwrap();
+    let out = bench.ok(&["session", "export", &id]);
+    // Numbers beyond 64 bits keep their digits, so the text is compared and not what it means.
+    for message in TALK.lines().filter(|line| line.starts_with(" {")) {
+        assert!(
+            out.contains(message.trim().trim_end_matches(',')),
+            "{message}\n{out}"
+        );
+    }
+    let other = bench.run(&[
+        "session", "export", &id, "--to", "gemini", "--format", "json",
+    ]);
+    assert!(text(&other.stderr).contains("foreign_reasoning_dropped (thinking)"));
+    let other: Value = serde_json::from_slice(&other.stdout).unwrap();
+    assert_eq!(
+        other["messages"].as_array().unwrap().len(),
+        whole["messages"].as_array().unwrap().len()
+    );
+    let shown = bench.ok(&["session", "show", &id]);
+    assert!(shown.contains("t5       tool       81.5 C"), "{shown}");
+    assert!(bench.ok(&["session", "list"]).starts_with(&id));
+}
+
+#[test]
+fn every_target_gets_a_legal_request_that_the_next_one_continues() {
+    for target in ["anthropic", "openai-chat", "openai-responses", "gemini"] {
+        let (bench, id) = imported(TALK);
+        let first = compiled(&bench, &id, target);
+        assert_eq!(first["session"]["cause"], "first");
+        assert_eq!(
+            compiled(&bench, &id, target)["envelope"],
+            first["envelope"],
+            "asked again"
+        );
+        bench.file("body.json", first["envelope"]["payload"].to_string());
+        bench.ok(&["check", "body.json", "--target", target]);
+        for (role, said) in [
+            ("assistant", "Pump 9 is at 40 degrees."),
+            ("user", "Good. And pump 11?"),
+        ] {
+            bench.ok(&["session", "append", &id, "--role", role, "--text", said]);
+        }
+        let second = compiled(&bench, &id, target);
+        assert_eq!(second["session"]["cause"], "kept");
+        let list = |body: &Value| {
+            let keys = ["messages", "input", "contents"];
+            let list = keys
+                .iter()
+                .find_map(|key| body["envelope"]["payload"].get(*key));
+            list.unwrap().as_array().unwrap().clone()
+        };
+        let (before, after) = (list(&first), list(&second));
+        assert!(
+            after.starts_with(&before),
+            "{target}\n{before:?}\n{after:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_summary_stands_for_can_be_read_back() {
+    let (bench, id) = imported(TALK);
+    let made = bench.json(&["session", "checkpoint", &id, "--format", "json"]);
+    let summary = made["made"][0].as_str().unwrap();
+    assert_eq!(
+        made["checkpoints"][0]["checkpoint"]["kept"][0]["text"],
+        "Never stop pump 7 without asking me."
+    );
+    let body = compiled(&bench, &id, "anthropic")["envelope"]["payload"].to_string();
+    assert!(
+        body.contains(&format!("rehydrate {summary}.")) && body.contains("Never stop pump 7"),
+        "{body}"
+    );
+    assert!(!body.contains("signature"));
+    let found = bench.json(&[
+        "session",
+        "rehydrate",
+        &id,
+        "--id",
+        summary,
+        "--format",
+        "json",
+    ]);
+    assert_eq!(
+        found["originals"][0]["text"],
+        "How hot is pump 7? Never stop pump 7 without asking me."
+    );
+    let found = bench.json(&[
+        "session",
+        "rehydrate",
+        &id,
+        "--query",
+        "degrees of pump 7",
+        "--format",
+        "json",
+    ]);
+    let texts: Vec<&str> = found["originals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["text"].as_str().unwrap())
+        .collect();
+    assert!(texts.contains(&"It is at 81.5 degrees."), "{texts:?}");
+    // Carried, it stands in the next request.
+    bench.ok(&["session", "rehydrate", &id, "--id", "t5", "--carry"]);
+    let body = compiled(&bench, &id, "anthropic")["envelope"]["payload"].to_string();
+    assert!(body.contains("t5.0 again"), "{body}");
+}
+
+#[test]
+fn a_recorded_compile_of_a_session_is_replayed() {
+    let (bench, id) = imported(TALK);
+    let args = [
+        "session", "compile", &id, "--task", "Pumps.", "--budget", "2000", "--record",
+    ];
+    let done = bench.json(&[&args[..], &["--format", "json"]].concat());
+    let record = done["record_ids"][0].as_str().unwrap();
+    let replayed = bench.json(&["replay", record, "--format", "json"]);
+    assert_eq!(
+        replayed["payload_digest"],
+        done["envelope"]["payload_digest"]
+    );
+    assert_eq!(replayed["proof"], "whole");
+}
+
+#[test]
+fn a_provider_says_how_long_its_window_is() {
+    let (bench, id) = imported(TALK);
+    bench.file(
+        "error.txt",
+        "prompt is too long: 210000 tokens > 1900 maximum",
+    );
+    assert_eq!(bench.ok(&["session", "learn", &id, "error.txt"]), "1900\n");
+    let done = compiled(&bench, &id, "openai-chat");
+    assert_eq!(done["envelope"]["budget"], 1900);
+    bench.file("error.txt", "overloaded");
+    assert_eq!(
+        bench
+            .run(&["session", "learn", &id, "error.txt"])
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_and_nothing_is_written() {
+    let (bench, id) = imported(TALK);
+    let edited =
+        json!([{ "role": "user", "content": [{ "type": "text", "text": 7 }] }]).to_string();
+    bench.file("bad.json", edited);
+    bench.file("none.json", "[1, 2");
+    bench.file("words.txt", "Hello.");
+    let cases: [(&[&str], i32, &str); 9] = [
+        (
+            &["session", "show", "ses-5a"],
+            2,
+            "there is no session `ses-5a`",
+        ),
+        (
+            &["session", "show", "../x"],
+            2,
+            "cannot be the id of a session",
+        ),
+        (&["session", "new", "--id", &id], 5, "already"),
+        (
+            &[
+                "session",
+                "append",
+                &id,
+                "bad.json",
+                "--from",
+                "openai-chat",
+            ],
+            2,
+            "bad.json",
+        ),
+        (
+            &["session", "append", &id, "none.json", "--from", "gemini"],
+            2,
+            "not JSON",
+        ),
+        (
+            &["session", "import", "words.txt"],
+            2,
+            "no provider that can be made out",
+        ),
+        (
+            &["session", "rehydrate", &id, "--id", "x9"],
+            2,
+            "t17, t17-t20 or c40",
+        ),
+        (
+            &["session", "rehydrate", &id, "--query", " "],
+            2,
+            "the query is empty",
+        ),
+        (&["session", "export", &id, "--to", "smoke"], 1, "smoke"),
+    ];
+    for (args, code, said) in cases {
+        let output = bench.run(args);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{args:?} {}",
+            text(&output.stderr)
+        );
+        assert!(
+            text(&output.stderr).contains(said),
+            "{args:?} {}",
+            text(&output.stderr)
+        );
+    }
+    assert_eq!(
+        bench.json(&["session", "list", "--format", "json"]),
+        json!([{ "id": id, "entries": 7 }])
+    );
+}
