@@ -493,6 +493,60 @@ fn cases() -> ProptestConfig {
     }
 }
 
+/// The arrays are not all refused: for each target many are compiled, and many of those carry a message
+/// with calls as it came.
+#[test]
+fn the_arrays_are_rich() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let policy = Policy::preset("standard").unwrap();
+    let (mut read_some, mut compiled, mut raw) = (0, [0; 5], [0; 5]);
+    for round in 0..120 {
+        let moves = moves().new_tree(&mut runner).unwrap().current();
+        let format = Format::ALL[round % 4];
+        let Ok(conversation) = read(format, &array(&messages(format, &moves, true))) else {
+            continue;
+        };
+        read_some += 1;
+        let conversation = conversation.received("2026-06-06".parse().unwrap());
+        let tool =
+            r#"{"name":"f","object_type":"tool_schema","content":"Looks up.","removable":false}"#;
+        let tool: ObjectDocument = serde_json::from_str(tool).unwrap();
+        let documents = std::iter::once(&tool).chain(conversation.objects());
+        let sealed = documents
+            .map(|document| document.clone().seal())
+            .collect::<Result<Vec<_>, _>>();
+        let Ok(sealed) = sealed else { continue };
+        for (at, (target, world)) in worlds().iter().enumerate() {
+            let request = Request {
+                target: *target,
+                ..Request::new("Go on.", Budget::tokens(60_000))
+            };
+            let candidates = Candidates::new(sealed.clone());
+            let Ok(outcome) = compile(world, &policy, &request, &candidates, &Facts::none()) else {
+                continue;
+            };
+            compiled[at] += 1;
+            let payload = outcome.single().unwrap().envelope.payload.clone().unwrap();
+            let body = String::from_utf8(payload.bytes().to_vec()).unwrap();
+            let stands = |entry: &tenure::wire::Entry| {
+                entry
+                    .objects
+                    .iter()
+                    .any(|object| !object.tool_calls.is_empty())
+                    && body.contains(&entry.message)
+            };
+            raw[at] += usize::from(conversation.entries.iter().any(stands));
+        }
+    }
+    assert!(read_some > 80, "{read_some}");
+    assert!(compiled.iter().all(|count| *count > 60), "{compiled:?}");
+    assert!(
+        raw[..4].iter().all(|count| *count > 5) && raw[4] == 0,
+        "{raw:?}"
+    );
+}
+
 proptest! {
     #![proptest_config(cases())]
 
