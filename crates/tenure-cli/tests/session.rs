@@ -171,6 +171,21 @@ fn a_recorded_compile_of_a_session_is_replayed() {
 }
 
 #[test]
+fn without_a_task_the_last_message_of_the_user_is_the_task() {
+    let (bench, id) = imported(TALK);
+    let done = bench.json(&[
+        "session", "compile", &id, "--budget", "2000", "--format", "json",
+    ]);
+    assert_eq!(done["envelope"]["target"], "anthropic-messages");
+    let messages = done["envelope"]["payload"]["messages"].as_array().unwrap();
+    assert_eq!(
+        messages.last().unwrap(),
+        &json!({ "role": "user", "content": "And pump 9?" })
+    );
+    assert_eq!(messages.len(), 5);
+}
+
+#[test]
 fn a_provider_says_how_long_its_window_is() {
     let (bench, id) = imported(TALK);
     bench.file(

@@ -420,3 +420,92 @@ fn a_session_that_cannot_be_cut_any_further_fails_and_writes_nothing() {
     assert_eq!(error.kind, ErrorKind::Budget);
     assert_eq!(Session::list(&bench.tenant).unwrap()[0].entries, 3);
 }
+
+mod random {
+    use proptest::prelude::*;
+    use tenure::conform;
+
+    use super::*;
+
+    /// One to four messages, not all of which providers would take.
+    fn exchange() -> impl Strategy<Value = Vec<Value>> {
+        let text = prop_oneof![
+            Just("Actually, that is wrong. Use port 8443.".to_owned()),
+            Just("You must never do that. We decided on blue.".to_owned()),
+            Just(String::new()),
+            "[a-z .?\\n]{0,80}",
+            "[a-z ]{5}".prop_map(|text| text.repeat(120)),
+        ];
+        (text, 0usize..4, 0usize..5, any::<bool>(), 0u32..1_000).prop_map(
+            |(text, calls, results, answers, key)| {
+                let mut messages = Vec::new();
+                if answers {
+                    messages.push(json!({ "role": "user", "content": text }));
+                }
+                let call = |at: usize| {
+                    let function = json!({ "name": "inspect", "arguments": "{}" });
+                    json!({ "id": format!("c{key}_{at}"), "type": "function", "function": function })
+                };
+                let calls: Vec<Value> = (0..calls).map(call).collect();
+                match calls.is_empty() {
+                    true => messages.push(json!({ "role": "assistant", "content": text })),
+                    false => messages.push(json!({ "role": "assistant", "content": null, "tool_calls": calls })),
+                }
+                for at in 0..results {
+                    let id = format!("c{key}_{at}");
+                    messages.push(json!({ "role": "tool", "tool_call_id": id, "content": text }));
+                }
+                messages
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        /// Whatever is said, in whatever order: a request is legal and fits, or is refused with a reason; and
+        /// nothing that was said is lost.
+        #[test]
+        fn every_request_is_legal_or_refused(
+            exchanges in prop::collection::vec(exchange(), 1..14),
+            budgets in prop::collection::vec(200u32..4_000, 14),
+            target in 0usize..4,
+        ) {
+            let bench = Bench::new();
+            let target = CHATS[target];
+            let mut session = bench.session();
+            let mut all = Vec::new();
+            let mut before: Option<Vec<String>> = None;
+            for (messages, budget) in exchanges.iter().zip(budgets) {
+                let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+                let recent: Vec<&ObjectDocument> = recent.iter().collect();
+                let json = json!({ "messages": messages, "tools": recorded::tools() }).to_string();
+                let Ok(conversation) = wire::read_after(Format::OpenAiChat, &json, &recent) else { continue };
+                if session.append(conversation, at(60)).is_ok() {
+                    all.extend(messages.clone());
+                }
+                match bench.try_compile(&mut session, target, budget) {
+                    Ok(compiled) => {
+                        let envelope = &compiled.outcome.single().unwrap().envelope;
+                        prop_assert!(envelope.total_tokens <= budget);
+                        let sent = body(&compiled);
+                        let broken = conform::check(target.format().unwrap(), &sent, None).unwrap();
+                        prop_assert!(broken.is_empty(), "{broken:?}\n{sent}");
+                        let sent = blocks(&sent);
+                        if let (EpochCause::Kept, Some(before)) = (compiled.session.cause, &before) {
+                            prop_assert!(sent.starts_with(before), "{before:#?}\n{sent:#?}");
+                        }
+                        before = Some(sent);
+                    }
+                    Err(error) => {
+                        prop_assert!(error.kind != ErrorKind::Internal, "{error}");
+                        before = None;
+                    }
+                }
+            }
+            let kept: Vec<Value> =
+                serde_json::from_str(&session.export(Format::OpenAiChat).unwrap().messages).unwrap();
+            prop_assert_eq!(kept, all);
+        }
+    }
+}

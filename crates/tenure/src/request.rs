@@ -434,6 +434,10 @@ pub struct Request {
     /// The current request, when it differs from the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
+    /// Whether the history says the task and the query already: they rank what stands beside it, and are
+    /// not said again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub task_said: bool,
     /// On whose behalf.
     pub principal: Principal,
     /// The instants to look from.
@@ -476,6 +480,7 @@ impl Default for Request {
             version: REQUEST_VERSION,
             task: TaskState::default(),
             query: None,
+            task_said: false,
             principal: Principal::default(),
             as_of: AsOf::default(),
             budget: Budget::default(),

@@ -25,7 +25,8 @@ pub(crate) enum SessionCommand {
     /// Compile the next request of a session
     ///
     /// What was sent stays byte-identical until the epoch ends; what the history has no room for stands
-    /// as summaries. Takes what `tenure compile` takes. Asked the same again, it prints the same.
+    /// as summaries. Takes what `tenure compile` takes; without a task, the user's last message is the
+    /// task, and is not said again. Asked the same again, it prints the same.
     Compile(Box<SessionCompileArgs>),
     /// Print originals: of a message, of all that a summary stands for, or of what speaks of something
     Rehydrate(RehydrateSessionArgs),

@@ -169,7 +169,12 @@ pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
 
 /// Reads what the arguments name.
 pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
-    let request = request(args)?;
+    prepare_saying(args, None)
+}
+
+/// The same, where a history says the task when no argument does.
+pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result<Job, Error> {
+    let request = request(args, said)?;
     request.validate().map_err(|error| match &args.request {
         Some(path) => error.or_at(path.display().to_string(), None),
         None => error,
@@ -242,7 +247,7 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
 }
 
 /// The request: the file's, overridden by the arguments, with what the local owner may do.
-fn request(args: &CompileArgs) -> Result<Request, Error> {
+fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     let mut request = match &args.request {
         Some(path) => {
             let shown = path.display().to_string();
@@ -261,6 +266,11 @@ fn request(args: &CompileArgs) -> Result<Request, Error> {
     }
     if let Some(path) = &args.task_file {
         request.task = task_file(path)?;
+    }
+    if request.task.objective.trim().is_empty()
+        && let Some(said) = said
+    {
+        (request.task, request.task_said) = (TaskState::new(said), true);
     }
     if request.task.objective.trim().is_empty() {
         return Err(Error::new(ErrorKind::Usage, "there is no task")

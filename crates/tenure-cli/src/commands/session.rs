@@ -10,8 +10,8 @@ use tenure::{Error, ObjectDocument, Target};
 use tenure_workspace::sessions::{Session, SessionJob, SessionReport, Wanted};
 use tenure_workspace::{Workspace, read_bytes, text_of};
 
-use super::compile::{prepare, this_instant};
-use super::store::{tenant, tenant_to_write};
+use super::compile::{prepare_saying, this_instant};
+use super::store::{self, tenant, tenant_to_write};
 use super::{print, print_json, usage, without_key};
 use crate::args::{
     AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, LearnArgs,
@@ -187,13 +187,16 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
 }
 
 fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
-    let mut job = prepare(&args.compile)?;
-    let tenant = job.tenant.clone().ok_or_else(|| {
+    let stored = &args.compile.stored;
+    let store = store::opened(&stored.url)?.filter(|_| !stored.no_store);
+    let store = store.ok_or_else(|| {
         Error::new(ErrorKind::Usage, "there is no store with sessions")
             .expected("--store URL, or a project with a store")
             .hint("`tenure session new` and `tenure session import` make one")
     })?;
+    let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let mut session = Session::open(tenant, &args.id)?;
+    let mut job = prepare_saying(&args.compile, session.last_request())?;
     if args.compile.target.is_none() && args.compile.request.is_none() {
         job.request.target = session
             .opened()

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
+use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectType, Role, clip};
 use tenure::session::{Checkpoint, Frontier};
@@ -415,6 +416,15 @@ impl Session {
             tools: conversation.tools.iter().cloned().map(own).collect(),
             server_tools: conversation.server_tools.clone(),
         }
+    }
+
+    /// What the user said last, if anything.
+    pub fn last_request(&self) -> Option<String> {
+        let turns = self.request.iter().chain(&self.turns);
+        let said = turns.flat_map(Turn::spoken);
+        let users =
+            said.filter(|(_, speaker, text)| *speaker == Speaker::User && !text.trim().is_empty());
+        users.last().map(|(_, _, text)| text)
     }
 
     /// The objects of the last messages, for whoever reads what follows them.

@@ -48,10 +48,11 @@ impl Planned<'_> {
         self.short.get(place).copied()
     }
 
-    /// Whether the model has been sent this task and query, and still has them before it.
+    /// Whether the model has this task and query before it without their being said again.
     pub(crate) fn has_task(&self, request: &Request) -> bool {
         let served = request.served.as_ref().and_then(|ledger| ledger.task);
-        self.report.cause == EpochCause::Kept && served == Some(request.asked())
+        let kept = self.report.cause == EpochCause::Kept;
+        request.task_said || (kept && served == Some(request.asked()))
     }
 
     /// The section that a row stands in.
