@@ -332,12 +332,76 @@ fn a_result_longer_than_the_window_stands_in_a_shorter_form_that_does_not_change
 }
 
 #[test]
+fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let mut read = |key: &str, arguments: &str, log: &str| {
+        let function = json!({ "name": "inspect", "arguments": arguments });
+        let call = json!({ "id": key, "type": "function", "function": function });
+        append(
+            &mut session,
+            &[json!({ "role": "user", "content": "Look." })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": null, "tool_calls": [call] })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "tool", "tool_call_id": key, "content": log.repeat(60) })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": "I see." })],
+        );
+    };
+    read(
+        "c1",
+        r#"{"service": "cache", "lines": 9}"#,
+        "stale words of the cache ",
+    );
+    read(
+        "c2",
+        r#"{"service": "mailer"}"#,
+        "other words of the mailer ",
+    );
+    read(
+        "c3",
+        r#"{"lines": 9, "service": "cache"}"#,
+        "fresh words of the cache ",
+    );
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "Well?" })],
+    );
+    bench.compile(&mut session, Target::OpenAiChat, 30_000);
+    // Room for all of it but one result.
+    session
+        .checkpoint(&bench.world, &bench.policy, "Health.", 900)
+        .unwrap();
+    let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
+    assert!(!sent.contains("stale words"), "{sent}");
+    assert!(
+        sent.contains("rehydrate with t5]") && sent.contains("is newer"),
+        "{sent}"
+    );
+    assert!(
+        sent.contains("other words") && sent.contains("fresh words"),
+        "{sent}"
+    );
+    let whole = session
+        .rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer())
+        .unwrap();
+    assert!(whole.originals[0].text.starts_with("stale words"));
+}
+
+#[test]
 fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends() {
     let bench = Bench::new();
     let mut session = bench.session();
     let Recording { messages, planted } = recording(20, 400);
     append(&mut session, &messages[..messages.len() - 1]);
-    let first = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let first = bench.compile(&mut session, Target::OpenAiChat, 9_000);
     let fact = planted
         .iter()
         .find(|fact| !body(&first).contains(&fact.answer))
@@ -348,7 +412,7 @@ fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends() {
     };
     let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
     session.carry_over(&found).unwrap();
-    let second = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let second = bench.compile(&mut session, Target::OpenAiChat, 9_000);
     assert!(body(&second).contains(&fact.answer));
     append(
         &mut session,
@@ -358,7 +422,8 @@ fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends() {
         &mut session,
         &[json!({ "role": "user", "content": "Go on." })],
     );
-    let third = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let third = bench.compile(&mut session, Target::OpenAiChat, 9_000);
+    assert_eq!(third.session.cause, EpochCause::Kept);
     assert!(blocks(&body(&third)).starts_with(&blocks(&body(&second))));
     assert_eq!(body(&third).matches(&fact.answer).count(), 1);
 }

@@ -4,6 +4,7 @@ use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde_json::Value;
 use tenure::condense::turns::Speaker;
 use tenure::condense::{Condensed, Goal, condense};
 use tenure::num::Score;
@@ -74,8 +75,19 @@ impl Session {
             }
         }
         let mut frontier = self.frontier.clone();
-        let mut start = 0;
+        let (mut start, mut replaced) = (0, false);
         if let Some(low) = ending.and_then(|ending| ending.low) {
+            // What a later call of the same tool with the same arguments returned stands for it.
+            for ((turn, part), later) in self.superseded() {
+                let text = format!("[omitted: t{later} is newer; rehydrate with t{turn}]");
+                let shown = shortened.get(&(turn, part)).map(String::as_str);
+                let said = || self.content(turn, part);
+                if how.world.price(shown.unwrap_or_else(said)) > 2 * how.world.price(&text) {
+                    shortened.insert((turn, part), text.clone());
+                    entries.push(Entry::Shortened { turn, part, text });
+                    replaced = true;
+                }
+            }
             start = self.leaving(how, &shortened, low);
             self.summarize(start, how, &mut frontier, &mut entries);
         }
@@ -89,7 +101,7 @@ impl Session {
             unfetched: Vec::new(),
             ledger: self.ledger(ending),
             tokens: 0,
-            cut: start > 0,
+            cut: start > 0 || replaced,
         };
         if let Some(ending) = ending {
             let from = self
@@ -136,6 +148,38 @@ impl Session {
         }
         draft.entries = entries;
         Ok(draft)
+    }
+
+    /// The results that a later one takes the place of, by message and part, each with the later message.
+    fn superseded(&self) -> Vec<((u64, u32), u64)> {
+        let mut calls: BTreeMap<&str, (&str, String)> = BTreeMap::new();
+        let mut newest: BTreeMap<(&str, String), (u64, u32)> = BTreeMap::new();
+        let mut superseded = Vec::new();
+        for turn in &self.turns {
+            for (part, object) in (0u32..).zip(&turn.entry.objects) {
+                for call in &object.tool_calls {
+                    // Arguments that differ only in the order of their keys are the same.
+                    let text = call.arguments.as_str();
+                    let parsed = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+                    let arguments = parsed.as_ref().unwrap_or(&call.arguments).to_string();
+                    calls.insert(&call.id, (&call.name, arguments));
+                }
+                let answers = object.tool_call_id.as_deref().and_then(|id| calls.get(id));
+                if let (Some(call), Some(ObjectType::ToolResult)) = (answers, object.object_type) {
+                    let place = (turn.number, part);
+                    if let Some(older) = newest.insert(call.clone(), place) {
+                        superseded.push((older, turn.number));
+                    }
+                }
+            }
+        }
+        superseded
+    }
+
+    fn content(&self, turn: u64, part: u32) -> &str {
+        let found = self.turns.iter().find(|found| found.number == turn);
+        let object = found.and_then(|turn| turn.entry.objects.get(part as usize));
+        object.map_or("", |object| &object.content)
     }
 
     /// How many of the oldest turns leave, whole groups of them.
