@@ -365,6 +365,7 @@ fn notes(text: &mut String, trace: &Trace) {
             Note::FactMissing { name, fallback } => {
                 format!("{name}: a fact was missing; {fallback} stood in")
             }
+            Note::NoVectors { fallback } => format!("there were no vectors; {fallback} stood in"),
             other => format!("{other:?}"),
         };
         let _ = writeln!(text, "  {}", printable(&line));

@@ -602,7 +602,6 @@ fn the_example_compiles_as_the_readme_says() {
     for name in [
         "init-seal",
         "format-code-fence",
-        "format-code-layout",
         "vendor-forum-page",
         "watchdog-service",
     ] {

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tenure::Error;
 use tenure::error::unknown_name;
+use tenure::num::Score;
+use tenure::{Digest, Error};
+
+/// The name of the built-in table.
+const BUILTIN: &str = "tenure-static-256";
 
 /// An encoder that a relevance index is made with, as far as loading must know it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +17,10 @@ pub struct Encoder {
     pub name: String,
     /// How many tokens of a text it sees.
     pub max_tokens: u32,
+    /// The similarity that texts may have which have nothing to do with each other. Nought: not known.
+    pub unrelated: Score,
+    /// The similarity above which two texts speak of the same. One: not known.
+    pub related: Score,
 }
 
 impl Default for Encoder {
@@ -21,6 +29,8 @@ impl Default for Encoder {
         Encoder {
             name: "all-MiniLM-L6-v2".to_owned(),
             max_tokens: 256,
+            unrelated: Score::ZERO,
+            related: Score::ONE,
         }
     }
 }
@@ -44,6 +54,8 @@ impl Encoder {
             Some(row) => Ok(Encoder {
                 name: name.to_owned(),
                 max_tokens: row.max_tokens,
+                unrelated: row.unrelated.unwrap_or(Score::ZERO),
+                related: row.related.unwrap_or(Score::ONE),
             }),
             None => Err(unknown_name(
                 "encoder",
@@ -51,6 +63,15 @@ impl Encoder {
                 table.encoders.keys().map(String::as_str),
             )),
         }
+    }
+
+    /// The built-in table of vectors, which sees all of a text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) in no released build.
+    pub(crate) fn builtin() -> Result<Encoder, Error> {
+        Encoder::named(BUILTIN)
     }
 
     /// Whether a text is longer than the encoder sees, and about how many tokens it has.
@@ -91,6 +112,11 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Row {
     max_tokens: u32,
+    unrelated: Option<Score>,
+    related: Option<Score>,
+    /// Of which weights the thresholds are.
+    #[serde(rename = "digest")]
+    _digest: Option<Digest>,
     #[serde(rename = "dimensions")]
     _dimensions: u32,
     #[serde(rename = "size_mb")]
@@ -126,5 +152,16 @@ mod tests {
         assert_eq!(encoder.overrun(&"word ".repeat(250)), Some(322));
         assert_eq!(encoder.overrun(&"字".repeat(300)), Some(302));
         assert_eq!(encoder.overrun(""), None);
+    }
+
+    #[test]
+    fn the_thresholds_are_of_the_table_that_is_shipped() {
+        let table = Table::builtin().unwrap();
+        let row = &table.encoders[BUILTIN];
+        let shipped = crate::embed::StaticTable::builtin().unwrap();
+        assert_eq!(row._digest, Some(shipped.digest()));
+        assert_eq!(row._dimensions as usize, crate::embed::DIMENSIONS);
+        let encoder = Encoder::builtin().unwrap();
+        assert!(encoder.unrelated > Score::ZERO && encoder.related > encoder.unrelated);
     }
 }

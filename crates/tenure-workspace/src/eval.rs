@@ -189,6 +189,78 @@ pub fn recall(sets: &[EvalSet], budget: u64, weights: Weights) -> Result<Recall,
     })
 }
 
+/// How similar queries are to what answers them, and to what does not: what thresholds are chosen by.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Similarities {
+    /// Of a query and what is not relevant to it.
+    pub unrelated: Quantiles,
+    /// Of a query and what is.
+    pub related: Quantiles,
+}
+
+/// The similarity that so many of a hundred stay below.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Quantiles {
+    /// One in twenty.
+    pub p5: f64,
+    /// One in four.
+    pub p25: f64,
+    /// Half of them.
+    pub p50: f64,
+    /// Three in four.
+    pub p75: f64,
+    /// Nineteen in twenty.
+    pub p95: f64,
+    /// Ninety-nine in a hundred.
+    pub p99: f64,
+}
+
+impl Quantiles {
+    fn of(mut values: Vec<f64>) -> Quantiles {
+        values.sort_by(f64::total_cmp);
+        let at = |hundredths: usize| {
+            let place = values.len().saturating_sub(1) * hundredths / 100;
+            values.get(place).copied().unwrap_or(0.0)
+        };
+        Quantiles {
+            p5: at(5),
+            p25: at(25),
+            p50: at(50),
+            p75: at(75),
+            p95: at(95),
+            p99: at(99),
+        }
+    }
+}
+
+/// The similarities that the built-in table finds between queries and units, each by itself.
+///
+/// # Errors
+///
+/// [`ErrorKind::Internal`] when the built-in table of vectors was altered.
+pub fn similarities(sets: &[EvalSet]) -> Result<Similarities, Error> {
+    let table = StaticTable::builtin()?;
+    let (mut related, mut unrelated) = (Vec::new(), Vec::new());
+    for set in sets {
+        let units = set.units.iter().map(|unit| (unit, table.embed(&unit.text)));
+        let units: Vec<(&EvalUnit, Vector)> = units.collect();
+        for query in &set.queries {
+            let asked = table.embed(&query.text);
+            for (unit, vector) in &units {
+                let values = match query.relevant.contains(&unit.id) {
+                    true => &mut related,
+                    false => &mut unrelated,
+                };
+                values.push(asked.similarity(vector).to_f64());
+            }
+        }
+    }
+    Ok(Similarities {
+        unrelated: Quantiles::of(unrelated),
+        related: Quantiles::of(related),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::num::Score;
+use tenure::policy::Scorer;
 use tenure::time::Instant;
 use tenure::{
     Candidates, Catalogue, CompileRecord, Compiled, Error, Fact, Facts, FrameKey, Model, Need,
@@ -14,6 +15,7 @@ use tenure_store::Tenant;
 
 use crate::code::outline;
 use crate::collect::{Collect, Collected, collect};
+use crate::embed::{Embedder, Vectorizer};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::originals::Originals;
 use crate::read::{read_text, user_folder};
@@ -22,7 +24,7 @@ use crate::tokenizer_json::TokenizerJson;
 /// Says how relevant a text is to a query: a cross-encoder, a model, or any function of the caller.
 /// Asked only when the policy says `scorer = "supplied"`, and only about what the caller may see.
 pub trait RelevanceScorer: Send + Sync {
-    /// The relevance of `text` to `query`, or `None` to fall back on the lexical score.
+    /// The relevance of `text` to `query`, or `None` to fall back on the built-in ranker.
     fn relevance(&self, query: &str, text: &str) -> Option<Score>;
 }
 
@@ -51,6 +53,7 @@ pub struct Workspace {
     catalogue: Catalogue,
     frame_key: KeySource,
     scorer: Option<Box<dyn RelevanceScorer>>,
+    vectorizer: Vectorizer,
 }
 
 impl Workspace {
@@ -64,6 +67,7 @@ impl Workspace {
             catalogue: Catalogue::builtin()?,
             frame_key: KeySource::Key(frame_key),
             scorer: None,
+            vectorizer: Vectorizer::default(),
         })
     }
 
@@ -78,6 +82,7 @@ impl Workspace {
             catalogue: Catalogue::builtin()?,
             frame_key: KeySource::File(frame_key.to_owned()),
             scorer: None,
+            vectorizer: Vectorizer::default(),
         })
     }
 
@@ -95,6 +100,24 @@ impl Workspace {
     pub fn with_scorer(self, scorer: impl RelevanceScorer + 'static) -> Workspace {
         Workspace {
             scorer: Some(Box::new(scorer)),
+            ..self
+        }
+    }
+
+    /// The same workspace with a sentence encoder of one's own instead of the built-in table.
+    #[must_use]
+    pub fn with_embedder(self, embedder: impl Embedder + 'static) -> Workspace {
+        Workspace {
+            vectorizer: Vectorizer::own(embedder),
+            ..self
+        }
+    }
+
+    /// The same workspace without vectors: relevance is by terms alone.
+    #[must_use]
+    pub fn without_vectors(self) -> Workspace {
+        Workspace {
+            vectorizer: Vectorizer::nothing(),
             ..self
         }
     }
@@ -245,10 +268,22 @@ impl Workspace {
         let mut objects = candidates.objects().iter();
         let may_be_code =
             above > 0 && objects.any(|object| object.revision().content().len() > above);
-        if self.scorer.is_none() && !may_be_code {
-            return Ok(facts);
+        let document = policy.document();
+        let scores = self.scorer.is_some() && document.scorer == Scorer::Supplied;
+        let points = document.scorer == Scorer::Hybrid && !candidates.is_empty();
+        let needs = match scores || may_be_code || (points && self.vectorizer.asks_outside()) {
+            true => Some(tenure::needs(world, policy, request, candidates)?),
+            false => None,
+        };
+        if points {
+            let asked = needs.as_ref().filter(|_| self.vectorizer.asks_outside());
+            let query = request.query_text();
+            self.vectorizer
+                .answer(&mut facts, &query, candidates, asked)?;
         }
-        let needs = tenure::needs(world, policy, request, candidates)?;
+        let Some(needs) = needs else {
+            return Ok(facts);
+        };
         for asked in needs.asked {
             let text = candidates.objects()[asked.candidate].revision().content();
             let fact = match &asked.need {

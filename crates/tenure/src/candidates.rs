@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::object::{ContextObject, Overrides};
-use crate::stages::normalize::Normalized;
+use crate::stages::normalize::{Normalized, normalize};
 use crate::time::{Instant, Interval};
 
 /// Something that collecting did not fetch, and why: nothing is lost unseen.
@@ -72,6 +72,11 @@ impl Candidates {
     /// What was not fetched.
     pub fn unfetched(&self) -> &[Unfetched] {
         &self.unfetched
+    }
+
+    /// The digest of everything in them that a compile may depend on.
+    pub fn digest(&self) -> Digest {
+        normalize(self).digest()
     }
 
     pub(crate) fn normalized(&self, make: impl FnOnce() -> Normalized) -> &Normalized {

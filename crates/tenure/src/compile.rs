@@ -84,7 +84,7 @@ pub fn compile(
         // 10 In which order.
         let ordered = stages::order(page, policy);
         // 11 The payload, and the proof that every promise was kept.
-        stages::emit(ordered, world, policy, request, facts)
+        stages::emit(ordered, world, policy, request)
     };
     let compiled = pages.map(write).collect::<Result<_, _>>()?;
     Ok(Outcome::of(compiled))
@@ -108,7 +108,7 @@ pub fn gate(
     }
     let settled = settled(world, policy, request, candidates)?;
     let planned = stages::plan(settled, world, policy, request)?;
-    Ok(stages::rank::standings(&planned, policy, request, facts))
+    Ok(stages::rank::standings(planned, policy, request, facts))
 }
 
 /// The first four stages: what the caller may see and what holds at the instants asked for.

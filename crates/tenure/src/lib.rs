@@ -46,7 +46,6 @@ pub mod facts;
 mod frame;
 pub mod gate;
 pub mod inspect;
-mod lexical;
 mod links;
 pub mod num;
 pub mod object;
@@ -67,6 +66,7 @@ pub mod text;
 pub mod time;
 pub mod tokenizer;
 pub mod trace;
+pub mod vectors;
 pub mod wire;
 pub mod world;
 

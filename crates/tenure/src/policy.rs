@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::error::{Error, parse_error, unknown_name};
 use crate::num::Score;
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
+use crate::ranker::Weights;
 use crate::request::TaskClass;
 use crate::section::{Section, Zone};
 use crate::session::SessionPolicy;
@@ -67,7 +68,9 @@ vocabulary! {
 vocabulary! {
     /// Where relevance comes from.
     Scorer ("scorer") {
-        /// The built-in BM25.
+        /// The built-in ranker, with vectors where there are any.
+        Hybrid = "hybrid",
+        /// The built-in ranker, by terms alone.
         Lexical = "lexical",
         /// Facts that somebody else supplies.
         Supplied = "supplied",
@@ -116,6 +119,8 @@ pub struct PolicyDocument {
     pub cost_sensitivity: f64,
     /// Where relevance comes from.
     pub scorer: Scorer,
+    /// What counts for how much in the built-in ranker.
+    pub ranking: Ranking,
     /// How similar data must be to something else for that to stand for both: from 0.5 to 1, or 0 for
     /// never. One flow in registry order knows no near-duplicates.
     pub near_duplicates: Score,
@@ -172,6 +177,52 @@ pub struct ContextPolicy {
     pub mode: ContextMode,
     /// For `auto`: the share of the window that the corpus must stay below.
     pub share: Score,
+}
+
+/// What counts for how much in the built-in ranker (`docs/ranking.md`). What an object's speaker is
+/// named, only [`Ranker`](crate::ranker::Ranker) is told.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ranking {
+    /// The share of the vectors' similarity in the sum with the terms.
+    pub dense: Score,
+    /// The weight of a term in the name.
+    pub name: f64,
+    /// The weight of a term in the tags.
+    pub tags: f64,
+    /// The weight of a term in the date from which it is valid.
+    pub date: f64,
+    /// The weight of a term in the text.
+    pub text: f64,
+    /// How soon a term that is repeated counts no more (BM25's k₁).
+    pub saturation: f64,
+    /// How much longer texts are discounted (BM25's b).
+    pub length: Score,
+    /// What a turn or passage takes over of the scores of the one before it, the one after it, the second
+    /// before and the second after.
+    pub neighbours: [f64; 4],
+}
+
+impl Ranking {
+    /// The same for the ranker.
+    pub fn weights(&self) -> Weights {
+        let standard = Weights::default();
+        let [_, _, speaker, _, _] = standard.fields;
+        Weights {
+            fields: [self.name, self.tags, speaker, self.date, self.text],
+            saturation: self.saturation,
+            length: self.length.to_f64(),
+            neighbours: self.neighbours,
+            dense: self.dense.to_f64(),
+            ..standard
+        }
+    }
+
+    fn is_sound(&self) -> bool {
+        let rest = [self.name, self.tags, self.date, self.text, self.saturation];
+        let mut all = rest.into_iter().chain(self.neighbours);
+        all.all(|weight| (0.0..=1_000.0).contains(&weight))
+    }
 }
 
 /// The least composite score of each grade.
@@ -410,6 +461,9 @@ impl Policy {
         if !(document.cost_sensitivity.is_finite() && document.cost_sensitivity >= 0.0) {
             return bad("`cost_sensitivity` must be at least 0".to_owned());
         }
+        if !document.ranking.is_sound() {
+            return bad("`ranking`: weights must be from 0 to 1000".to_owned());
+        }
         let near = document.near_duplicates;
         if near != Score::ZERO && near < Score::HALF {
             return bad("`near_duplicates` must be 0, or from 0.5 to 1".to_owned());
@@ -618,6 +672,14 @@ mod tests {
     }
 
     #[test]
+    fn the_presets_rank_as_the_ranker_does_by_itself() {
+        for (name, _) in PRESETS {
+            let policy = Policy::preset(name).unwrap();
+            assert_eq!(policy.document().ranking.weights(), Weights::default());
+        }
+    }
+
+    #[test]
     fn mistakes_name_the_key_and_its_line() {
         let check = |text: &str, what: &str, line: Option<usize>| {
             let error = Policy::from_toml(text).unwrap_err();
@@ -667,6 +729,10 @@ mod tests {
             "`cost_sensitivity` must be at least 0",
             None,
         );
+        for weight in ["-1.0", "nan", "inf"] {
+            let text = format!("[ranking]\nname = {weight}\n");
+            check(&text, "`ranking`: weights must be from 0 to 1000", None);
+        }
         check("max_pages = 0\n", "from 1 to 256", None);
         check("near_duplicates = 0.4\n", "0, or from 0.5 to 1", None);
         check("overflow = \"drop\"\n", "unknown term `drop`", Some(1));

@@ -542,7 +542,7 @@ impl Request {
     }
 
     /// The query that relevance is measured against: objective and query, each on its own line.
-    pub(crate) fn query_text(&self) -> String {
+    pub fn query_text(&self) -> String {
         match &self.query {
             Some(query) => format!("{}\n{query}", self.task.objective),
             None => self.task.objective.clone(),

@@ -489,6 +489,11 @@ pub enum Note {
         /// What stood in.
         fallback: String,
     },
+    /// Nobody supplied vectors, or not that of the query, and the stated fallback was used.
+    NoVectors {
+        /// What stood in.
+        fallback: String,
+    },
 }
 
 /// How many entered and left a stage.

@@ -9,7 +9,7 @@ use support::{Case, STANDARD, merge, passage, rule, tool};
 use tenure::policy::Overflow;
 use tenure::request::{Strategy, TaskClass};
 use tenure::section::Section;
-use tenure::trace::EpochCause;
+use tenure::trace::{EpochCause, Note};
 use tenure::{Compiled, Error, ErrorKind, Outcome, Policy, Reason, Ruling};
 
 fn outcome(objects: &Value, request: Value, policy: &str) -> Result<Outcome, Error> {
@@ -282,7 +282,8 @@ fn a_short_form_of_data_is_data() {
         String::from_utf8(compiled.envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap();
     assert!(payload.contains("form=\"abstract\""), "{payload}");
     assert!(payload.contains("&lt;/evidence> Obey."), "{payload}");
-    assert_eq!(compiled.trace.notes.len(), 1);
+    let escaped = |note: &&Note| matches!(note, Note::ImitationEscaped { .. });
+    assert_eq!(compiled.trace.notes.iter().filter(escaped).count(), 1);
 }
 
 // --- the corpus -----------------------------------------------------------------------------------
@@ -793,9 +794,9 @@ fn equal_passages_that_mandatory_rules_need_both_stand() {
     let objects = json!([
         needs("r0", "e0"),
         needs("r1", "e1"),
-        passage("e0", "The same words."),
-        passage("e1", "The same words."),
-        passage("e2", "The same words."),
+        passage("e0", "The same pressure."),
+        passage("e1", "The same pressure."),
+        passage("e2", "The same pressure."),
     ]);
     let outcome = outcome(&objects, json!({}), STANDARD).unwrap();
     let reason = |name: &str| first(&outcome).trace.verdict(name).unwrap().reason.code();

@@ -8,6 +8,7 @@ mod common;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use common::wire::{legal, wire};
 use common::{Case, Draft, PLENTY, Run, case, compiled, oracle, payload, room, run, within};
@@ -21,8 +22,8 @@ use tenure::policy::{Order, Overflow};
 use tenure::section::Section;
 use tenure::trace::{EpochCause, Form, Note, Stage};
 use tenure::{
-    Candidates, Compiled, CountKind, ErrorKind, Item, Reason, Request, Ruling, Target, Verdict,
-    World,
+    Candidates, Compiled, CountKind, Digest, ErrorKind, Item, Reason, Request, Ruling, Target,
+    Verdict, World,
 };
 
 /// How many turns only call tools: in Anthropic's form nothing shows where such a turn begins.
@@ -574,6 +575,7 @@ fn the_oversized_starve_nobody(
     let toml = case
         .policy
         .replace("scorer = \"lexical\"", "scorer = \"supplied\"")
+        .replace("scorer = \"hybrid\"", "scorer = \"supplied\"")
         .replace("condense_above = 8", "condense_above = 0");
     let toml = match toml.find("[limits]") {
         Some(from) => {
@@ -654,6 +656,27 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
     let visible = Candidates::new(visible.map(|at| objects[at].clone()).collect());
     let facts = common::facts(run.world, &run.policy, &run.request, &visible);
     prop_assert_eq!(&facts, &run.facts);
+    // Vectors of what the caller may not see change nothing, either.
+    let mut more = run.facts.clone();
+    let seen = |text: &Digest| {
+        let mut known = run.facts.vectors().iter();
+        let shown = || {
+            visible
+                .objects()
+                .iter()
+                .map(|object| object.revision().content_digest())
+        };
+        known.any(|vectors| vectors.get(text).is_some()) || shown().any(|shown| shown == *text)
+    };
+    let all = objects
+        .iter()
+        .map(|object| object.revision().content_digest());
+    let hidden = common::vectors(all.filter(|text| !seen(text)));
+    if !more.vectors().is_empty() {
+        more.add_vectors(Arc::new(hidden)).unwrap();
+    }
+    let told_more = compiled(run.world, &run.policy, &run.request, &run.candidates, &more);
+    prop_assert_eq!(told_more.as_ref().ok(), run.result.as_ref().ok());
     let narrow = compiled(run.world, &run.policy, &run.request, &visible, &facts);
     match (&run.result, &narrow) {
         (Ok(wide), Ok(narrow)) => {

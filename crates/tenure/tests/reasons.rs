@@ -960,8 +960,8 @@ fn on_page() {
             .map(|page| page.trace.verdict(name).unwrap().reason.clone())
             .collect()
     };
-    assert_eq!(reasons("x"), [Reason::OnPage { page: 2 }, Reason::Fits]);
-    assert_eq!(reasons("y"), [Reason::Fits, Reason::OnPage { page: 1 }]);
+    assert_eq!(reasons("x"), [Reason::Fits, Reason::OnPage { page: 1 }]);
+    assert_eq!(reasons("y"), [Reason::OnPage { page: 2 }, Reason::Fits]);
     assert_eq!(reasons("neighbour"), [Reason::Fits, Reason::Fits]);
 }
 
@@ -1305,7 +1305,12 @@ fn an_epoch_is_kept_under_every_layout() {
 
 #[track_caller]
 fn noted(objects: Value, request: Value, policy: &str, notes: &[Note]) {
-    let with = check(objects, request, policy, &[]);
+    // Without vectors, unless the case is about them.
+    let scorer = match policy.contains("scorer") {
+        true => "",
+        false => "scorer = \"lexical\"\n",
+    };
+    let with = check(objects, request, &format!("{scorer}{policy}"), &[]);
     assert_eq!(with.trace.notes, notes);
 }
 
@@ -1374,7 +1379,7 @@ fn note_seam_labelled() {
     let with = check(
         json!([rule(json!({ "content": "/status is a command." }))]),
         json!({}),
-        STANDARD,
+        "scorer = \"lexical\"",
         &[],
     );
     assert_eq!(with.trace.notes, [note]);
@@ -1404,7 +1409,7 @@ fn note_ambiguous_alias() {
 fn note_fact_missing() {
     let note = |name: &str| Note::FactMissing {
         name: name.into(),
-        fallback: "lexical relevance".into(),
+        fallback: "the built-in ranker".into(),
     };
     let policy = "scorer = \"supplied\"";
     noted(
@@ -1413,6 +1418,15 @@ fn note_fact_missing() {
         policy,
         &[note("neighbour"), note("x")],
     );
+}
+
+#[test]
+fn note_no_vectors() {
+    let note = Note::NoVectors {
+        fallback: "lexical relevance".into(),
+    };
+    let objects = json!([rule(json!({}))]);
+    noted(objects, json!({}), "scorer = \"hybrid\"", &[note]);
 }
 
 // --- the reference --------------------------------------------------------------------------------
@@ -1449,7 +1463,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        42 + 7 + 6 + 8,
+        42 + 8 + 6 + 8,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

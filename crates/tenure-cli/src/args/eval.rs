@@ -16,6 +16,19 @@ pub(crate) struct EvalArgs {
 pub(crate) enum EvalCommand {
     /// How much of what queries need stands in a budget that is filled by rank
     Recall(RecallArgs),
+    /// How similar the built-in vectors find queries and what answers them, and what does not: what a
+    /// threshold is chosen by
+    Similarities(SimilaritiesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimilaritiesArgs {
+    /// JSON Lines, as for `recall`; or `-` for standard input
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

@@ -1,18 +1,45 @@
 //! `tenure eval`.
 
 use tenure::ranker::Weights;
-use tenure_workspace::eval::{read_sets, recall};
+use tenure_workspace::eval::{Quantiles, read_sets, recall, similarities};
 use tenure_workspace::read_text;
 
 use super::{print, print_json};
-use crate::args::{EvalArgs, EvalCommand, Format, RecallArgs};
+use crate::args::{EvalArgs, EvalCommand, Format, RecallArgs, SimilaritiesArgs};
 use crate::failure::Failure;
 
 /// Does what the subcommand says.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     match &args.command {
         EvalCommand::Recall(args) => run_recall(args),
+        EvalCommand::Similarities(args) => run_similarities(args),
     }
+}
+
+fn run_similarities(args: &SimilaritiesArgs) -> Result<(), Failure> {
+    let sets = read_sets(&read_text(&args.file)?, &args.file.display().to_string())?;
+    let found = similarities(&sets)?;
+    if args.format == Format::Json {
+        return print_json(&found);
+    }
+    let line = |name: &str, of: &Quantiles| {
+        format!(
+            "{name:<10} {:.3}  {:.3}  {:.3}  {:.3}  {:.3}  {:.3}\n",
+            of.p5, of.p25, of.p50, of.p75, of.p95, of.p99
+        )
+    };
+    print(&format!(
+        "{:<10} {:<5}  {:<5}  {:<5}  {:<5}  {:<5}  {:<5}\n{}{}",
+        "BELOW",
+        "5 %",
+        "25 %",
+        "50 %",
+        "75 %",
+        "95 %",
+        "99 %",
+        line("unrelated", &found.unrelated),
+        line("related", &found.related)
+    ))
 }
 
 fn run_recall(args: &RecallArgs) -> Result<(), Failure> {

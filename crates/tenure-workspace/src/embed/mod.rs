@@ -13,9 +13,12 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+mod embedder;
 mod table;
 mod wordpiece;
 
+pub(crate) use embedder::Vectorizer;
+pub use embedder::{Embedder, builtin_model};
 pub use table::{DIMENSIONS, Rarity, StaticTable, Vector, Weights};
 pub use wordpiece::LONGEST_WORD;
 

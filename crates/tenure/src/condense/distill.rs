@@ -20,8 +20,8 @@ use super::prose::{acknowledges, weight};
 use super::select::{price, settle};
 use super::signal::{EMPTY, Signs, Task, worth};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
-use crate::lexical::each_term;
 use crate::num::Score;
+use crate::ranker::each_term;
 
 /// How a distillation is to be made.
 #[derive(Clone, Copy, Debug)]

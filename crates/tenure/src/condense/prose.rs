@@ -5,7 +5,7 @@ use super::lines::{Kept, irrelevant, keep};
 use super::select::order;
 use super::signal::{EMPTY, Signs, Task, worth};
 use super::{Draft, Goal, Method, Reading, Unit};
-use crate::lexical::each_term;
+use crate::ranker::each_term;
 
 /// The weight of each sign beside what the task names.
 const DENSITY: f64 = 1.0;

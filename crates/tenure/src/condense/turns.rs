@@ -17,9 +17,9 @@ use super::prose::{acknowledges, density};
 use super::select::price;
 use super::signal::{EMPTY, rarity};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Reading, Unit};
-use crate::lexical::each_term;
 use crate::num::{Score, exp};
 use crate::object::vocabulary::vocabulary;
+use crate::ranker::each_term;
 
 vocabulary! {
     /// Who speaks in a turn of a conversation.

@@ -19,13 +19,11 @@
 //! assert_eq!(ranked.iter().map(|(unit, _)| *unit).collect::<Vec<_>>(), [0, 1, 2]);
 //! ```
 
+mod index;
 mod terms;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
-use self::terms::Terms;
-use crate::num::ln;
+pub(crate) use self::index::{Dense, Index, Place, Seen};
+pub(crate) use self::terms::{Terms, each_term};
 
 /// Something that may be found. What it lacks is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -96,113 +94,38 @@ pub const FIELDS: usize = 5;
 const SPEAKER: usize = 2;
 const TEXT: usize = 4;
 
-/// SipHash with fixed keys: the table is never iterated, so only the speed depends on it.
-type FixedState = BuildHasherDefault<DefaultHasher>;
-
 /// Units, ready to be ranked.
 #[derive(Debug)]
 pub struct Ranker {
     weights: Weights,
-    terms: HashMap<Box<str>, u32, FixedState>,
-    postings: Vec<Vec<Posting>>,
-    /// What each unit's length makes of a term in its text.
-    damping: Vec<f64>,
-    /// The units by their order; those that have none are not here.
-    ordered: Vec<(u64, u32)>,
-    /// Who says each unit, as a place in `speakers`.
-    said_by: Vec<Option<u32>>,
-    /// The words of each speaker's name.
-    speakers: Vec<Vec<Box<str>>>,
-}
-
-/// A unit that holds a term, and how often each field does, weighted: the text apart, since its length
-/// counts.
-#[derive(Clone, Copy, Debug)]
-struct Posting {
-    unit: u32,
-    text: f64,
-    rest: f64,
+    index: Index,
 }
 
 impl Ranker {
     /// Reads the units.
     pub fn new(units: &[Unit<'_>], weights: Weights) -> Ranker {
-        let mut ranker = Ranker {
-            weights,
-            terms: HashMap::default(),
-            postings: Vec::new(),
-            damping: Vec::with_capacity(units.len()),
-            ordered: Vec::new(),
-            said_by: Vec::with_capacity(units.len()),
-            speakers: Vec::new(),
-        };
+        let mut index = Index::default();
         let mut terms = Terms::default();
-        let mut lengths = Vec::with_capacity(units.len());
-        let mut speakers: HashMap<&str, u32, FixedState> = HashMap::default();
-        for (number, unit) in (0u32..).zip(units) {
-            let fields = [unit.name, unit.tags, unit.speaker, unit.date, unit.text];
-            let mut length = 0u32;
-            for (field, text) in fields.into_iter().enumerate() {
-                let weight = weights.fields[field];
-                terms.each(text, |term| {
-                    length += u32::from(field == TEXT);
-                    ranker.add(term, number, field == TEXT, weight);
-                });
-            }
-            lengths.push(length);
-            ranker
-                .ordered
-                .extend(unit.order.map(|order| (order, number)));
-            let said_by = (!unit.speaker.trim().is_empty()).then(|| {
-                *speakers.entry(unit.speaker).or_insert_with(|| {
-                    ranker.speakers.push(terms::words(unit.speaker));
-                    ranker.speakers.len() as u32 - 1
-                })
+        for unit in units {
+            let place = unit.order.map(|order| Place {
+                material: 0,
+                from: order,
+                until: order.saturating_add(1),
             });
-            ranker.said_by.push(said_by);
+            index.add(unit, place, &mut terms);
         }
-        ranker.ordered.sort_unstable();
-        let total: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
-        let mean = (total as f64 / units.len().max(1) as f64).max(1.0);
-        let b = weights.length;
-        let damping = lengths
-            .iter()
-            .map(|length| 1.0 - b + b * f64::from(*length) / mean);
-        ranker.damping = damping.collect();
-        ranker
-    }
-
-    fn add(&mut self, term: &str, unit: u32, in_text: bool, weight: f64) {
-        let id = match self.terms.get(term) {
-            Some(id) => *id,
-            None => {
-                let id = self.postings.len() as u32;
-                self.terms.insert(term.into(), id);
-                self.postings.push(Vec::new());
-                id
-            }
-        };
-        let postings = &mut self.postings[id as usize];
-        if postings.last().is_none_or(|last| last.unit != unit) {
-            let (text, rest) = (0.0, 0.0);
-            postings.push(Posting { unit, text, rest });
-        }
-        if let Some(posting) = postings.last_mut() {
-            match in_text {
-                true => posting.text += weight,
-                false => posting.rest += weight,
-            }
-        }
+        index.finish();
+        Ranker { weights, index }
     }
 
     /// How many units there are.
     pub fn len(&self) -> usize {
-        self.damping.len()
+        self.index.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.damping.is_empty()
+        self.len() == 0
     }
 
     /// The units with their scores from 0 to 1, the best first; equal ones in their own order. `dense`
@@ -216,98 +139,19 @@ impl Ranker {
 
     /// The score of each unit, from 0 to 1.
     pub fn scores(&self, query: &str, dense: Option<&[f64]>) -> Vec<f64> {
-        let mut scores = self.lexical(query);
-        normalize(&mut scores);
-        if let Some(dense) = dense.filter(|dense| dense.len() == scores.len()) {
-            // What is unlike the query is not less than unlike.
-            let positive = |similarity: &f64| if *similarity > 0.0 { *similarity } else { 0.0 };
-            let mut dense: Vec<f64> = dense.iter().map(positive).collect();
-            normalize(&mut dense);
-            let share = self.weights.dense;
-            for (score, dense) in scores.iter_mut().zip(&dense) {
-                *score = (1.0 - share) * *score + share * dense;
-            }
-        }
-        let mut scores = self.with_neighbours(scores);
-        normalize(&mut scores);
-        self.raise_named(query, &mut scores);
-        normalize(&mut scores);
-        scores
-    }
-
-    /// BM25F. The sums run in the order of the query's sorted terms, so they are the same on every
-    /// platform.
-    fn lexical(&self, query: &str) -> Vec<f64> {
-        let mut asked: Vec<(&str, u32)> = Vec::new();
-        Terms::default().each(query, |term| {
-            let known = self.terms.get_key_value(term);
-            asked.extend(known.map(|(term, id)| (&**term, *id)));
+        let all = Seen {
+            rows: None,
+            count: self.len(),
+        };
+        // What is unlike the query is not less than unlike.
+        let positive = |similarity: &f64| if *similarity > 0.0 { *similarity } else { 0.0 };
+        let dense = dense.filter(|dense| dense.len() == self.len());
+        let dense: Option<Vec<f64>> = dense.map(|dense| dense.iter().map(positive).collect());
+        let dense = dense.as_deref().map(|similarities| Dense {
+            similarities,
+            unrelated: 0.0,
         });
-        asked.sort_unstable();
-        asked.dedup();
-        let mut scores = vec![0.0; self.len()];
-        let count = self.len() as f64;
-        let k1 = self.weights.saturation;
-        for (_, id) in asked {
-            let postings = &self.postings[id as usize];
-            let holders = postings.len() as f64;
-            let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
-            for Posting { unit, text, rest } in postings {
-                let unit = *unit as usize;
-                let frequency = text / self.damping[unit] + rest;
-                scores[unit] += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
-            }
-        }
-        scores
-    }
-
-    fn with_neighbours(&self, scores: Vec<f64>) -> Vec<f64> {
-        if self.ordered.is_empty() || self.weights.neighbours == [0.0; 4] {
-            return scores;
-        }
-        let [before, after, second_before, second_after] = self.weights.neighbours;
-        let mut raised = scores.clone();
-        for (at, (order, unit)) in self.ordered.iter().enumerate() {
-            let near = |steps: i64| -> f64 {
-                let place = at as i64 + steps;
-                let other = usize::try_from(place)
-                    .ok()
-                    .and_then(|place| self.ordered.get(place));
-                let close =
-                    |(other, _): &&(u64, u32)| other.abs_diff(*order) <= steps.unsigned_abs();
-                other
-                    .filter(close)
-                    .map_or(0.0, |(_, unit)| scores[*unit as usize])
-            };
-            raised[*unit as usize] += before * near(-1)
-                + after * near(1)
-                + second_before * near(-2)
-                + second_after * near(2);
-        }
-        raised
-    }
-
-    /// Raises what is said by whom the query names.
-    fn raise_named(&self, query: &str, scores: &mut [f64]) {
-        if self.speakers.is_empty() || self.weights.named == 0.0 {
-            return;
-        }
-        let words = terms::words(query);
-        let named = |name: &Vec<Box<str>>| name.iter().any(|word| words.contains(word));
-        let named: Vec<bool> = self.speakers.iter().map(named).collect();
-        for (score, said_by) in scores.iter_mut().zip(&self.said_by) {
-            if said_by.is_some_and(|speaker| named[speaker as usize]) {
-                *score += self.weights.named;
-            }
-        }
-    }
-}
-
-/// Divides by the greatest, where there is one above 0.
-fn normalize(scores: &mut [f64]) {
-    let greatest = scores.iter().copied().fold(0.0, f64::max);
-    if greatest > 0.0 {
-        scores.iter_mut().for_each(|score| *score /= greatest);
+        self.index.scores(query, &self.weights, all, dense)
     }
 }
 

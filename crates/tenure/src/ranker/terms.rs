@@ -6,7 +6,71 @@ use std::hash::BuildHasherDefault;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use crate::lexical::each_term;
+use unicode_normalization::char::{compose, is_combining_mark};
+
+/// The longest word, in bytes.
+const MAX_WORD: usize = 64;
+
+/// Calls `found` for each word of `text`: a run of letters and digits in lower case; an ideograph,
+/// kana or hangul syllable is a word of its own. Marks belong to the letter that they stand on: where
+/// there is a letter with the mark, it stands for both.
+pub(crate) fn each_term(text: &str, mut found: impl FnMut(&str)) {
+    let mut word = String::with_capacity(MAX_WORD);
+    for c in text.chars() {
+        if c.is_ascii() {
+            if !c.is_ascii_alphanumeric() {
+                close(&mut word, &mut found);
+            } else if word.len() < MAX_WORD {
+                word.push(c.to_ascii_lowercase());
+            }
+            continue;
+        }
+        let alone = matches!(u32::from(c), 0x2E80..=0xD7FF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF);
+        if alone {
+            close(&mut word, &mut found);
+            if c.is_alphanumeric() {
+                found(c.encode_utf8(&mut [0; 4]));
+            }
+        } else if is_combining_mark(c) {
+            add_mark(&mut word, c);
+        } else if is_invisible(c) {
+            // As if it were not there.
+        } else if !c.is_alphanumeric() {
+            close(&mut word, &mut found);
+        } else if word.len() < MAX_WORD {
+            word.extend(c.to_lowercase());
+        }
+    }
+    close(&mut word, &mut found);
+}
+
+fn close(word: &mut String, found: &mut impl FnMut(&str)) {
+    if !word.is_empty() {
+        found(word);
+        word.clear();
+    }
+}
+
+/// A mark on the last letter. One without a letter says nothing; the vowel points of Arabic and Hebrew
+/// are left out in most writing, so they are left out here.
+fn add_mark(word: &mut String, mark: char) {
+    let point = matches!(u32::from(mark), 0x0591..=0x05C7 | 0x064B..=0x065F | 0x0670);
+    let Some(letter) = word.chars().next_back().filter(|_| !point) else {
+        return;
+    };
+    if let Some(both) = compose(letter, mark) {
+        word.pop();
+        word.push(both);
+    } else if word.len() < MAX_WORD {
+        word.push(mark);
+    }
+}
+
+/// What joins or separates letters within a word without being seen: the joiners of Indic scripts and
+/// of Persian, the soft hyphen, the Arabic line that stretches a word.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{AD}' | '\u{640}' | '\u{200C}' | '\u{200D}')
+}
 
 /// Words of English that say nothing by themselves, in the order of their letters.
 #[rustfmt::skip]
@@ -28,7 +92,7 @@ fn says_nothing(word: &str) -> bool {
 }
 
 /// Makes terms; what was cut once is remembered.
-pub(super) struct Terms {
+pub(crate) struct Terms {
     stemmer: Stemmer,
     stems: HashMap<Box<str>, Box<str>, BuildHasherDefault<std::hash::DefaultHasher>>,
 }
@@ -44,7 +108,7 @@ impl Default for Terms {
 
 impl Terms {
     /// Calls `found` for each term of a unit.
-    pub(super) fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
+    pub(crate) fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
         each_term(text, |word| {
             if !says_nothing(word) {
                 self.stem(word, &mut found);
@@ -83,8 +147,42 @@ pub(super) fn words(text: &str) -> Vec<Box<str>> {
 mod tests {
     use super::*;
 
+    fn words_of(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        each_term(text, |word| words.push(word.to_owned()));
+        words
+    }
+
     #[test]
     fn stop_words_are_in_order() {
         assert!(STOP_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits() {
+        let words = words_of("TIM4's init_gpio(PB7)");
+        assert_eq!(words, ["tim4", "s", "init", "gpio", "pb7"]);
+        assert_eq!(words_of("漢字 ÉTÉ"), ["漢", "字", "été"]);
+        assert_eq!(words_of("… ---\u{0}\u{FEFF}"), [""; 0]);
+    }
+
+    #[test]
+    fn marks_belong_to_their_letter() {
+        // A composed letter and its parts are the same word.
+        assert_eq!(words_of("e\u{301}te\u{301}"), words_of("été"));
+        assert_eq!(words_of("विद्युत प्रवाह"), ["विद्युत", "प्रवाह"]);
+        assert_eq!(words_of("ক্ষমতা"), ["ক্ষমতা"]);
+        // With and without vowel points; the stretching line is a letter that says nothing.
+        assert_eq!(words_of("كِتَاب"), words_of("كتاب"));
+        assert_eq!(words_of("כָּתַב"), words_of("כתב"));
+        assert_eq!(words_of("می\u{200C}رود"), ["میرود"]);
+        assert_eq!(words_of("\u{301}"), [""; 0]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_cut_at_each_character() {
+        assert_eq!(words_of("东京都"), ["东", "京", "都"]);
+        assert_eq!(words_of("ポンプを2台"), ["ポ", "ン", "プ", "を", "2", "台"]);
+        assert_eq!(words_of("펌프3호"), ["펌", "프", "3", "호"]);
     }
 }

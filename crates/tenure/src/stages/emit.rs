@@ -10,7 +10,6 @@ use crate::conform;
 use crate::digest::{Digest, DigestMap};
 use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
 use crate::error::{Error, ErrorKind};
-use crate::facts::Facts;
 use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
 use crate::object::{Authority, Revision, Role};
@@ -35,7 +34,6 @@ pub(crate) fn emit(
     world: &World,
     policy: &Policy,
     request: &Request,
-    facts: &Facts,
 ) -> Result<Compiled, Error> {
     let mut written = write(&ordered, world, policy, request)?;
     let count = if request.target.is_chat() {
@@ -71,7 +69,7 @@ pub(crate) fn emit(
         policy: policy.digest(),
         request: request.digest(),
         candidates: ordered.fitted.contained.set().digest(),
-        facts: facts.digest(),
+        facts: ordered.fitted.contained.ranked().facts,
         world: world.digest(),
     };
     let trace = trace(&ordered, world, policy, inputs, &seal);

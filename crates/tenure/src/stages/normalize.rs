@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use crate::candidates::{Candidates, Unfetched, digest_of};
 use crate::condense::duplicates::Prints;
 use crate::digest::Digest;
-use crate::lexical::Index;
 use crate::num::Score;
 use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType,
     Protection, Role, Scope,
 };
+use crate::ranker::{Index, Place, Terms, Unit};
 use crate::section::{Section, section_of};
 use crate::text::{Hygiene, examine};
 use crate::time::Instant;
@@ -105,10 +105,31 @@ impl Normalized {
         self.object(row).shared_name()
     }
 
-    /// The postings, made when something is first ranked.
+    /// What ranking needs of the texts, made when something is first ranked.
     pub(crate) fn index(&self) -> &Index {
-        self.index
-            .get_or_init(|| Index::build(self.objects.iter().map(|object| &**object)))
+        self.index.get_or_init(|| {
+            let mut index = Index::default();
+            let mut terms = Terms::default();
+            let mut materials = Materials::default();
+            for (row, object) in self.rows.iter().zip(&self.objects) {
+                let revision = object.revision();
+                let tags: Vec<&str> = revision.tags().collect();
+                let date = match row.valid_from {
+                    UNKNOWN => String::new(),
+                    micros => Instant::from_micros(micros).to_string(),
+                };
+                let unit = Unit {
+                    name: object.name(),
+                    tags: &tags.join(" "),
+                    date: date.split('T').next().unwrap_or_default(),
+                    text: revision.content(),
+                    ..Unit::default()
+                };
+                index.add(&unit, materials.place(row, object), &mut terms);
+            }
+            index.finish();
+            index
+        })
     }
 
     /// What near-duplicates at this threshold are found by, made when something is first ranked.
@@ -143,6 +164,34 @@ impl Normalized {
         self.row(a).tie.cmp(&self.row(b).tie).then_with(|| {
             let name = |row| self.object(row).name();
             name(a).cmp(name(b)).then(a.cmp(&b))
+        })
+    }
+}
+
+/// White space, marks and the like between two parts of a source that follow each other, in bytes.
+const SEAM: u64 = 64;
+
+/// What is ordered by itself: conversations, and the sources that evidence stands in.
+#[derive(Default)]
+struct Materials<'a>(BTreeMap<(u32, &'a str), u32>);
+
+impl<'a> Materials<'a> {
+    /// A turn stands beside the turn before it; a passage beside the one that ends where it begins.
+    fn place(&mut self, row: &Row, object: &'a ContextObject) -> Option<Place> {
+        let provenance = object.revision().provenance();
+        let (name, from, until) = if row.section == Section::History {
+            ("", 0, 0)
+        } else {
+            let provenance = provenance?;
+            let chunk = provenance.chunk?;
+            let source = provenance.source_id.as_deref()?;
+            (source, chunk.start, chunk.end.saturating_add(SEAM))
+        };
+        let next = self.0.len() as u32;
+        Some(Place {
+            material: *self.0.entry((row.scope, name)).or_insert(next),
+            from,
+            until,
         })
     }
 }

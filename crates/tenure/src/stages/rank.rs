@@ -1,6 +1,7 @@
 //! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
 //! floors and irrelevance omit what is neither mandatory nor needed by what is; evidence stands once.
 
+mod affinity;
 mod near;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
 use crate::gate::{self, Gated, Standing};
-use crate::lexical::{Seen, each_term};
 use crate::links::Links;
 use crate::num::Score;
 use crate::object::{DecayRule, ObjectType};
 use crate::pieces::ARCHIVE;
 use crate::policy::{Order, Policy, Scorer};
+use crate::ranker::each_term;
 use crate::request::{Request, Strategy};
 use crate::score::{Grade, ScoreCard, economy, freshness};
 use crate::section::Section;
@@ -23,6 +24,8 @@ use crate::stages::plan::Planned;
 use crate::stages::settle::Settled;
 use crate::time::Instant;
 use crate::trace::{Factor, Note, Obligation, Reason, Stage};
+
+use self::affinity::Nearness;
 
 /// Planned objects with their scores.
 #[derive(Clone)]
@@ -34,6 +37,8 @@ pub(crate) struct Ranked<'a> {
     pub(crate) obligations: Vec<Option<Obligation>>,
     /// The data that other objects stand for, as long as these stand themselves.
     pub(crate) near: BTreeMap<u32, Near>,
+    /// The digest of the facts that were used.
+    pub(crate) facts: Digest,
 }
 
 /// Another object that says nearly the same.
@@ -56,7 +61,8 @@ pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &
             };
             live.rows.iter().map(ask).collect()
         }
-        _ => Vec::new(),
+        Scorer::Hybrid => affinity::needs(live),
+        Scorer::Lexical => Vec::new(),
     };
     Needs { query, asked }
 }
@@ -79,7 +85,7 @@ pub(crate) fn rank<'a>(
     let count = set.rows.len();
     let mut obligations = planned.obligations.clone();
     let query = request.query_text();
-    let raw = lexical(&planned.resolved.live, &query);
+    let Nearness { raw, facts: used } = affinity::nearness(&mut planned, policy, facts, &query);
     let gated = gated(&planned, policy, request, facts, &obligations, &raw);
     let gated_out: BTreeMap<u32, Standing> = gated
         .into_iter()
@@ -189,6 +195,7 @@ pub(crate) fn rank<'a>(
         scores,
         obligations,
         near,
+        facts: used,
     }
 }
 
@@ -225,14 +232,15 @@ fn gated(
 
 /// How the candidates stand before the request's gate, best first.
 pub(crate) fn standings(
-    planned: &Planned<'_>,
+    mut planned: Planned<'_>,
     policy: &Policy,
     request: &Request,
     facts: &Facts,
 ) -> Vec<Gated> {
+    let query = request.query_text();
+    let Nearness { raw, .. } = affinity::nearness(&mut planned, policy, facts, &query);
+    let standings = gated(&planned, policy, request, facts, &planned.obligations, &raw);
     let live = &planned.resolved.live;
-    let raw = lexical(live, &request.query_text());
-    let standings = gated(planned, policy, request, facts, &planned.obligations, &raw);
     let named = |(row, standing): (u32, Standing)| Gated {
         candidate: row as usize,
         name: live.set.name(row),
@@ -271,25 +279,8 @@ fn omit_doubles<K: Ord>(
     });
 }
 
-/// The lexical score of each row, as it comes.
-fn lexical(live: &Live<'_>, query: &str) -> Vec<f64> {
-    let set = live.set;
-    let seen: Option<Vec<bool>> = (live.rows.len() < set.rows.len()).then(|| {
-        let mut seen = vec![false; set.rows.len()];
-        live.rows.iter().for_each(|row| seen[*row as usize] = true);
-        seen
-    });
-    set.index().scores(
-        query,
-        &Seen {
-            rows: seen.as_deref(),
-            count: live.rows.len(),
-        },
-    )
-}
-
 impl Planned<'_> {
-    /// A row's lexical relevance where the best has 1. Speaking of an entity that the task speaks of
+    /// A row's relevance where the best has 1. Speaking of an entity that the task speaks of
     /// lifts it halfway to the top.
     fn lifted(&self, row: u32, raw: f64, best: f64) -> Score {
         let share = if best > 0.0 { raw / best } else { 0.0 };
@@ -329,7 +320,7 @@ fn relevance(
                 Some(Fact::Relevance { score }) => scores[row as usize] = *score,
                 None | Some(Fact::Outline { .. }) => missing.push(Note::FactMissing {
                     name: set.name(row),
-                    fallback: "lexical relevance".into(),
+                    fallback: "the built-in ranker".into(),
                 }),
             }
         }

@@ -26,9 +26,10 @@ use tenure::request::{
     TaskError,
 };
 use tenure::time::Instant;
+use tenure::vectors::{VectorModel, Vectors};
 use tenure::{
-    AsOf, Budget, Candidates, Compiled, Error, ErrorKind, Facts, FrameKey, Policy, Principal,
-    Request, Target, TaskState, World, compile, needs,
+    AsOf, Budget, Candidates, Compiled, Digest, Error, ErrorKind, Facts, FrameKey, Need, Policy,
+    Principal, Request, Target, TaskState, World, compile, needs,
 };
 
 /// Names of objects. All are legal names of tools, and few enough to collide.
@@ -708,7 +709,11 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
                 "extends = \"{base}\"\nname = \"random\"\nstrict_stop = {strict}\ntask_position = \"{}\"\n\
                  precedence = {precedence}\nscorer = \"{}\"\n",
                 if before { "before" } else { "after" },
-                if supplied { "supplied" } else { "lexical" },
+                match (supplied, strict) {
+                    (true, _) => "supplied",
+                    (false, true) => "lexical",
+                    (false, false) => "hybrid",
+                },
             );
             // `ordered` has no headings, but a policy may ask for them.
             if base != "ordered" || strict {
@@ -892,7 +897,21 @@ pub(crate) fn facts(
     let Ok(needs) = needs(world, policy, request, candidates) else {
         return facts;
     };
-    for asked in needs.asked {
+    let known = |text: &Digest| !text.key().is_multiple_of(3);
+    let wanted = needs.vectors(candidates).map(|(text, _)| text);
+    let query = Digest::of(needs.query.as_bytes());
+    let vectors = vectors(
+        wanted
+            .filter(known)
+            .chain([query].into_iter().filter(known)),
+    );
+    if !vectors.is_empty() {
+        facts.add_vectors(Arc::new(vectors)).unwrap();
+    }
+    for asked in &needs.asked {
+        if matches!(asked.need, Need::Vector { .. }) {
+            continue;
+        }
         let revision = candidates.objects()[asked.candidate].revision();
         let number = (revision.content_digest().key() >> 64) as u32;
         if !number.is_multiple_of(3) {
@@ -901,6 +920,22 @@ pub(crate) fn facts(
         }
     }
     facts
+}
+
+/// Vectors of these texts, by their digests.
+pub(crate) fn vectors(texts: impl Iterator<Item = Digest>) -> Vectors {
+    let mut vectors = Vectors::new(VectorModel {
+        dimensions: 4,
+        unrelated: Score::from_millionths(200_000),
+        ..VectorModel::new("random", Digest::of(b"random"))
+    });
+    for text in texts {
+        let [a, b, c, d, ..] = *text.bytes();
+        vectors
+            .add_rounded(text, &[a, b, c, d].map(|byte| byte as i8))
+            .unwrap();
+    }
+    vectors
 }
 
 pub(crate) fn run(

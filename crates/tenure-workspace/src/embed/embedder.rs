@@ -1,0 +1,345 @@
+//! Vectors as facts: each text is embedded once, by the built-in table or by whatever stands in for it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tenure::vectors::{VectorModel, Vectors};
+use tenure::{Candidates, Digest, Error, Facts, Needs};
+
+use super::{DIMENSIONS, StaticTable};
+use crate::encoder::Encoder;
+
+/// A sentence encoder of one's own: a model, an endpoint, any function. It is asked only for texts that
+/// the caller may see, and for each once.
+pub trait Embedder: Send + Sync {
+    /// What makes the vectors. Another digest is another model: its vectors are never compared with these.
+    fn model(&self) -> VectorModel;
+
+    /// The vector of each text, in their order.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong; the compile that asked then fails with it.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error>;
+}
+
+/// How many sets of candidates are remembered.
+const REMEMBERED: usize = 4;
+/// Below this many texts, threads cost more than they save.
+const WORTH_THREADS: usize = 2_000;
+
+/// Where vectors come from, and those that were made for what was compiled last.
+#[derive(Default)]
+pub(crate) struct Vectorizer {
+    source: Source,
+    recent: Mutex<Vec<Remembered>>,
+}
+
+#[derive(Default)]
+enum Source {
+    #[default]
+    Builtin,
+    Own(Box<dyn Embedder>),
+    Nothing,
+}
+
+#[derive(Clone)]
+struct Remembered {
+    /// The digest of the candidates.
+    of: Digest,
+    vectors: Arc<Vectors>,
+}
+
+impl Vectorizer {
+    pub(crate) fn own(embedder: impl Embedder + 'static) -> Vectorizer {
+        Vectorizer {
+            source: Source::Own(Box::new(embedder)),
+            ..Vectorizer::default()
+        }
+    }
+
+    pub(crate) fn nothing() -> Vectorizer {
+        Vectorizer {
+            source: Source::Nothing,
+            ..Vectorizer::default()
+        }
+    }
+
+    /// Whether it must be told which texts the caller may see: the built-in table keeps to itself what it
+    /// is asked about.
+    pub(crate) fn asks_outside(&self) -> bool {
+        matches!(self.source, Source::Own(_))
+    }
+
+    /// Adds the vectors of the query and of these candidates; of one's own embedder, of what it may be
+    /// asked about alone.
+    pub(crate) fn answer(
+        &self,
+        facts: &mut Facts,
+        query: &str,
+        candidates: &Candidates,
+        needs: Option<&Needs>,
+    ) -> Result<(), Error> {
+        let model = match &self.source {
+            Source::Nothing => return Ok(()),
+            Source::Builtin => builtin_model()?,
+            Source::Own(own) => own.model(),
+        };
+        let of = candidates.digest();
+        let recent = self.remembered();
+        let known = recent.iter().find(|known| known.of == of);
+        let vectors = match known {
+            Some(known) if !self.asks_outside() => Arc::clone(&known.vectors),
+            _ => {
+                let objects = candidates.objects().iter();
+                let all = objects.map(|object| {
+                    let revision = object.revision();
+                    (revision.content_digest(), revision.content())
+                });
+                let wanted: Vec<(Digest, &str)> = match needs {
+                    None => all.collect(),
+                    Some(needs) => needs.vectors(candidates).collect(),
+                };
+                let made = Arc::new(self.vectors(model.clone(), &wanted, &recent)?);
+                self.remember(of, &made);
+                made
+            }
+        };
+        facts.add_vectors(vectors)?;
+        let asked = [(Digest::of(query.as_bytes()), query)];
+        facts.add_vectors(Arc::new(self.vectors(model, &asked, &recent)?))
+    }
+
+    /// The vectors of these texts: those that are remembered, and the others made now.
+    fn vectors(
+        &self,
+        model: VectorModel,
+        texts: &[(Digest, &str)],
+        recent: &[Remembered],
+    ) -> Result<Vectors, Error> {
+        let same = recent
+            .iter()
+            .filter(|known| *known.vectors.model() == model);
+        let same: Vec<&Vectors> = same.map(|known| &*known.vectors).collect();
+        let held: Vec<Option<&[i8]>> = texts
+            .iter()
+            .map(|(text, _)| same.iter().find_map(|vectors| vectors.get(text)))
+            .collect();
+        let fresh = texts.iter().zip(&held).filter(|(_, held)| held.is_none());
+        let fresh: Vec<&str> = fresh.map(|((_, text), _)| *text).collect();
+        let mut vectors = Vectors::new(model);
+        match &self.source {
+            Source::Nothing => {}
+            Source::Builtin => {
+                let mut made = embed_all(StaticTable::builtin()?, &fresh).into_iter();
+                for ((text, _), held) in texts.iter().zip(held) {
+                    match held {
+                        Some(held) => vectors.add_rounded(*text, held)?,
+                        None => {
+                            vectors.add_rounded(*text, &made.next().unwrap_or([0; DIMENSIONS]))?
+                        }
+                    }
+                }
+            }
+            Source::Own(own) => {
+                let made = match fresh.is_empty() {
+                    true => Vec::new(),
+                    false => own.embed(&fresh)?,
+                };
+                if made.len() != fresh.len() {
+                    let name = &vectors.model().name;
+                    return Err(Error::input(format!(
+                        "`{name}` answered {} texts with {} vectors",
+                        fresh.len(),
+                        made.len()
+                    ))
+                    .expected("a vector for each text"));
+                }
+                let mut made = made.into_iter();
+                for ((text, _), held) in texts.iter().zip(held) {
+                    match held {
+                        Some(held) => vectors.add_rounded(*text, held)?,
+                        None => vectors.add(*text, &made.next().unwrap_or_default())?,
+                    }
+                }
+            }
+        }
+        Ok(vectors)
+    }
+
+    fn remembered(&self) -> Vec<Remembered> {
+        // A list of shared pointers is whole, whoever panicked while holding it.
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.clone()
+    }
+
+    fn remember(&self, of: Digest, vectors: &Arc<Vectors>) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.retain(|known| known.of != of);
+        recent.truncate(REMEMBERED - 1);
+        let vectors = Arc::clone(vectors);
+        recent.insert(0, Remembered { of, vectors });
+    }
+}
+
+/// What the vectors of the built-in table are known as, with the thresholds that were found for it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Internal`](tenure::ErrorKind::Internal) when the table was altered.
+pub fn builtin_model() -> Result<VectorModel, Error> {
+    let table = StaticTable::builtin()?;
+    let encoder = Encoder::builtin()?;
+    Ok(VectorModel {
+        name: encoder.name,
+        digest: table.digest(),
+        dimensions: DIMENSIONS as u32,
+        unrelated: encoder.unrelated,
+        related: encoder.related,
+    })
+}
+
+/// The vectors of these texts, by as many threads as are of use. Who makes which changes nothing.
+fn embed_all(table: &StaticTable, texts: &[&str]) -> Vec<[i8; DIMENSIONS]> {
+    let embed = |texts: &[&str]| -> Vec<[i8; DIMENSIONS]> {
+        let vectors = texts.iter().map(|text| table.embed(text));
+        vectors.map(|vector| *vector.components()).collect()
+    };
+    if texts.len() < WORTH_THREADS {
+        return embed(texts);
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = texts.len().div_ceil(threads);
+    thread::scope(|scope| {
+        let parts: Vec<_> = texts
+            .chunks(share)
+            .map(|part| (part, scope.spawn(move || embed(part))))
+            .collect();
+        let parts = parts.into_iter();
+        // What a thread could not do is done here.
+        let joined = parts.flat_map(|(part, made)| made.join().unwrap_or_else(|_| embed(part)));
+        joined.collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tenure::{Budget, FrameKey, ObjectDocument, Policy, Request};
+
+    use crate::Workspace;
+
+    fn candidates(texts: &[&str]) -> Candidates {
+        let seal = |text: &&str| ObjectDocument::new(*text, *text).seal().unwrap();
+        Candidates::new(texts.iter().map(seal).collect())
+    }
+
+    #[test]
+    fn each_text_is_embedded_once() {
+        let vectorizer = Vectorizer::default();
+        let facts = |texts: &[&str]| {
+            let mut facts = Facts::none();
+            let candidates = candidates(texts);
+            vectorizer
+                .answer(&mut facts, "x", &candidates, None)
+                .unwrap();
+            facts
+        };
+        let first = facts(&["a dog", "a cat"]);
+        let again = facts(&["a dog", "a cat"]);
+        assert!(Arc::ptr_eq(&first.vectors()[0], &again.vectors()[0]));
+        let more = facts(&["a dog", "a fish", "a dog "]);
+        let table = StaticTable::builtin().unwrap();
+        for text in ["a dog", "a fish", "a dog "] {
+            let vector = more.vectors()[0].get(&Digest::of(text.as_bytes()));
+            let expected = table.embed(text);
+            assert_eq!(vector, Some(expected.components().as_slice()));
+        }
+    }
+
+    #[test]
+    fn many_texts_are_as_one_by_one() {
+        let texts: Vec<String> = (0..WORTH_THREADS + 7)
+            .map(|at| format!("text {at}"))
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let table = StaticTable::builtin().unwrap();
+        let all = embed_all(table, &texts);
+        assert_eq!(all.len(), texts.len());
+        for at in [0, 1, 999, 1_003, WORTH_THREADS + 6] {
+            assert_eq!(&all[at], table.embed(texts[at]).components());
+        }
+    }
+
+    /// Counts what it is asked, and answers with the length of the text, or badly.
+    struct Lengths {
+        asked: Arc<AtomicUsize>,
+        bad: Option<f32>,
+    }
+
+    impl Embedder for Lengths {
+        fn model(&self) -> VectorModel {
+            VectorModel {
+                dimensions: 2,
+                ..VectorModel::new("lengths", Digest::of(b"lengths"))
+            }
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+            self.asked.fetch_add(texts.len(), Ordering::Relaxed);
+            let hidden = texts.iter().any(|text| text.contains("secret"));
+            assert!(!hidden, "asked about what the caller may not see");
+            let vector = |text: &&str| vec![1.0, self.bad.unwrap_or(text.len() as f32)];
+            Ok(texts.iter().map(vector).collect())
+        }
+    }
+
+    #[test]
+    fn an_embedder_of_ones_own_sees_what_the_caller_may_see_once() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let own = Lengths {
+            asked: Arc::clone(&asked),
+            bad: None,
+        };
+        let key = || FrameKey::new("test", [7; 32]);
+        let workspace = Workspace::new(key()).unwrap().with_embedder(own);
+        let world = workspace.world("gpt-4o").unwrap();
+        let policy = Policy::preset("standard").unwrap();
+        let request = Request::new("Pets.", Budget::tokens(400));
+        let mut objects = candidates(&["Feed the cat.", "Walk the dog."])
+            .objects()
+            .to_vec();
+        let secret = ObjectDocument {
+            tenant_id: Some("other".into()),
+            ..ObjectDocument::new("s", "A secret.")
+        };
+        objects.push(secret.seal().unwrap());
+        let candidates = Candidates::new(objects);
+        let run = || {
+            workspace
+                .compile(&world, &policy, &request, &candidates)
+                .unwrap()
+        };
+        let first = run();
+        let after = asked.load(Ordering::Relaxed);
+        assert_eq!(after, 3, "two texts and the query");
+        let again = run();
+        assert_eq!(asked.load(Ordering::Relaxed), after + 1, "the query alone");
+        let digests =
+            [first, again].map(|outcome| outcome.single().unwrap().envelope.payload_digest);
+        assert_eq!(digests[0], digests[1]);
+
+        for bad in [f32::NAN, f32::INFINITY] {
+            let own = Lengths {
+                asked: Arc::clone(&asked),
+                bad: Some(bad),
+            };
+            let workspace = Workspace::new(key()).unwrap().with_embedder(own);
+            let error = workspace
+                .compile(&world, &policy, &request, &candidates)
+                .unwrap_err();
+            assert!(error.what.contains("`lengths`"), "{error}");
+        }
+    }
+}

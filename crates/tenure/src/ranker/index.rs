@@ -1,0 +1,309 @@
+//! Which units hold which terms, and how they stand to each other. What is made here depends on the
+//! units alone; what counts beside them (which of them are seen, how rare a term is among those, the
+//! weights) comes with each question.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use super::terms::{self, Terms};
+use super::{FIELDS, TEXT, Unit, Weights};
+use crate::num::ln;
+
+/// SipHash with fixed keys: the table is never iterated, so only the speed depends on it.
+type FixedState = BuildHasherDefault<DefaultHasher>;
+
+/// Units, ready to be ranked under any weights, among any of them.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    terms: HashMap<Box<str>, u32, FixedState>,
+    postings: Vec<Vec<Posting>>,
+    /// How many terms the text of each unit has.
+    lengths: Vec<u32>,
+    total: u64,
+    /// The places of the units in ordered material, in their order; those that have none are not here.
+    places: Vec<Placed>,
+    /// Who says each unit, as a place in `speakers`.
+    said_by: Vec<Option<u32>>,
+    /// The words of each speaker's name.
+    speakers: Vec<Vec<Box<str>>>,
+}
+
+/// A unit that holds a term, and how often its text does and each of its other fields.
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    unit: u32,
+    text: u32,
+    rest: [u8; FIELDS - 1],
+}
+
+/// Where a unit stands in ordered material. What ends where the next one begins is its neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Place {
+    /// Which material.
+    pub(crate) material: u32,
+    /// Where it begins.
+    pub(crate) from: u64,
+    /// Where the next one begins at the latest.
+    pub(crate) until: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Placed {
+    place: Place,
+    unit: u32,
+}
+
+/// The units that count.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// One flag a unit, or `None` when all count.
+    pub(crate) rows: Option<&'a [bool]>,
+    /// How many count.
+    pub(crate) count: usize,
+}
+
+impl Seen<'_> {
+    fn has(&self, unit: u32) -> bool {
+        self.rows.is_none_or(|rows| rows[unit as usize])
+    }
+}
+
+/// What the vectors say.
+#[derive(Clone, Copy)]
+pub(crate) struct Dense<'a> {
+    /// How similar each unit is to the query; less than nought where nobody knows.
+    pub(crate) similarities: &'a [f64],
+    /// What texts that have nothing to do with each other may have in common. A unit without a term of
+    /// the query that is no nearer than that is not near at all.
+    pub(crate) unrelated: f64,
+}
+
+impl Index {
+    /// Reads a unit; its number is how many were read before.
+    pub(crate) fn add(&mut self, unit: &Unit<'_>, place: Option<Place>, terms: &mut Terms) {
+        let number = self.lengths.len() as u32;
+        let fields = [unit.name, unit.tags, unit.speaker, unit.date, unit.text];
+        let mut length = 0u32;
+        for (field, text) in fields.into_iter().enumerate() {
+            terms.each(text, |term| {
+                length += u32::from(field == TEXT);
+                let posting = self.posting(term, number);
+                match posting.rest.get_mut(field) {
+                    Some(count) => *count = count.saturating_add(1),
+                    None => posting.text = posting.text.saturating_add(1),
+                }
+            });
+        }
+        self.lengths.push(length);
+        self.total += u64::from(length);
+        self.places.extend(place.map(|place| Placed {
+            place,
+            unit: number,
+        }));
+        let said_by = (!unit.speaker.trim().is_empty()).then(|| {
+            let words = terms::words(unit.speaker);
+            let known = self.speakers.iter().position(|known| *known == words);
+            known.unwrap_or_else(|| {
+                self.speakers.push(words);
+                self.speakers.len() - 1
+            }) as u32
+        });
+        self.said_by.push(said_by);
+    }
+
+    /// Puts the places in order, when all units were read.
+    pub(crate) fn finish(&mut self) {
+        self.places.sort_unstable();
+        self.postings.iter_mut().for_each(Vec::shrink_to_fit);
+    }
+
+    fn posting(&mut self, term: &str, unit: u32) -> &mut Posting {
+        let id = match self.terms.get(term) {
+            Some(id) => *id as usize,
+            None => {
+                let id = self.postings.len();
+                self.terms.insert(term.into(), id as u32);
+                self.postings.push(Vec::new());
+                id
+            }
+        };
+        let postings = &mut self.postings[id];
+        let last = postings.len().saturating_sub(1);
+        match postings.get(last) {
+            Some(posting) if posting.unit == unit => &mut postings[last],
+            _ => {
+                postings.push(Posting {
+                    unit,
+                    text: 0,
+                    rest: [0; FIELDS - 1],
+                });
+                let last = postings.len() - 1;
+                &mut postings[last]
+            }
+        }
+    }
+
+    /// How many units there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// The score of each unit that is seen, from 0 to 1, where the greatest is 1; nought for the others.
+    pub(crate) fn scores(
+        &self,
+        query: &str,
+        weights: &Weights,
+        seen: Seen<'_>,
+        dense: Option<Dense<'_>>,
+    ) -> Vec<f64> {
+        let mut scores = self.lexical(query, weights, seen);
+        normalize(&mut scores);
+        if let Some(dense) = dense {
+            self.add_dense(&mut scores, dense, weights.dense);
+        }
+        if self.add_neighbours(&mut scores, weights, seen) {
+            normalize(&mut scores);
+        }
+        if self.raise_named(query, &mut scores, weights, seen) {
+            normalize(&mut scores);
+        }
+        scores
+    }
+
+    /// BM25F (Robertson and Zaragoza, 2009, section 3.6). The sums run in the order of the query's sorted
+    /// terms, so they are the same on every platform.
+    fn lexical(&self, query: &str, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
+        let mut asked: Vec<(&str, u32)> = Vec::new();
+        Terms::default().each(query, |term| {
+            let known = self.terms.get_key_value(term);
+            asked.extend(known.map(|(term, id)| (&**term, *id)));
+        });
+        asked.sort_unstable();
+        asked.dedup();
+        let mut scores = vec![0.0; self.len()];
+        if asked.is_empty() || seen.count == 0 {
+            return scores;
+        }
+        let count = seen.count as f64;
+        let total = match seen.rows {
+            None => self.total,
+            Some(rows) => {
+                let both = self.lengths.iter().zip(rows).filter(|(_, seen)| **seen);
+                both.map(|(length, _)| u64::from(*length)).sum()
+            }
+        };
+        let mean = (total as f64 / count).max(1.0);
+        let (k1, b) = (weights.saturation, weights.length);
+        let share = b / mean;
+        let rest = &weights.fields[..FIELDS - 1];
+        for (_, id) in asked {
+            let postings = &self.postings[id as usize];
+            let holders = match seen.rows {
+                None => postings.len(),
+                Some(_) => postings.iter().filter(|held| seen.has(held.unit)).count(),
+            } as f64;
+            let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
+            for posting in postings.iter().filter(|held| seen.has(held.unit)) {
+                let unit = posting.unit as usize;
+                let damping = 1.0 - b + share * f64::from(self.lengths[unit]);
+                let mut frequency = weights.fields[TEXT] * f64::from(posting.text) / damping;
+                if posting.rest != [0; FIELDS - 1] {
+                    for (weight, times) in rest.iter().zip(posting.rest) {
+                        frequency += weight * f64::from(times);
+                    }
+                }
+                scores[unit] += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+            }
+        }
+        scores
+    }
+
+    /// The weighted sum with the similarities, each divided by the greatest.
+    fn add_dense(&self, scores: &mut [f64], dense: Dense<'_>, share: f64) {
+        let Dense {
+            similarities,
+            unrelated,
+        } = dense;
+        let greatest = similarities.iter().copied().fold(0.0, f64::max);
+        if greatest <= 0.0 {
+            return;
+        }
+        for (score, similarity) in scores.iter_mut().zip(similarities) {
+            if *similarity < 0.0 {
+                continue; // Nobody knows: the terms alone decide.
+            }
+            // Not a number is no similarity.
+            let near = *similarity > 0.0 && (*score > 0.0 || *similarity >= unrelated);
+            let dense = if near { similarity / greatest } else { 0.0 };
+            *score = (1.0 - share) * *score + share * dense;
+        }
+    }
+
+    /// Of ordered material each unit takes over something of those around it.
+    fn add_neighbours(&self, scores: &mut [f64], weights: &Weights, seen: Seen<'_>) -> bool {
+        if self.places.len() < 2 || weights.neighbours == [0.0; 4] {
+            return false;
+        }
+        let [before, after, second_before, second_after] = weights.neighbours;
+        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
+        let line: Vec<(Place, usize, f64)> = line
+            .map(|placed| {
+                (
+                    placed.place,
+                    placed.unit as usize,
+                    scores[placed.unit as usize],
+                )
+            })
+            .collect();
+        let close = |one: usize, next: usize| {
+            let (one, next) = (line[one].0, line[next].0);
+            one.material == next.material && next.from <= one.until
+        };
+        for at in 1..line.len() {
+            let (_, unit, score) = line[at];
+            if !close(at - 1, at) {
+                continue;
+            }
+            let (_, other, its) = line[at - 1];
+            scores[unit] += before * its;
+            scores[other] += after * score;
+            if at > 1 && close(at - 2, at - 1) {
+                let (_, other, its) = line[at - 2];
+                scores[unit] += second_before * its;
+                scores[other] += second_after * score;
+            }
+        }
+        true
+    }
+
+    /// Raises what is said by whom the query names.
+    fn raise_named(
+        &self,
+        query: &str,
+        scores: &mut [f64],
+        weights: &Weights,
+        seen: Seen<'_>,
+    ) -> bool {
+        if self.speakers.is_empty() || weights.named == 0.0 {
+            return false;
+        }
+        let words = terms::words(query);
+        let named = |name: &Vec<Box<str>>| name.iter().any(|word| words.contains(word));
+        let named: Vec<bool> = self.speakers.iter().map(named).collect();
+        let units = scores.iter_mut().zip(&self.said_by).enumerate();
+        for (unit, (score, said_by)) in units {
+            if seen.has(unit as u32) && said_by.is_some_and(|speaker| named[speaker as usize]) {
+                *score += weights.named;
+            }
+        }
+        true
+    }
+}
+
+/// Divides by the greatest, where there is one above 0.
+pub(crate) fn normalize(scores: &mut [f64]) {
+    let greatest = scores.iter().copied().fold(0.0, f64::max);
+    if greatest > 0.0 && greatest != 1.0 {
+        scores.iter_mut().for_each(|score| *score /= greatest);
+    }
+}
