@@ -44,6 +44,10 @@ pub(crate) enum Command {
     Compile(CompileArgs),
     /// Show how a compile came to its result, stage by stage
     Explain(ExplainArgs),
+    /// Let only the blocks near a task pass, in their order, and show which
+    ///
+    /// Blocks that are not removable stay, and what they need. Nothing is compiled and no model is asked.
+    Gate(GateSourcesArgs),
     /// Show how a budget is shared, and what another would change
     ///
     /// From numbers: `--demand` for each section, under a policy, or `--claims FILE`. Or from a
@@ -230,6 +234,26 @@ pub(crate) struct CompileArgs {
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GateSourcesArgs {
+    /// Files, snapshots and folders, as `tenure compile` takes them
+    #[arg(value_name = "SOURCE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) sources: Vec<PathBuf>,
+    /// The task that blocks should be near to
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) task: String,
+    #[command(flatten)]
+    pub(crate) limits: GateLimits,
+    /// The registry of a snapshot whose blocks are taken [default: the only one]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) registry: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
 }
 
 /// What a compile reads of a store, and leaves there.

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Compile(args) => commands::compile::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Gate(args) => commands::gate::run(&args),
         Command::Allocate(args) => commands::allocate::run(&args),
         Command::Condense(args) => commands::condense::run(&args),
         Command::Rehydrate(args) => commands::rehydrate::run(&args),

@@ -362,3 +362,71 @@ fn wraps_and_limits_are_reported() {
     let at = |part: &str| payload.find(part).unwrap();
     assert!(at("Rules of the board:") < at("PWM on TIM4") && at("Never block") < at("End."));
 }
+
+#[test]
+fn a_gate_over_sources_keeps_their_order() {
+    let bench = Bench::new();
+    bench.file("seeds.md", SEEDS);
+    let gate = |more: &[&str]| {
+        let args = [
+            "gate",
+            "seeds.md",
+            "--task",
+            "Set up PWM on TIM4.",
+            "--format",
+            "json",
+        ];
+        bench.json(&[&args[..], more].concat())
+    };
+    let names = |list: &Value| -> Vec<String> {
+        let blocks = list.as_array().unwrap().iter();
+        blocks
+            .map(|block| block["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let one = gate(&["--top-k", "1"]);
+    assert_eq!(names(&one["kept"]), ["pins", "safety"]);
+    assert_eq!(names(&one["left"]), ["uart"]);
+    assert_eq!(
+        (&one["kept"][0]["rank"], &one["kept"][1]["rank"]),
+        (&1.into(), &Value::Null)
+    );
+    assert_eq!(one["kept"][0]["relevance"], 1.0);
+    assert!(one["left"][0]["relevance"].as_f64().unwrap() < 0.5);
+    let near = gate(&["--threshold", "0.5"]);
+    assert_eq!(near, one);
+    assert_eq!(
+        names(&gate(&["--top-k", "9"])["kept"]),
+        ["pins", "uart", "safety"]
+    );
+    // A snapshot of the same blocks gives the same answer.
+    bench.json(&[
+        "import",
+        "seeds.md",
+        "--snapshot",
+        SNAPSHOT,
+        "--format",
+        "json",
+    ]);
+    let args = [
+        "gate",
+        SNAPSHOT,
+        "--task",
+        "Set up PWM on TIM4.",
+        "--top-k",
+        "1",
+        "--format",
+        "json",
+    ];
+    assert_eq!(bench.json(&args), one);
+    let output = bench.run(&["gate", "seeds.md", "--task", "PWM", "--top-k", "1"]);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("kept") && shown.contains("left") && shown.contains("uart"),
+        "{shown}"
+    );
+    let open = bench.refused(1, &["gate", "seeds.md", "--task", "x"]);
+    assert!(open.contains("--top-k N"), "{open}");
+    let none = bench.refused(2, &["gate", "seeds.md", "--task", " ", "--top-k", "1"]);
+    assert!(none.contains("no objective"), "{none}");
+}

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tenure::gate::Gating;
 use tenure::num::Score;
 use tenure::policy::Scorer;
 use tenure::time::Instant;
@@ -318,6 +319,22 @@ impl Workspace {
     ) -> Result<Outcome, Error> {
         let facts = self.answer(world, policy, request, candidates)?;
         tenure::compile(world, policy, request, candidates, &facts)
+    }
+
+    /// How candidates stand before the request's gate, with the answers that the core asks for.
+    ///
+    /// # Errors
+    ///
+    /// As [`tenure::gate`].
+    pub fn gate(
+        &self,
+        world: &World,
+        policy: &Policy,
+        request: &Request,
+        candidates: &Candidates,
+    ) -> Result<Gating, Error> {
+        let facts = self.answer(world, policy, request, candidates)?;
+        tenure::gate(world, policy, request, candidates, &facts)
     }
 
     /// Keeps the original of everything that an outcome names by a pointer, so that each can be read

@@ -11,7 +11,7 @@ use crate::candidates::Candidates;
 use crate::envelope::{Compiled, Outcome};
 use crate::error::Error;
 use crate::facts::{Facts, Needs};
-use crate::gate::Gated;
+use crate::gate::Gating;
 use crate::outlines;
 use crate::policy::Policy;
 use crate::request::Request;
@@ -102,7 +102,7 @@ pub fn gate(
     request: &Request,
     candidates: &Candidates,
     facts: &Facts,
-) -> Result<Vec<Gated>, Error> {
+) -> Result<Gating, Error> {
     if request.gate.is_none() {
         return Err(Error::input("the request has no gate").expected("a `gate`"));
     }

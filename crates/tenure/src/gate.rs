@@ -1,8 +1,8 @@
 //! The relevance gate: which blocks come near the task at all (RAMPART, 2.4, stage one).
 //!
 //! It works inside the compile, on what the caller may see: a hidden object neither takes a place
-//! among the best nor changes anybody's score. What a caller's own function says of a text is a
-//! [`Fact`](crate::Fact); without one, relevance is lexical.
+//! among the best nor changes anybody's score. Relevance is the built-in ranker's, or what a caller's own
+//! function says of a text as a [`Fact`](crate::Fact).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ use crate::trace::Obligation;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gate {
-    /// The least relevance, from 0 to 1. Lexical relevance is relative: the nearest of all that are
+    /// The least relevance, from 0 to 1. The built-in ranker's is relative: the nearest of all that are
     /// gated has 1. A supplied relevance is taken as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Score>,
@@ -75,6 +75,16 @@ pub struct Standing {
     pub rank: u32,
     /// Whether it passes.
     pub passes: bool,
+}
+
+/// How candidates stand before a gate.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Gating {
+    /// What is gated, the nearest first.
+    pub gated: Vec<Gated>,
+    /// What is not, and stays whatever its relevance: its places among the candidates. What neither list
+    /// names is not in force, or not for the caller to see.
+    pub spared: Vec<usize>,
 }
 
 /// A candidate before the gate.

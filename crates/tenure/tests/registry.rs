@@ -879,7 +879,9 @@ fn a_gate_ranks_what_is_removable_and_spares_the_rest() {
     let policy = Policy::preset("ordered").unwrap();
     let standings =
         tenure::gate(&world, &policy, &gated, view.candidates(), &Facts::none()).unwrap();
+    assert_eq!(standings.spared.len(), 1);
     let ranks: Vec<(&str, u32, bool)> = standings
+        .gated
         .iter()
         .map(|gated| (&*gated.name, gated.standing.rank, gated.standing.passes))
         .collect();

@@ -7,6 +7,7 @@ pub(crate) mod condense;
 pub(crate) mod diff;
 pub(crate) mod eval;
 pub(crate) mod explain;
+pub(crate) mod gate;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod models;

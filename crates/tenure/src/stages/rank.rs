@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
-use crate::gate::{self, Gated, Standing};
+use crate::gate::{self, Gated, Gating, Standing};
 use crate::links::Links;
 use crate::num::Score;
 use crate::object::{DecayRule, ObjectType};
@@ -236,7 +236,7 @@ pub(crate) fn standings(
     policy: &Policy,
     request: &Request,
     facts: &Facts,
-) -> Vec<Gated> {
+) -> Gating {
     let query = request.query_text();
     let Nearness { raw, .. } = affinity::nearness(&mut planned, policy, facts, &query);
     let standings = gated(&planned, policy, request, facts, &planned.obligations, &raw);
@@ -246,9 +246,17 @@ pub(crate) fn standings(
         name: live.set.name(row),
         standing,
     };
-    let mut standings: Vec<Gated> = standings.into_iter().map(named).collect();
-    standings.sort_by_key(|gated| gated.standing.rank);
-    standings
+    let terms = std::cell::LazyCell::new(|| terms_of(&query));
+    let idle =
+        |row: u32| live.set.row(row).rare && inactive(live.set, row, request, &terms).is_some();
+    let spared = live
+        .rows
+        .iter()
+        .filter(|row| !standings.contains_key(row) && !idle(**row));
+    let spared = spared.map(|row| *row as usize).collect();
+    let mut gated: Vec<Gated> = standings.into_iter().map(named).collect();
+    gated.sort_by_key(|gated| gated.standing.rank);
+    Gating { gated, spared }
 }
 
 /// Keeps one of each evidence: the highest standing, then the first. Judged last, so that what is

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
+use tenure::Error;
 use tenure::gate::Gate;
 use tenure::object::Protection;
 use tenure::registry::{Lineage, Registries, RegistryView, Summary};
-use tenure::{AsOf, Budget, Error, ErrorKind, Facts, FrameKey, Policy, Request, World};
 use tenure_workspace::only_label;
 
 use super::{count, score, workspace};
 use crate::args::{Format, GateArgs, GateLimits, ShowArgs, TargetArgs};
-use crate::commands::{compile, print, print_json};
+use crate::commands::{print, print_json};
 use crate::failure::{Failure, cell, printable};
 
 /// The registry of a snapshot, to look at.
@@ -187,23 +187,8 @@ pub(crate) fn gate_of(limits: &GateLimits) -> Result<Option<Gate>, Error> {
 /// Prints how the blocks stand before a gate.
 pub(super) fn gate(args: &GateArgs) -> Result<(), Failure> {
     let (_, view) = view(&args.target)?;
-    let gate = gate_of(&args.limits)?.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, "the gate lets everything pass")
-            .expected("--top-k N, --threshold X, or both")
-    })?;
-    let now = compile::now();
-    let request = Request {
-        gate: Some(gate),
-        as_of: AsOf {
-            valid: now,
-            known: now,
-        },
-        ..Request::new(args.query.as_str(), Budget::default())
-    };
-    // Nothing is counted and nothing framed: any model and key will do.
-    let world = World::for_model("gpt-4o", FrameKey::new("none", [0; 32]))?;
-    let policy = Policy::preset("ordered")?;
-    let standings = tenure::gate(&world, &policy, &request, view.candidates(), &Facts::none())?;
+    let gating = crate::commands::gate::gating(&args.query, &args.limits, view.candidates())?;
+    let standings = gating.gated;
     if args.target.output.format == Format::Json {
         return print_json(&standings);
     }

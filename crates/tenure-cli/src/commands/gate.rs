@@ -1,0 +1,129 @@
+//! `tenure gate`: which blocks come near a task at all (RAMPART, 2.4).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+use tenure::gate::{Gate, Gating, Standing};
+use tenure::num::Score;
+use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, FrameKey, Policy, Request, World};
+use tenure_workspace::{Collect, Workspace};
+
+use super::{compile, print, print_json, reading, registry};
+use crate::args::{Format, GateLimits, GateSourcesArgs};
+use crate::failure::{Failure, cell};
+
+/// How these candidates stand before the gate of a task.
+pub(super) fn gating(
+    task: &str,
+    limits: &GateLimits,
+    candidates: &Candidates,
+) -> Result<Gating, Error> {
+    let now = compile::now();
+    let request = Request {
+        gate: Some(gate_of(limits)?),
+        as_of: AsOf {
+            valid: now,
+            known: now,
+        },
+        ..Request::new(task, Budget::default())
+    };
+    // Nothing is counted and nothing framed: any model and key will do.
+    let key = || FrameKey::new("none", [0; 32]);
+    let world = World::for_model("gpt-4o", key())?;
+    let policy = Policy::preset("ordered")?;
+    Workspace::new(key())?.gate(&world, &policy, &request, candidates)
+}
+
+fn gate_of(limits: &GateLimits) -> Result<Gate, Error> {
+    registry::gate_of(limits)?.ok_or_else(|| {
+        Error::new(ErrorKind::Usage, "the gate lets everything pass")
+            .expected("--top-k N, --threshold X, or both")
+    })
+}
+
+/// A block of the gated registry, or one that the gate leaves.
+#[derive(Serialize)]
+struct Block<'c> {
+    name: &'c str,
+    /// None when it stays whatever its relevance.
+    relevance: Option<Score>,
+    rank: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Report<'c> {
+    /// In their order.
+    kept: Vec<Block<'c>>,
+    /// In their order.
+    left: Vec<Block<'c>>,
+    /// Blocks that are not in force, in their order.
+    absent: Vec<&'c str>,
+}
+
+/// Gates and prints.
+pub(crate) fn run(args: &GateSourcesArgs) -> Result<(), Failure> {
+    gate_of(&args.limits)?;
+    let collect = Collect {
+        registry: args.registry.clone(),
+        ..reading::options(&args.reading)?
+    };
+    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
+    let collected = workspace.collect(&args.sources, &collect)?;
+    reading::warn(&collected.warnings);
+    let candidates = &collected.candidates;
+    let gating = gating(&args.task, &args.limits, candidates)?;
+    let gated = gating.gated.iter();
+    let standings: BTreeMap<usize, Standing> = gated
+        .map(|gated| (gated.candidate, gated.standing))
+        .collect();
+    let mut report = Report {
+        kept: Vec::new(),
+        left: Vec::new(),
+        absent: Vec::new(),
+    };
+    for (at, object) in candidates.objects().iter().enumerate() {
+        let name = object.name();
+        let standing = standings.get(&at);
+        let block = Block {
+            name,
+            relevance: standing.map(|standing| standing.relevance),
+            rank: standing.map(|standing| standing.rank),
+        };
+        match standing {
+            Some(standing) if standing.passes => report.kept.push(block),
+            Some(_) => report.left.push(block),
+            None if gating.spared.contains(&at) => report.kept.push(block),
+            None => report.absent.push(name),
+        }
+    }
+    match args.format {
+        Format::Json => print_json(&report),
+        Format::Text => print(&report.text()),
+    }
+}
+
+impl Report<'_> {
+    fn text(&self) -> String {
+        let mut out = format!("{:<6}  {:>5}  {:>9}  NAME\n", "", "RANK", "RELEVANCE");
+        let both = [("kept", &self.kept), ("left", &self.left)];
+        for (word, block) in both
+            .into_iter()
+            .flat_map(|(word, blocks)| blocks.iter().map(move |block| (word, block)))
+        {
+            let rank = block.rank.map_or("-".to_owned(), |rank| rank.to_string());
+            let relevance = block
+                .relevance
+                .map_or("-".to_owned(), |relevance| relevance.to_string());
+            let _ = writeln!(
+                out,
+                "{word:<6}  {rank:>5}  {relevance:>9}  {}",
+                cell(block.name)
+            );
+        }
+        for name in &self.absent {
+            let _ = writeln!(out, "absent  {:>5}  {:>9}  {}", "-", "-", cell(name));
+        }
+        out
+    }
+}
