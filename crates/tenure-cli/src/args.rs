@@ -239,7 +239,7 @@ pub(crate) struct CompileArgs {
 #[derive(Debug, Args)]
 pub(crate) struct GateSourcesArgs {
     /// Files, snapshots and folders, as `tenure compile` takes them
-    #[arg(value_name = "SOURCE", required = true, value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "SOURCE", required_unless_present = "code", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// The task that blocks should be near to
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -276,6 +276,10 @@ pub(crate) struct ReadingArgs {
     /// it are loaded, the nearest with the highest priority [default: all of them]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) near: Option<PathBuf>,
+    /// A tree of source code, each file of which becomes an artifact (may be repeated); what its
+    /// .gitignore and .ignore name is left out, and what is no text
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) code: Vec<PathBuf>,
     /// How much of each skill is loaded
     #[arg(long, value_enum, default_value = "body")]
     pub(crate) skills: Skills,

@@ -11,6 +11,7 @@ use tenure::object::{LOCAL_TENANT, ObjectType, Sealer, clip};
 use tenure::registry::Secrets;
 use tenure::{Candidates, ContextObject, Error, ObjectDocument};
 
+use crate::code_tree::read_tree;
 use crate::encoder::Encoder;
 use crate::read::read_text;
 use crate::registries::only_label;
@@ -47,6 +48,9 @@ pub struct Collect<'a> {
     pub near: Option<PathBuf>,
     /// The registry of a snapshot whose blocks are taken. Default: the only one.
     pub registry: Option<String>,
+    /// Trees of source code, each file of which becomes an artifact: what their `.gitignore` and `.ignore`
+    /// name is left out. Default: none.
+    pub code: Vec<PathBuf>,
     /// The encoder whose limit objects are warned about. Default: `all-MiniLM-L6-v2`.
     pub encoder: Option<Encoder>,
     /// Called as work goes on.
@@ -62,6 +66,7 @@ impl Default for Collect<'_> {
             skills: Disclosure::default(),
             near: None,
             registry: None,
+            code: Vec::new(),
             encoder: Some(Encoder::default()),
             progress: None,
         }
@@ -94,6 +99,8 @@ pub enum WarningKind {
     Skill,
     /// An instruction file: an import that was not followed, a frontmatter that cannot be read.
     Instructions,
+    /// A file of a tree of source code that is no text, or too large.
+    Code,
     /// An object is longer than the encoder sees.
     Encoder,
 }
@@ -122,7 +129,7 @@ impl fmt::Display for Warning {
 pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collected, Error> {
     let Found {
         sources,
-        unfetched,
+        mut unfetched,
         mut warnings,
     } = find(paths, options)?;
     let mut sealer = Sealer::default();
@@ -155,6 +162,21 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
                     .seal(document)
                     .map_err(|error| error.or_at(&shown, Some(line)))?,
             );
+        }
+    }
+    for root in &options.code {
+        let folder = root.file_name().map(|name| name.to_string_lossy());
+        let prefix = folder.as_deref().filter(|_| options.code.len() > 1);
+        let tree = read_tree(root, prefix)?;
+        unfetched.extend(tree.unfetched);
+        warnings.extend(tree.warnings);
+        for mut document in tree.documents {
+            document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
+            let shown = root.join(&document.name).display().to_string();
+            let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
+            names.take(tenant, &document.name, &shown, None)?;
+            let sealed = sealer.seal(document);
+            objects.push(sealed.map_err(|error| error.or_at(&shown, None))?);
         }
     }
     if let Some(progress) = options.progress {

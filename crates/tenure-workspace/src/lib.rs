@@ -30,6 +30,7 @@ struct RegistryGuide;
 struct StoreGuide;
 
 pub mod code;
+mod code_tree;
 mod collect;
 mod condense;
 pub mod embed;

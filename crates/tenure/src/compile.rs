@@ -74,8 +74,8 @@ pub fn compile(
     let planned = stages::plan(settled, world, policy, request)?;
     // 6  How much does each object matter to the task?
     let ranked = stages::rank(planned, policy, request, facts);
-    // 7  What cannot stand without what?
-    let rescued = stages::rescue(ranked);
+    // 7  What cannot stand without what, and what small unit fits what stands?
+    let rescued = stages::rescue(ranked, policy, request, facts);
     // 8  The bytes as they will stand, and their price.
     let contained = stages::contain(rescued, world, policy, request, facts)?;
     // 9  What goes in: into one payload, or into each of several.

@@ -136,7 +136,8 @@ impl<'a> Links<'a> {
         needed.filter(move |needed| *needed != row)
     }
 
-    fn tie(&mut self, row: u32, needs: u32) {
+    /// From now on `row` cannot stand without `needs`.
+    pub(crate) fn tie(&mut self, row: u32, needs: u32) {
         if row != needs {
             self.needs.entry(row).or_default().insert(needs);
             self.needed_by.entry(needs).or_default().insert(row);

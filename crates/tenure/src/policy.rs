@@ -121,6 +121,8 @@ pub struct PolicyDocument {
     pub scorer: Scorer,
     /// What counts for how much in the built-in ranker.
     pub ranking: Ranking,
+    /// Which small units far from the task are attached to what stands.
+    pub rescue: Rescue,
     /// How similar data must be to something else for that to stand for both: from 0.5 to 1, or 0 for
     /// never. One flow in registry order knows no near-duplicates.
     pub near_duplicates: Score,
@@ -223,6 +225,29 @@ impl Ranking {
         let mut all = rest.into_iter().chain(self.neighbours);
         all.all(|weight| (0.0..=1_000.0).contains(&weight))
     }
+}
+
+/// Which small units, omitted because they are far from the task, are attached to what stands: the weights of
+/// the parts of their affinity, and its limits. One flow in registry order attaches nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rescue {
+    /// The weight of the unit's nearness to the task.
+    pub task: Score,
+    /// The weight of the unit's nearness to the object that it is attached to.
+    pub fit: Score,
+    /// The weight of that object's nearness to the task.
+    pub selected: Score,
+    /// The weight of their being of one source.
+    pub same: Score,
+    /// The weight of the unit's speaking of what is being done.
+    pub active: Score,
+    /// The least affinity.
+    pub least: Score,
+    /// The most units that are attached. 0: none.
+    pub most: u32,
+    /// The most bytes of a unit.
+    pub max_bytes: u32,
 }
 
 /// The least composite score of each grade.
@@ -463,6 +488,23 @@ impl Policy {
         }
         if !document.ranking.is_sound() {
             return bad("`ranking`: weights must be from 0 to 1000".to_owned());
+        }
+        let Rescue {
+            task,
+            fit,
+            selected,
+            same,
+            active,
+            ..
+        } = document.rescue;
+        let weights = [task, fit, selected, same, active];
+        if weights
+            .iter()
+            .map(|weight| weight.millionths())
+            .sum::<u32>()
+            > 1_000_000
+        {
+            return bad("the weights of `rescue` must not sum to more than 1".to_owned());
         }
         let near = document.near_duplicates;
         if near != Score::ZERO && near < Score::HALF {
@@ -733,6 +775,8 @@ mod tests {
             let text = format!("[ranking]\nname = {weight}\n");
             check(&text, "`ranking`: weights must be from 0 to 1000", None);
         }
+        let heavy = "[rescue]\ntask = 1.0\nfit = 1.0\n";
+        check(heavy, "`rescue` must not sum to more than 1", None);
         check("max_pages = 0\n", "from 1 to 256", None);
         check("near_duplicates = 0.4\n", "0, or from 0.5 to 1", None);
         check("overflow = \"drop\"\n", "unknown term `drop`", Some(1));

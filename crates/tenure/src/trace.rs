@@ -102,6 +102,8 @@ pub enum Reason {
         /// That object.
         name: Arc<str>,
     },
+    /// Included: far from the task by itself, of use beside an object that stands.
+    Attached(Box<Attachment>),
 
     /// Denied: it belongs to another tenant.
     OtherTenant,
@@ -271,11 +273,41 @@ pub enum Reason {
     },
 }
 
+/// What a small unit was attached to, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Attachment {
+    /// That object.
+    pub to: Arc<str>,
+    /// How well it fits: the sum of the parts, weighted as the policy says.
+    pub affinity: Score,
+    /// The parts.
+    pub parts: Affinity,
+}
+
+/// The parts of an affinity, each from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Affinity {
+    /// How near the unit is to the task.
+    pub task: Score,
+    /// How near the unit is to the object.
+    pub fit: Score,
+    /// How near the object is to the task.
+    pub selected: Score,
+    /// Whether both are of one source.
+    pub same: Score,
+    /// Whether the unit speaks of what is being done or waits to be done.
+    pub active: Score,
+}
+
 impl Reason {
     /// What this reason amounts to.
     pub fn ruling(&self) -> Ruling {
         match self {
-            Reason::Mandatory { .. } | Reason::Fits | Reason::KeptWith { .. } => Ruling::Included,
+            Reason::Mandatory { .. }
+            | Reason::Fits
+            | Reason::KeptWith { .. }
+            | Reason::Attached(_) => Ruling::Included,
             Reason::OtherTenant
             | Reason::OtherUser
             | Reason::OtherProject
@@ -296,6 +328,7 @@ impl Reason {
             Reason::Mandatory { .. } => "mandatory",
             Reason::Fits => "fits",
             Reason::KeptWith { .. } => "kept_with",
+            Reason::Attached(_) => "attached",
             Reason::OtherTenant => "other_tenant",
             Reason::OtherUser => "other_user",
             Reason::OtherProject => "other_project",
@@ -351,6 +384,10 @@ impl Reason {
             },
             Reason::Fits => "ranked and fits".into(),
             Reason::KeptWith { name } => format!("kept with `{name}`"),
+            Reason::Attached(attachment) => {
+                let Attachment { to, affinity, .. } = &**attachment;
+                format!("attached to `{to}`: affinity {affinity}")
+            }
             Reason::OtherTenant => "belongs to another tenant".into(),
             Reason::OtherUser => "belongs to another user".into(),
             Reason::OtherProject => "belongs to another project".into(),

@@ -1522,9 +1522,9 @@ fn the_worlds_are_rich() {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [&str; 62] = [
+const EXPECTED: [&str; 63] = [
     // Reasons.
-    "mandatory", "fits", "kept_with", "other_tenant", "other_user", "other_project", "other_session",
+    "mandatory", "fits", "kept_with", "attached", "other_tenant", "other_user", "other_project", "other_session",
     "other_task", "role_missing", "role_denied", "classified", "other_origin", "personal_data",
     "anonymous_evidence", "unsupported_modality", "not_yet_valid", "expired_valid_time", "not_yet_known",
     "no_longer_held", "contradicted", "superseded", "duplicate", "near_duplicate", "not_applicable", "not_near_task",

@@ -105,6 +105,55 @@ fn kept_with() {
     );
 }
 
+#[test]
+fn attached() {
+    let policy =
+        "scorer = \"lexical\"\n[sections.evidence]\nrelevance_floor = 0.3\n[rescue]\nleast = 0.5";
+    let of = |name: &str, content: &str, tags: Value| {
+        let mut passage = passage(name, content);
+        merge(&mut passage, json!({ "tags": tags }));
+        passage
+    };
+    let tags = json!(["gauge", "calibration"]);
+    let objects = json!([
+        of(
+            "gauge-reading",
+            "The gauge reads pressure in pascal.",
+            tags.clone()
+        ),
+        of("gauge-drift", "Warm it up for ten minutes first.", tags),
+        of("lunch", "The canteen closes at two.", json!(["food"])),
+    ]);
+    // Far from the task: below the floor, and nothing is being done that it speaks of.
+    let floor = Score::new(0.3).unwrap();
+    let factor = Factor::Relevance;
+    let below = |name: &'static str| (name, Reason::BelowFloor { factor, floor });
+    let alone = [
+        ("gauge-reading", Reason::Fits),
+        below("gauge-drift"),
+        below("lunch"),
+    ];
+    check(objects.clone(), json!({}), policy, &alone);
+    // What is being done makes it of use beside what stands: 0.3 · ⅔ + 0.15 · 1 + 0.1 · 1 + 0.15 · 1.
+    let doing = json!({ "task": { "objective": "Report the pressure.", "subtasks": [
+        { "title": "Wait until it is warm, at least some minutes", "status": "in_progress" },
+    ] } });
+    let with = compiled(&beside(objects), doing, policy).unwrap();
+    let Reason::Attached(attachment) = &with.trace.verdict("gauge-drift").unwrap().reason else {
+        panic!("{:?}", with.trace.verdict("gauge-drift"));
+    };
+    assert_eq!(&*attachment.to, "gauge-reading");
+    let parts = attachment.parts;
+    assert_eq!([parts.task, parts.selected], [Score::ZERO, Score::ONE]);
+    assert_eq!([parts.same, parts.active], [Score::ONE, Score::ONE]);
+    assert!(attachment.affinity >= Score::HALF, "{attachment:?}");
+    assert!(tokens_in(&with, "gauge-drift").is_some());
+    assert_eq!(
+        with.trace.verdict("lunch").unwrap().reason,
+        below("lunch").1
+    );
+}
+
 // --- denied ---------------------------------------------------------------------------------------
 
 /// An object with these labels has this reason for the caller of `request`, and is in for the one of
@@ -1463,7 +1512,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        42 + 8 + 6 + 8,
+        43 + 8 + 6 + 8,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

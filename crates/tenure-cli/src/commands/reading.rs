@@ -40,6 +40,7 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
             Skills::Resources => Disclosure::Resources,
         },
         near: args.near.clone(),
+        code: args.code.clone(),
         encoder,
         ..Collect::default()
     })
@@ -51,6 +52,7 @@ pub(crate) fn warn(warnings: &[Warning]) {
     for (kind, whose) in [
         (WarningKind::Skill, "skills"),
         (WarningKind::Instructions, "instruction files"),
+        (WarningKind::Code, "source code"),
     ] {
         for warning in of(kind).take(MAX_LINES) {
             failure::warning(&warning.to_string());

@@ -219,7 +219,10 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
             "`context.mode = \"full\"`, or a larger `context.share` or budget; or a call of `query_archive`"
                 .into()
         }
-        Reason::Mandatory { .. } | Reason::Fits | Reason::KeptWith { .. } => "nothing".into(),
+        Reason::Mandatory { .. }
+        | Reason::Fits
+        | Reason::KeptWith { .. }
+        | Reason::Attached(_) => "nothing".into(),
     }
 }
 

@@ -544,6 +544,7 @@ fn trace(
                 Reason::Mandatory { .. }
                     | Reason::Fits
                     | Reason::KeptWith { .. }
+                    | Reason::Attached(_)
                     | Reason::NoRoom { .. }
                     | Reason::OverShare { .. }
                     | Reason::NotWorthItsCost { .. }
@@ -558,7 +559,11 @@ fn trace(
     };
     let verdict = |(row, reason): (usize, &Option<Reason>)| {
         // A candidate without a verdict is caught by `assert_promises`.
-        let reason = reason.clone()?;
+        let attached = contained.rescued.attached.get(&(row as u32));
+        let reason = match (reason.clone()?, attached) {
+            (Reason::Fits, Some(attachment)) => Reason::Attached(Box::new(attachment.clone())),
+            (reason, _) => reason,
+        };
         Some(Verdict {
             name: set.name(row as u32),
             verdict: reason.ruling(),

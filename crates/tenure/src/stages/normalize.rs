@@ -55,7 +55,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Whether it is text that stands by itself: no part of a conversation, no tool, no task.
-    fn is_loose(&self) -> bool {
+    pub(crate) fn is_loose(&self) -> bool {
         let apart = matches!(
             self.section,
             Section::Tools | Section::History | Section::Task | Section::Query

@@ -392,7 +392,7 @@ fn inactive(
 }
 
 /// The terms of a text that may carry meaning: four bytes or more, so that `the` is near nothing.
-fn terms_of(text: &str) -> BTreeSet<String> {
+pub(crate) fn terms_of(text: &str) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
     each_term(text, |term| {
         if term.len() >= 4 {

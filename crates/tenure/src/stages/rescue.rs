@@ -1,8 +1,16 @@
-//! Stage 7: what cannot stand without what? What misses something leaves, and the rest is tied.
+//! Stage 7: what cannot stand without what? What misses something leaves, and the rest is tied. Small
+//! units that did not matter by themselves are attached to what stands and fits them.
 
+mod attach;
+
+use std::collections::BTreeMap;
+
+use crate::facts::Facts;
 use crate::links::{Links, MAX_CLOSURE};
+use crate::policy::Policy;
+use crate::request::Request;
 use crate::stages::rank::Ranked;
-use crate::trace::{Reason, Stage, StageReport};
+use crate::trace::{Attachment, Reason, Stage, StageReport};
 
 /// Ranked objects, and what cannot stand without what.
 #[derive(Clone)]
@@ -10,10 +18,17 @@ pub(crate) struct Rescued<'a> {
     pub(crate) ranked: Ranked<'a>,
     /// What each one brings along.
     pub(crate) links: Links<'a>,
+    /// What was attached, and to what.
+    pub(crate) attached: BTreeMap<u32, Attachment>,
 }
 
-/// Omits what misses something that it needs, and lists what the others bring along.
-pub(crate) fn rescue(mut ranked: Ranked<'_>) -> Rescued<'_> {
+/// Omits what misses something that it needs, and lists what the others bring along; attaches units.
+pub(crate) fn rescue<'a>(
+    mut ranked: Ranked<'a>,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+) -> Rescued<'a> {
     let live = &mut ranked.planned.resolved.live;
     let mut links = Links::over(live.set, &live.rows);
     let entered = live.rows.len() as u32;
@@ -27,10 +42,24 @@ pub(crate) fn rescue(mut ranked: Ranked<'_>) -> Rescued<'_> {
     }
     let verdicts = &live.verdicts;
     live.rows.retain(|row| verdicts[*row as usize].is_none());
+    let mut attached = BTreeMap::new();
+    for (row, to, attachment) in attach::attach(&ranked, policy, request, facts) {
+        let live = &mut ranked.planned.resolved.live;
+        live.verdicts[row as usize] = None;
+        live.rows.push(row);
+        links.tie(row, to);
+        attached.insert(row, attachment);
+    }
+    let live = &mut ranked.planned.resolved.live;
+    live.rows.sort_unstable();
     live.stages.push(StageReport {
         stage: Stage::Rescue,
         entered,
         left: live.rows.len() as u32,
     });
-    Rescued { ranked, links }
+    Rescued {
+        ranked,
+        links,
+        attached,
+    }
 }

@@ -1,0 +1,143 @@
+//! What the gate costs, the embedding of the query included, and the parts of it.
+//!
+//! `cargo bench -p tenure-workspace --bench gate`; figures in `docs/benchmarks.md`.
+
+#![allow(clippy::expect_used)] // a benchmark that cannot start should say so
+
+use std::hint::black_box;
+
+use divan::Bencher;
+use tenure::gate::Gate;
+use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Request, World};
+use tenure_workspace::Workspace;
+use tenure_workspace::embed::StaticTable;
+
+const SIZES: [usize; 4] = [31, 1_000, 10_000, 100_000];
+
+const WORDS: [&str; 48] = [
+    "timer",
+    "channel",
+    "pin",
+    "route",
+    "irq",
+    "register",
+    "clock",
+    "enable",
+    "before",
+    "after",
+    "driver",
+    "value",
+    "must",
+    "never",
+    "check",
+    "return",
+    "fault",
+    "latch",
+    "buffer",
+    "queue",
+    "the",
+    "a",
+    "of",
+    "to",
+    "in",
+    "with",
+    "and",
+    "level",
+    "is",
+    "it",
+    "on",
+    "settings",
+    "peripheral",
+    "measured",
+    "controller",
+    "voltage",
+    "not",
+    "prescaler",
+    "`khal_tim_set()`",
+    "PB7,",
+    "84",
+    "MHz;",
+    "0x1F",
+    "`psc`",
+    "KERR_BUSY",
+    "reload",
+    "bus",
+    "flash.",
+];
+
+/// A text of about 140 tokens, different for each number.
+fn content(number: usize) -> String {
+    let mut state = number as u64 * 2_654_435_761 + 12_345;
+    let mut words = vec![format!("Rule {number} says that")];
+    for _ in 0..97 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        words.push(WORDS[(state >> 33) as usize % WORDS.len()].to_owned());
+    }
+    words.join(" ") + "."
+}
+
+fn candidates(count: usize) -> Candidates {
+    let seal = |number| ObjectDocument::new(format!("rule-{number}"), content(number)).seal();
+    let objects: Result<Vec<_>, _> = (0..count).map(seal).collect();
+    Candidates::new(objects.expect("sound objects"))
+}
+
+/// The whole of `Workspace::gate`: the query embedded, what the caller may see, the ranker, the choice.
+#[divan::bench(args = SIZES)]
+fn gate(bencher: Bencher<'_, '_>, count: usize) {
+    let key = FrameKey::new("bench", [7; 32]);
+    let world = World::for_model("gpt-4o", key.clone()).expect("a known model");
+    let workspace = Workspace::new(key).expect("a workspace");
+    let policy = Policy::preset("ordered").expect("a preset");
+    let candidates = candidates(count);
+    let request = Request {
+        gate: Some(Gate::top(10)),
+        ..Request::new(
+            "Configure the PWM timer channel on pin PB7 before the flash reset.",
+            Budget::default(),
+        )
+    };
+    let run = || {
+        workspace
+            .gate(&world, &policy, &request, &candidates)
+            .expect("a gate")
+    };
+    assert_eq!(
+        run()
+            .gated
+            .iter()
+            .filter(|gated| gated.standing.passes)
+            .count(),
+        10.min(count)
+    );
+    bencher.bench_local(run);
+}
+
+#[divan::bench]
+fn embed_a_query(bencher: Bencher<'_, '_>) {
+    let table = StaticTable::builtin().expect("a sound table");
+    bencher.bench_local(|| {
+        table.embed(black_box(
+            "Configure the PWM timer channel on pin PB7 before the flash reset.",
+        ))
+    });
+}
+
+#[divan::bench]
+fn embed_a_block(bencher: Bencher<'_, '_>) {
+    let table = StaticTable::builtin().expect("a sound table");
+    let text = content(7);
+    bencher.bench_local(|| table.embed(black_box(&text)));
+}
+
+#[divan::bench(sample_count = 20)]
+fn load_the_table(bencher: Bencher<'_, '_>) {
+    const TABLE: &[u8] = include_bytes!("../../../models/static/table.bin");
+    bencher.bench_local(|| StaticTable::from_bytes(black_box(TABLE)).expect("a sound table"));
+}
+
+fn main() {
+    divan::main();
+}

@@ -1,0 +1,122 @@
+//! A tree of source code as artifacts: one object for each file of text, in the order of their paths.
+//! What its owner has ignored (`.gitignore`, `.ignore`) is no part of it.
+
+use std::fs;
+use std::path::Path;
+
+use ignore::WalkBuilder;
+use tenure::error::Location;
+use tenure::object::{MAX_NAME, ObjectType, clip};
+use tenure::{Error, ObjectDocument, Unfetched};
+
+use crate::collect::{Warning, WarningKind};
+
+/// The most entries that a tree may have.
+const MAX_ENTRIES: usize = 100_000;
+/// The largest file of a tree, in bytes: what is larger was made by a program, for a program.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What was found in a tree.
+#[derive(Default)]
+pub(crate) struct Tree {
+    pub(crate) documents: Vec<ObjectDocument>,
+    pub(crate) unfetched: Vec<Unfetched>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Reads a tree. With a prefix, names begin with it, so that several trees can stand beside each other.
+pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error> {
+    let shown = root.display().to_string();
+    let metadata = fs::metadata(root)
+        .map_err(|error| Error::input(format!("cannot read `{shown}`: {error}")))?;
+    if !metadata.is_dir() {
+        return Err(Error::input(format!("`{shown}` is not a folder"))
+            .expected("a folder with source code")
+            .hint("name a file without --code"));
+    }
+    let mut walk = WalkBuilder::new(root);
+    // What a machine ignores for its owner must not change what is compiled from a tree.
+    walk.git_global(false).git_exclude(false).require_git(false);
+    walk.follow_links(false).sort_by_file_name(|a, b| a.cmp(b));
+    let mut tree = Tree::default();
+    if [".gitignore", ".ignore"]
+        .iter()
+        .any(|name| root.join(name).is_file())
+    {
+        tree.unfetched.push(Unfetched {
+            what: shown.clone(),
+            why: "what its ignore files name".into(),
+        });
+    }
+    for (count, entry) in walk.build().enumerate() {
+        if count >= MAX_ENTRIES {
+            return Err(
+                Error::input(format!("`{shown}` holds more than {MAX_ENTRIES} entries"))
+                    .hint("name a smaller folder, or ignore what is generated"),
+            );
+        }
+        let entry = entry
+            .map_err(|error| Error::input(format!("cannot read the folder `{shown}`: {error}")))?;
+        let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
+            continue;
+        };
+        let path = entry.path();
+        let parts = path.strip_prefix(root).unwrap_or(path).components();
+        let parts = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let name = prefix.map(str::to_owned).into_iter().chain(parts);
+        let name = name.collect::<Vec<_>>().join("/");
+        match kind.is_file() {
+            true => tree.file(path, name, entry.metadata().ok().map(|found| found.len())),
+            false => tree.skip(name, "not a file, or a link"),
+        }
+    }
+    Ok(tree)
+}
+
+impl Tree {
+    fn file(&mut self, path: &Path, name: String, bytes: Option<u64>) {
+        if name.len() > MAX_NAME || name.contains(char::is_control) {
+            return self.warn(clip(&name), "its path is no name of an object", path);
+        }
+        if bytes.is_none_or(|bytes| bytes > MAX_BYTES) {
+            return self.warn(name, "larger than 1 MiB", path);
+        }
+        let Ok(bytes) = fs::read(path) else {
+            return self.warn(name, "cannot be read", path);
+        };
+        let text = String::from_utf8(bytes).ok();
+        let Some(text) = text.filter(|text| !text.contains('\0')) else {
+            return self.warn(name, "not text", path);
+        };
+        let text = text
+            .strip_prefix('\u{FEFF}')
+            .unwrap_or(&text)
+            .replace("\r\n", "\n");
+        if text.trim().is_empty() {
+            return self.skip(name, "empty");
+        }
+        self.documents.push(ObjectDocument {
+            object_type: Some(ObjectType::Artifact),
+            source_origin: Some(name.clone()),
+            ..ObjectDocument::new(name, text)
+        });
+    }
+
+    fn skip(&mut self, what: String, why: &str) {
+        let why = why.to_owned();
+        self.unfetched.push(Unfetched { what, why });
+    }
+
+    fn warn(&mut self, name: String, why: &str, path: &Path) {
+        self.warnings.push(Warning {
+            kind: WarningKind::Code,
+            name: name.clone(),
+            what: format!("left out: {why}"),
+            at: Some(Location {
+                source: path.display().to_string(),
+                line: None,
+            }),
+        });
+        self.skip(name, why);
+    }
+}
