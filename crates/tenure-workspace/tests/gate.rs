@@ -24,7 +24,7 @@ fn gated(gate: Gate) -> (usize, f64) {
     let policy = Policy::preset("ordered").unwrap();
     let objects = candidates.objects();
     let count = |at: usize| world.tokenizer().count(objects[at].revision().content());
-    let whole: usize = (0..objects.len()).map(|at| count(at) as usize).sum();
+    let whole: usize = (0..objects.len()).map(count).sum();
     let tasks = std::fs::read_to_string(root.join("models/eval/gate.jsonl")).unwrap();
     let (mut kept, mut most, mut asked) = (0, 0.0_f64, 0);
     for line in tasks.lines() {
@@ -41,7 +41,7 @@ fn gated(gate: Gate) -> (usize, f64) {
             .map(|gated| gated.candidate)
             .chain(gating.spared)
             .collect();
-        let tokens: usize = passing.iter().map(|at| count(*at) as usize).sum();
+        let tokens: usize = passing.iter().map(|at| count(*at)).sum();
         most = most.max(tokens as f64 / whole as f64);
         let needed = objects
             .iter()

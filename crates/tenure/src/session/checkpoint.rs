@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SessionPolicy;
 use crate::condense::turns::{self, Speaker, Standing, Turn, Weights};
-use crate::lexical::each_term;
+use crate::ranker::each_term;
 
 /// The version of a checkpoint's form.
 pub const CHECKPOINT_VERSION: u32 = 1;
