@@ -80,6 +80,7 @@ impl Bench {
             policy: &self.policy,
             request: &request,
             beside: &self.beside,
+            instructions: true,
             now: at(9_000),
         };
         self.workspace.compile_session(session, &job).unwrap()
@@ -237,6 +238,15 @@ fn recorded_session(bench: &Bench, recording: &Recording, target: Target) {
         } else {
             epochs += 1;
             ends.push(took);
+            if std::env::var_os("SHOW").is_some() {
+                println!(
+                    "{place}: {} {} {} {}",
+                    compiled.session.cause,
+                    compiled.session.history_tokens,
+                    envelope.total_tokens,
+                    compiled.session.rewritten
+                );
+            }
         }
         before = parts;
     }
@@ -253,6 +263,22 @@ fn recorded_session(bench: &Bench, recording: &Recording, target: Target) {
                 .iter()
                 .any(|original| original.text.contains(&fact.answer));
         reachable += usize::from(there);
+        if !there && std::env::var_os("SHOW").is_some() {
+            println!(
+                "missing {} : {:?}",
+                fact.query,
+                found
+                    .originals
+                    .iter()
+                    .map(|o| (
+                        &o.id,
+                        o.text.len(),
+                        o.score,
+                        o.text.chars().take(60).collect::<String>()
+                    ))
+                    .collect::<Vec<_>>()
+            );
+        }
     }
     println!(
         "{target}: {requests} requests, {illegal} rules broken, {sent} tokens, {:.1} % in an identical prefix, \

@@ -76,6 +76,7 @@ impl Bench {
             policy: &self.policy,
             request: &request,
             beside: &self.beside,
+            instructions: true,
             now: at(9_000),
         };
         self.workspace.compile_session(session, &job)

@@ -211,6 +211,7 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
             policy: &job.policy,
             request: &job.request,
             beside: &job.gathered,
+            instructions: true,
             now: now()?,
         },
     )?;

@@ -37,6 +37,9 @@ pub struct SessionJob<'j> {
     pub request: &'j Request,
     /// What stands beside the session.
     pub beside: &'j Gathered,
+    /// Whether the session's instructions stand in the payload. Where they go to the provider as they came,
+    /// they do not.
+    pub instructions: bool,
     /// When.
     pub now: Instant,
 }
@@ -119,6 +122,7 @@ impl Workspace {
         let how = Drafting {
             world: job.world,
             target: request.target,
+            instructions: job.instructions,
             offered: &offered,
             policy: settings,
             task: &request.task.objective,
@@ -229,6 +233,7 @@ impl Session {
             policy: &document.session,
             task,
             target: Target::OpenAiChat,
+            instructions: false,
             offered: &[],
             most: document.limits.data_tokens,
         };

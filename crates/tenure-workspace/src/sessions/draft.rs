@@ -55,6 +55,8 @@ pub(super) struct Drafting<'d> {
     pub(super) policy: &'d SessionPolicy,
     pub(super) task: &'d str,
     pub(super) target: Target,
+    /// Whether the instructions stand before the history.
+    pub(super) instructions: bool,
     /// The tools that are offered beside the session's own.
     pub(super) offered: &'d [&'d str],
     /// The most tokens of one result.
@@ -311,7 +313,9 @@ impl Session {
 
     /// What stands before the history.
     fn stand_before(&self, how: &Drafting<'_>, draft: &mut Draft) -> Result<(), Error> {
-        for document in self.opening.instructions.iter().chain(&self.opening.tools) {
+        let instructions = self.opening.instructions.iter();
+        let instructions = instructions.filter(|_| how.instructions);
+        for document in instructions.chain(&self.opening.tools) {
             draft.objects.push(document.clone().seal()?);
         }
         if how.target != Target::AnthropicMessages {

@@ -19,7 +19,7 @@ use tenure::object::{ObjectType, Role, clip};
 use tenure::session::{Checkpoint, Frontier};
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
-use tenure::{ContextObject, Error, ObjectDocument};
+use tenure::{ContextObject, Error, ObjectDocument, World};
 use tenure_store::Tenant;
 
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
@@ -416,6 +416,16 @@ impl Session {
             tools: conversation.tools.iter().cloned().map(own).collect(),
             server_tools: conversation.server_tools.clone(),
         }
+    }
+
+    /// Whether any of its messages no longer stands as it was said.
+    pub fn is_cut(&self) -> bool {
+        !self.frontier.checkpoints().is_empty() || !self.shortened.is_empty()
+    }
+
+    /// What its messages that stand cost, about, by this vocabulary.
+    pub fn cost(&self, world: &World) -> u64 {
+        self.turns.iter().map(|turn| turn.cost(world)).sum()
     }
 
     /// What the user said last, if anything.

@@ -59,6 +59,56 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// The same object with other values under these keys; what has none gets it at the end. Every other byte
+/// stays.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) when the text is no JSON object, or a key stands twice.
+///
+/// ```
+/// use tenure::wire::with_fields;
+/// let body = r#"{"model": "m",  "messages": [1], "n": 1.50}"#;
+/// let changed = with_fields(body, &[("messages", "[2,3]"), ("tools", "[]")])?;
+/// assert_eq!(changed, r#"{"model": "m",  "messages": [2,3], "n": 1.50,"tools":[]}"#);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub fn with_fields(body: &str, changes: &[(&str, &str)]) -> Result<String, Error> {
+    let fields: Fields<'_> = serde_json::from_str(body)
+        .map_err(|error| Error::input(format!("not a JSON object: {error}")))?;
+    let place = |value: &RawValue| value.get().as_ptr() as usize - body.as_ptr() as usize;
+    let mut cuts: Vec<(usize, usize, &str)> = Vec::new();
+    let mut added = String::new();
+    for (key, json) in changes {
+        match fields.iter().find(|(known, _)| known == key) {
+            Some((_, value)) => {
+                let start = place(value);
+                cuts.push((start, start + value.get().len(), json));
+            }
+            None => {
+                let comma = if fields.0.is_empty() && added.is_empty() {
+                    ""
+                } else {
+                    ","
+                };
+                added.push_str(&format!("{comma}{}:{json}", serde_json::Value::from(*key)));
+            }
+        }
+    }
+    cuts.sort_unstable();
+    let end = body.rfind('}').unwrap_or(body.len());
+    cuts.push((end, end, &added));
+    let mut changed = String::with_capacity(body.len());
+    let mut from = 0;
+    for (start, end, json) in cuts {
+        changed.push_str(&body[from..start]);
+        changed.push_str(json);
+        from = end;
+    }
+    changed.push_str(&body[from..]);
+    Ok(changed)
+}
+
 pub(super) fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }

@@ -44,6 +44,7 @@ use crate::object::vocabulary::vocabulary;
 pub(crate) use convert::NO_SIGNATURE;
 pub use convert::{LeftOut, Written, write};
 pub use groups::{groups, open_chain};
+pub use json::with_fields;
 pub(crate) use objects::{Outgoing, check, outgoing, outgoing_tool};
 pub(crate) use read::{blocks, items};
 pub use read::{read, read_after, read_message};

@@ -105,6 +105,12 @@ pub(super) struct Account<'c, 'a> {
 }
 
 impl Account<'_, '_> {
+    /// What a row cannot stand without.
+    pub(super) fn needs(&self, row: u32) -> Vec<u32> {
+        self.contained.rescued.links.of(row).collect()
+    }
+
+    /// The section that a row stands in.
     pub(super) fn section(&self, row: u32) -> Section {
         self.contained.planned().section(row)
     }

@@ -1,5 +1,6 @@
 //! The evidence spread over several payloads (Prefill Compiler, 6.4.3, *Paginate*): each fits, together
-//! they hold all of it, and everything else stands the same on each.
+//! they hold all of it, and everything else stands the same on each, but for what a page's evidence brings
+//! along and the others have no room for.
 
 use std::collections::BTreeMap;
 
@@ -113,6 +114,17 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         for section in Section::ALL.iter().filter(|at| **at != Section::Evidence) {
             self.elastic
                 .fill(&mut base.account, *section, &mut base.verdicts);
+        }
+        // What evidence brings along stands on every page, if there is room for it, so that the pages
+        // differ in their evidence alone.
+        for row in &self.evidence {
+            for needed in base.account.needs(*row) {
+                let elsewhere = base.account.section(needed) != Section::Evidence;
+                let cost = base.account.cost(needed);
+                if elsewhere && !base.account.chosen[needed as usize] && cost <= base.account.left {
+                    base.account.let_in(needed, cost, &mut base.verdicts);
+                }
+            }
         }
         base.account.left += self.room;
         let mut pages: Vec<Page<'_, '_>> = Vec::new();
