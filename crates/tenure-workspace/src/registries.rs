@@ -223,6 +223,15 @@ impl Workspace {
         }
     }
 
+    /// The registries that a tenant keeps in its store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::read_snapshot`].
+    pub fn registries_of(&self, tenant: &Tenant) -> Result<KeptRegistries, Error> {
+        KeptRegistries::stored(tenant.clone(), self.secrets()?)
+    }
+
     /// Opens a snapshot for changes, or begins one where there is no file.
     ///
     /// # Errors

@@ -16,10 +16,8 @@ use tenure::{
     Trace, World,
 };
 use tenure_store::Tenant;
-use tenure_workspace::records::Recording;
-use tenure_workspace::sessions::SessionReport;
 use tenure_workspace::{
-    Collect, Collected, Gathered, Originals, Progress, Workspace, default_frame_key_path,
+    Collect, Collected, Done, Gathered, Originals, Progress, Workspace, default_frame_key_path,
     default_originals_path, read_text,
 };
 
@@ -42,17 +40,6 @@ pub(super) struct Job {
     pub(super) tenant: Option<Tenant>,
 }
 
-/// What came of a compile, and the records that were kept of it.
-#[derive(Serialize)]
-pub(super) struct Compiled {
-    #[serde(flatten)]
-    pub(super) outcome: Outcome,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    record_ids: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<SessionReport>,
-}
-
 impl Job {
     /// Says so when there is nothing to choose from.
     pub(super) fn note_if_empty(&self) {
@@ -66,7 +53,7 @@ impl Job {
     }
 
     /// Compiles, and finishes as the arguments say.
-    pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Compiled, Error> {
+    pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Done, Error> {
         let (world, policy, request) = (&self.world, &self.policy, &self.request);
         let facts = self
             .workspace
@@ -81,73 +68,41 @@ impl Job {
     pub(super) fn finish(
         &self,
         args: &CompileArgs,
-        mut outcome: Outcome,
+        outcome: Outcome,
         facts: &Facts,
         latency: Duration,
-    ) -> Result<Compiled, Error> {
-        let (policy, request) = (&self.policy, &self.request);
-        let points = |outcome: &Outcome| {
-            let mut condensed = outcome
-                .compiled()
-                .flat_map(|compiled| &compiled.trace.condensed);
-            condensed.any(|condensed| condensed.pointer.is_some())
+    ) -> Result<Done, Error> {
+        let tenant = self.tenant.as_ref().filter(|_| args.stored.record);
+        let record = tenant.map(|tenant| {
+            let now = this_instant();
+            now.map(|now| (tenant, now))
+                .ok_or_else(|| Error::input("the machine's clock is out of range"))
+        });
+        let job = tenure_workspace::Job {
+            world: &self.world,
+            policy: &self.policy,
+            request: &self.request,
+            gathered: &self.gathered,
+            originals: &|| match &args.originals {
+                Some(folder) => Ok(Originals::at(folder)),
+                None => default_originals_path().map(Originals::at),
+            },
+            record: record.transpose()?,
+            view: match args.view {
+                View::Operator => tenure::trace::View::Operator,
+                View::Caller => tenure::trace::View::Caller,
+            },
         };
-        if !self.request.dry_run && points(&outcome) {
-            // What the payload points to must be there before anybody reads the payload.
-            let folder = match &args.originals {
-                Some(folder) => folder.clone(),
-                None => default_originals_path()?,
-            };
-            let originals = Originals::at(folder);
-            self.workspace
-                .keep_originals(&originals, &outcome, self.candidates())?;
-        }
-        let mut record_ids = Vec::new();
-        if let Some(tenant) = self.tenant.as_ref().filter(|_| args.stored.record) {
-            let compiled_at = this_instant()
-                .ok_or_else(|| Error::input("the machine's clock is out of range"))?;
-            let recording = Recording {
-                outcome: &outcome,
-                request,
-                policy,
-                gathered: &self.gathered,
-                facts,
-                compiled_at,
-                latency,
-            };
-            record_ids = self.workspace.keep_record(tenant, &recording)?;
-        }
-        if args.view == View::Caller {
-            for compiled in outcome.compiled_mut() {
-                compiled.trace = compiled.trace.caller_view(self.candidates());
-            }
-        }
+        let done = self.workspace.finish(&job, outcome, facts, latency)?;
         if let Some(path) = &args.trace {
-            let traces: Vec<&Trace> = outcome.compiled().map(|compiled| &compiled.trace).collect();
+            let compiled = done.outcome.compiled();
+            let traces: Vec<&Trace> = compiled.map(|compiled| &compiled.trace).collect();
             match traces.as_slice() {
                 [trace] => write_trace(path, trace)?,
                 pages => write_trace(path, pages)?,
             }
         }
-        Ok(Compiled {
-            outcome,
-            record_ids,
-            session: None,
-        })
-    }
-}
-
-impl Compiled {
-    /// The same with how a session stands in it.
-    pub(super) fn with_session(self, session: SessionReport) -> Compiled {
-        Compiled {
-            session: Some(session),
-            ..self
-        }
-    }
-
-    pub(super) fn record_ids(&self) -> &[String] {
-        &self.record_ids
+        Ok(done)
     }
 }
 

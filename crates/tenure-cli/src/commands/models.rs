@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use tenure::CountKind;
 use tenure::catalogue::{
-    CacheKind, CacheRules, Catalogue, ChatOverhead, Image, Kv, MessageRules, Model, Origin, Price,
-    PriceTier, SystemRole,
+    CacheKind, CacheRules, ChatOverhead, Image, Kv, MessageRules, Model, Origin, Price, PriceTier,
+    SystemRole,
 };
-use tenure::{CountKind, Error};
+use tenure_workspace::KnownModel;
 
 use super::{print, print_json, without_key};
 use crate::args::{Format, ModelsArgs, ModelsCommand, ModelsListArgs, ModelsShowArgs};
@@ -15,35 +15,6 @@ use crate::failure::{Failure, cell};
 
 /// What stands where something is not known.
 const UNKNOWN: &str = "not known";
-
-/// What is known of a model, as programs read it.
-#[derive(Serialize)]
-struct Known<'c> {
-    name: &'c str,
-    /// What a count of a plain text is worth.
-    counts: CountKind,
-    #[serde(flatten)]
-    model: &'c Model,
-    /// What the keys and values of a full window take.
-    kv_window_bytes: Option<u128>,
-    origin: &'c Origin,
-}
-
-impl<'c> Known<'c> {
-    fn of(catalogue: &'c Catalogue, name: &'c str) -> Result<Known<'c>, Error> {
-        let model = catalogue.model(name)?;
-        Ok(Known {
-            name,
-            counts: match model.margin_percent {
-                0 => CountKind::Exact,
-                _ => CountKind::Bounded,
-            },
-            model,
-            kv_window_bytes: model.kv.map(|kv| kv.bytes_for(u64::from(model.window))),
-            origin: catalogue.origin(name)?,
-        })
-    }
-}
 
 /// Runs the part that is asked for.
 pub(crate) fn run(args: &ModelsArgs) -> Result<(), Failure> {
@@ -56,8 +27,10 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<(), Failure> {
 fn list(args: &ModelsListArgs) -> Result<(), Failure> {
     let workspace = without_key(&args.catalogue)?;
     let catalogue = workspace.catalogue();
-    let models = catalogue.names().map(|name| Known::of(catalogue, name));
-    let models: Vec<Known<'_>> = models.collect::<Result<_, _>>()?;
+    let models = catalogue
+        .names()
+        .map(|name| KnownModel::of(catalogue, name));
+    let models: Vec<KnownModel<'_>> = models.collect::<Result<_, _>>()?;
     match args.format {
         Format::Json => print_json(&models),
         Format::Text => print(&listed(&models)),
@@ -66,7 +39,7 @@ fn list(args: &ModelsListArgs) -> Result<(), Failure> {
 
 fn show(args: &ModelsShowArgs) -> Result<(), Failure> {
     let workspace = without_key(&args.catalogue)?;
-    let known = Known::of(workspace.catalogue(), &args.name)
+    let known = KnownModel::of(workspace.catalogue(), &args.name)
         .map_err(|error| error.expected("a model of the catalogue"))?;
     match args.format {
         Format::Json => print_json(&known),
@@ -76,13 +49,13 @@ fn show(args: &ModelsShowArgs) -> Result<(), Failure> {
 
 // --- the list -------------------------------------------------------------------------------------
 
-fn listed(models: &[Known<'_>]) -> String {
+fn listed(models: &[KnownModel<'_>]) -> String {
     let head = [
         "NAME", "PROVIDER", "WINDOW", "RESERVE", "COUNTS", "INPUT", "OUTPUT", "FROM",
     ];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(models.iter().map(|known| {
-        let Known { model, origin, .. } = known;
+        let KnownModel { model, origin, .. } = known;
         [
             cell(known.name),
             model.provider.as_deref().map_or("-".to_owned(), cell),
@@ -117,8 +90,8 @@ fn price_range(model: &Model, of: impl Fn(&PriceTier) -> Option<Price>) -> Strin
 
 // --- one model ------------------------------------------------------------------------------------
 
-fn shown(known: &Known<'_>) -> String {
-    let Known { model, origin, .. } = known;
+fn shown(known: &KnownModel<'_>) -> String {
+    let KnownModel { model, origin, .. } = known;
     let mut out = cell(known.name);
     if let Some(provider) = &model.provider {
         let _ = write!(out, " ({})", cell(provider));
@@ -165,7 +138,7 @@ fn shown(known: &Known<'_>) -> String {
 }
 
 /// What a count is worth, in a few words.
-fn counted(known: &Known<'_>) -> String {
+fn counted(known: &KnownModel<'_>) -> String {
     let Model {
         tokenizer,
         margin_percent,
@@ -177,7 +150,7 @@ fn counted(known: &Known<'_>) -> String {
     }
 }
 
-fn counting(known: &Known<'_>) -> String {
+fn counting(known: &KnownModel<'_>) -> String {
     match known.counts {
         CountKind::Bounded => format!(
             "{}\nan upper estimate: the model's own vocabulary is not built in",

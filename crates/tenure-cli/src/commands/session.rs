@@ -8,7 +8,7 @@ use tenure::object::{ObjectType, Role};
 use tenure::wire::{self, Conversation, Format as Wire};
 use tenure::{Error, ObjectDocument, Target};
 use tenure_workspace::sessions::{Session, SessionJob, SessionReport, Wanted};
-use tenure_workspace::{Workspace, read_bytes, text_of};
+use tenure_workspace::{Done, Workspace, read_bytes, text_of};
 
 use super::compile::{prepare_saying, this_instant};
 use super::store::{self, tenant, tenant_to_write};
@@ -220,10 +220,13 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     (job.request, job.gathered) = (compiled.request, compiled.gathered);
     let done = job.finish(&args.compile, compiled.outcome, &compiled.facts, latency)?;
     match args.compile.format {
-        Format::Json => print_json(&done.with_session(report)),
+        Format::Json => print_json(&Done {
+                session: Some(report),
+                ..done
+            }),
         Format::Text => {
             anstream::eprintln!("{}", said(&report));
-            for id in done.record_ids() {
+            for id in &done.record_ids {
                 anstream::eprintln!("recorded: {id}");
             }
             report::outcome(&done.outcome)

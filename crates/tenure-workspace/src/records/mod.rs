@@ -1,5 +1,6 @@
 //! Compile records: what a compile was made from, so that it can be made again and proven.
 
+mod exchange;
 mod forms;
 mod replay;
 
@@ -21,6 +22,7 @@ use tenure_store::engine::RecordRow;
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
+pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
 pub use replay::{Proof, Replay};
 
 /// The version of a stored record.
@@ -194,6 +196,13 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, or when it cannot be read;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn stored_record(&self, tenant: &Tenant, id: &str) -> Result<StoredRecord, Error> {
+        if id.starts_with(EXCHANGE_PREFIX) {
+            return Err(Error::input(format!(
+                "`{}` is the record of what went through a gateway",
+                tenure::object::clip(id)
+            ))
+            .expected("the record of a compile"));
+        }
         let row = tenant.record(id)?.ok_or_else(|| {
             Error::input(format!("there is no record `{}`", tenure::object::clip(id)))
                 .hint("`tenure store records` lists the newest")

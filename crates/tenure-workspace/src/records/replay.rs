@@ -170,6 +170,23 @@ impl Workspace {
     }
 }
 
+impl Replay {
+    /// What is proven, and the payload, as programs read it.
+    pub fn to_json(&self, id: &str) -> serde_json::Value {
+        let envelope = &self.compiled.envelope;
+        serde_json::json!({
+            "record_id": id,
+            "proof": self.proof,
+            "payload_digest": envelope.payload_digest,
+            "recorded_digest": self.record.record.trace.payload_digest,
+            "erased": self.erased,
+            "proven": self.proven,
+            "unproven": self.unproven,
+            "payload": envelope.payload,
+        })
+    }
+}
+
 fn blob(tenant: &Tenant, digest: Digest, what: &str) -> Result<Vec<u8>, Error> {
     tenant.blob(digest)?.ok_or_else(|| {
         Error::input(format!(

@@ -230,10 +230,11 @@ pub enum Op<Block = Address> {
 
 impl<Block> Op<Block> {
     /// The same change with its blocks named another way.
-    pub(super) fn try_map<To, E>(
-        self,
-        mut map: impl FnMut(Block) -> Result<To, E>,
-    ) -> Result<Op<To>, E> {
+    ///
+    /// # Errors
+    ///
+    /// What `map` fails with.
+    pub fn try_map<To, E>(self, mut map: impl FnMut(Block) -> Result<To, E>) -> Result<Op<To>, E> {
         let all = |blocks: Vec<Block>, map: &mut dyn FnMut(Block) -> Result<To, E>| {
             blocks.into_iter().map(map).collect::<Result<Vec<To>, E>>()
         };

@@ -6,13 +6,12 @@ mod write;
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-use tenure::error::nearest;
-use tenure::object::{ObjectId, clip};
+use serde_json::json;
+use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 use tenure_store::{Store, StoredObject, Tenant, Writing, Written};
-use tenure_workspace::project_store;
+use tenure_workspace::{Belief, object_id, project_store};
 
 use super::{print, print_json};
 use crate::args::{
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
 }
 
 /// The store that is meant: the one named, else the project's.
-fn open(url: &StoreUrl, make: bool) -> Result<Store, Error> {
+pub(crate) fn open(url: &StoreUrl, make: bool) -> Result<Store, Error> {
     if let Some(url) = &url.store {
         return Store::open(url);
     }
@@ -88,48 +87,11 @@ fn writing(args: &WritingArgs) -> Writing {
     }
 }
 
-/// The object of this id, or the only one of this name.
-fn object(tenant: &Tenant, named: &str) -> Result<ObjectId, Error> {
-    if let Ok(id) = named.parse() {
-        return Ok(id);
-    }
-    let ids = tenant.named(named)?;
-    match ids.as_slice() {
-        [id] => Ok(*id),
-        [] => {
-            let error = Error::input(format!(
-                "`{}` holds no object named `{}`",
-                clip(tenant.name()),
-                clip(named)
-            ));
-            let resident = tenant.load()?;
-            let names = resident
-                .candidates()
-                .objects()
-                .iter()
-                .map(|object| object.name());
-            Err(match nearest(named, names) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => error.hint("`tenure store list` shows what there is"),
-            })
-        }
-        several => {
-            let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
-            Err(Error::input(format!(
-                "{} objects are named `{}`",
-                several.len(),
-                clip(named)
-            ))
-            .expected(format!("the id of one: {}", ids.join(", "))))
-        }
-    }
-}
-
 fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
-    named.iter().map(|named| object(tenant, named)).collect()
+    named.iter().map(|named| object_id(tenant, named)).collect()
 }
 
-fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
+pub(crate) fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
     text.parse().map_err(|error: String| {
         let (what, expected) = error
             .split_once("; expected ")
@@ -158,30 +120,10 @@ fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
     print(&text)
 }
 
-/// A belief as JSON: the object as it is published, and what is believed of it.
-fn shown(stored: &StoredObject) -> Result<Value, Error> {
-    let mut document = stored.object.to_document()?;
-    document.tx_start = None;
-    document.tx_end = None;
-    let valid = stored.object.valid();
-    let transaction = stored.object.status().transaction;
-    Ok(json!({
-        "revision": stored.object.revision().id(),
-        "lifecycle": stored.lifecycle,
-        "opened": stored.opened,
-        "closed": stored.closed,
-        "tx_start": transaction.from,
-        "tx_end": transaction.until,
-        "held_from": valid.from,
-        "held_until": valid.until,
-        "object": document,
-    }))
-}
-
 /// Beliefs, for people or for programs.
 fn print_beliefs(beliefs: &[StoredObject], format: Format, contents: bool) -> Result<(), Failure> {
     if format == Format::Json {
-        let shown: Result<Vec<Value>, Error> = beliefs.iter().map(shown).collect();
+        let shown: Result<Vec<Belief>, Error> = beliefs.iter().map(Belief::of).collect();
         return print_json(&shown?);
     }
     let mut text = String::new();

@@ -4,15 +4,16 @@ use std::io::Write;
 
 use serde_json::json;
 use tenure_store::{Line, true_at};
+use tenure_workspace::object_id;
 
-use super::{instant, object, print_beliefs, tenant};
+use super::{instant, print_beliefs, tenant};
 use crate::args::{AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs};
 use crate::commands::{print, print_json, write_whole};
 use crate::failure::{Failure, cell};
 
 pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
-    let id = object(&tenant, &args.object.object)?;
+    let id = object_id(&tenant, &args.object.object)?;
     let mut beliefs = match &args.as_of {
         None => tenant.get(id)?,
         Some(known) => tenant.as_of(id, instant(known, "--as-of")?)?,
@@ -29,7 +30,7 @@ pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {
 
 pub(super) fn history(args: &ObjectArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
-    let id = object(&tenant, &args.object)?;
+    let id = object_id(&tenant, &args.object)?;
     print_beliefs(&tenant.history(id)?, args.tenant.format, true)
 }
 

@@ -26,6 +26,9 @@ pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
         return print(&lines.collect::<String>());
     };
     let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
+    if let (RecordForm::Record, Some(exchange)) = (args.form, workspace.exchange(&tenant, id)?) {
+        return print_json(&exchange);
+    }
     let record = workspace.stored_record(&tenant, id)?;
     match args.form {
         RecordForm::Record => print_json(&record),
@@ -47,16 +50,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let payload = replay.compiled.envelope.payload.as_ref();
     let payload = payload.ok_or_else(|| Error::input("the compile has no payload"))?;
     if args.tenant.format == Format::Json {
-        let shown = json!({
-            "record_id": args.record,
-            "proof": replay.proof,
-            "payload_digest": replay.compiled.envelope.payload_digest,
-            "recorded_digest": replay.record.record.trace.payload_digest,
-            "erased": replay.erased,
-            "proven": replay.proven,
-            "unproven": replay.unproven,
-            "payload": payload,
-        });
+        let shown = replay.to_json(&args.record);
         return match &args.out {
             Some(path) => Ok(write_whole(path, format!("{shown:#}\n").as_bytes())?),
             None => print_json(&shown),

@@ -2,11 +2,9 @@
 
 use tenure::Error;
 use tenure_store::{Expect, Line, Put, Retention};
-use tenure_workspace::{Collect, Workspace};
+use tenure_workspace::{Collect, Workspace, object_id};
 
-use super::{
-    instant, object, objects, print_written, read_input, tenant, tenant_to_write, writing,
-};
+use super::{instant, objects, print_written, read_input, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, PolicyArgs, PutArgs, RetractArgs, SweepArgs,
 };
@@ -82,14 +80,14 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
 
 pub(super) fn retract(args: &RetractArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
-    let id = object(&tenant, &args.object.object)?;
+    let id = object_id(&tenant, &args.object.object)?;
     let written = tenant.retract(id, Expect::Any, &writing(&args.writing))?;
     print_written(&written, args.object.tenant.format)
 }
 
 pub(super) fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
-    let id = object(&tenant, &args.object.object)?;
+    let id = object_id(&tenant, &args.object.object)?;
     let written = tenant.confirm(vec![id], now()?, &writing(&args.writing))?;
     print_written(&written, args.object.tenant.format)
 }

@@ -1,0 +1,486 @@
+//! API keys: who may speak for which tenant, kept in the store as a log that is only appended to.
+//!
+//! A key is an id and 256 random bits. The bits are shown once; what is kept is their SHA-256, from which
+//! nobody guesses them (a slow hash is for passwords, which people choose). A key is never changed: it is
+//! made, and it may be revoked, and every node on the store reads both in the same log.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+use tenure::error::nearest;
+use tenure::object::{Classification, clip};
+use tenure::time::Instant;
+use tenure::{Digest, Error, ErrorKind, Principal};
+use tenure_store::{Store, Tenant};
+
+/// The part of a store that holds the keys. It belongs to no tenant that a key could be made for.
+pub const KEYS_TENANT: &str = "tenure:keys";
+/// What every key begins with, so that scanners for leaked secrets know one.
+const PREFIX: &str = "tnr_";
+const LOG: &str = "keys";
+/// How often an append is tried while others append, too.
+const TRIES: usize = 16;
+
+/// What a key allows.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Grant {
+    /// The tenant that it speaks for.
+    pub tenant: String,
+    /// The user that it speaks for; any, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The project that it speaks for; any, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The roles that it has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The most sensitive class that it may see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clearance: Option<Classification>,
+    /// The web origins whose memory it may read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
+    /// Whether it may see objects tagged `pii`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub pii: bool,
+    /// Whether it may read and write all that its tenant has, past every access list.
+    #[serde(skip_serializing_if = "is_false")]
+    pub operator: bool,
+    /// When it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Instant>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Grant {
+    /// What the owner of a machine may do with a tenant of their own.
+    pub fn owner(tenant: impl Into<String>) -> Grant {
+        Grant {
+            tenant: tenant.into(),
+            clearance: Some(Classification::HighlyRestricted),
+            pii: true,
+            operator: true,
+            ..Grant::default()
+        }
+    }
+
+    /// On whose behalf a request runs that does not say so.
+    pub fn principal(&self) -> Principal {
+        Principal {
+            tenant: self.tenant.clone(),
+            user: self.user.clone(),
+            project: self.project.clone(),
+            roles: self.roles.clone(),
+            origins: self.origins.clone(),
+            clearance: self.clearance.unwrap_or(Classification::Public),
+            pii_authorized: self.pii,
+            ..Principal::default()
+        }
+    }
+
+    /// On whose behalf a request runs that says so, which must not be more than is granted. What is
+    /// granted to one user or project stays with that one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`] that names what is not granted.
+    pub fn bind(&self, asked: Principal) -> Result<Principal, Error> {
+        let mut asked = asked;
+        if asked.tenant != self.tenant {
+            return Err(refused("is of the tenant", &asked.tenant, &self.tenant));
+        }
+        for (own, given, what) in [
+            (&self.user, &mut asked.user, "is of the user"),
+            (&self.project, &mut asked.project, "is of the project"),
+        ] {
+            let Some(own) = own else { continue };
+            match given {
+                Some(given) if given != own => return Err(refused(what, given, own)),
+                _ => *given = Some(own.clone()),
+            }
+        }
+        if self.operator {
+            return Ok(asked);
+        }
+        if let Some(role) = asked.roles.iter().find(|role| !self.roles.contains(role)) {
+            return Err(refused("has the role", role, &self.roles.join(", ")));
+        }
+        // None can be left out either: some objects are closed to those who have a role.
+        asked.roles.clone_from(&self.roles);
+        let mut origins = asked.origins.iter();
+        if let Some(origin) = origins.find(|origin| !self.origins.contains(origin)) {
+            return Err(refused(
+                "reads of the origin",
+                origin,
+                &self.origins.join(", "),
+            ));
+        }
+        let most = self.clearance.unwrap_or(Classification::Public);
+        if asked.clearance > most {
+            return Err(refused(
+                "is cleared for",
+                asked.clearance.term(),
+                most.term(),
+            ));
+        }
+        if asked.pii_authorized && !self.pii {
+            return Err(refused("sees", "pii", "no personal data"));
+        }
+        Ok(asked)
+    }
+}
+
+fn refused(what: &str, asked: &str, granted: &str) -> Error {
+    Error::new(
+        ErrorKind::Policy,
+        format!("the request {what} `{}`, which is not granted", clip(asked)),
+    )
+    .expected(match granted {
+        "" => "none".to_owned(),
+        granted => clip(granted),
+    })
+}
+
+/// A key, without what makes it secret.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// What it is called by.
+    pub id: String,
+    /// What it allows.
+    pub grant: Grant,
+    /// When it was made.
+    pub created: Instant,
+    /// When it was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<Instant>,
+    /// The digest of its random part.
+    digest: Digest,
+}
+
+impl Key {
+    /// Whether it opens anything at an instant.
+    pub fn is_valid(&self, now: Instant) -> bool {
+        self.revoked.is_none() && self.grant.expires.is_none_or(|expires| now < expires)
+    }
+}
+
+/// An entry of the log.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Entry {
+    Created(Key),
+    Revoked { id: String, at: Instant },
+}
+
+/// The keys as they stood at a version.
+#[derive(Clone, Default, Debug)]
+pub struct KeySet {
+    keys: BTreeMap<String, Key>,
+    version: u64,
+}
+
+impl KeySet {
+    /// Whether there never was a key.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The version of the log that they were read at.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// All of them, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Key> {
+        self.keys.values()
+    }
+
+    /// The key that a caller shows, where it is one and opens something now.
+    pub fn open(&self, shown: &str, now: Instant) -> Option<&Key> {
+        let (id, secret) = shown.strip_prefix(PREFIX)?.split_once('_')?;
+        let key = self.keys.get(id)?;
+        // Digests are compared, of which no prefix can be tried out.
+        (Digest::of(secret.as_bytes()) == key.digest && key.is_valid(now)).then_some(key)
+    }
+}
+
+/// The keys of a store.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    log: Tenant,
+}
+
+impl Keys {
+    /// Those of this store.
+    ///
+    /// # Errors
+    ///
+    /// None for a store that is open.
+    pub fn of(store: &Store) -> Result<Keys, Error> {
+        Ok(Keys {
+            log: store.tenant(KEYS_TENANT)?,
+        })
+    }
+
+    /// Changes with every key that is made or revoked.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn version(&self) -> Result<u64, Error> {
+        self.log.version()
+    }
+
+    /// The keys as they stand now.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when an entry cannot be read; [`ErrorKind::Unavailable`] when the store
+    /// cannot be reached.
+    pub fn load(&self) -> Result<KeySet, Error> {
+        // An entry that comes after the probe is read twice, never missed.
+        let version = self.log.version()?;
+        let mut keys: BTreeMap<String, Key> = BTreeMap::new();
+        for (number, body) in self.log.entries(LOG, 0)? {
+            let entry = serde_json::from_str(&body).map_err(|error| {
+                Error::input(format!(
+                    "entry {number} of the keys cannot be read: {error}"
+                ))
+            })?;
+            match entry {
+                Entry::Created(key) => drop(keys.insert(key.id.clone(), key)),
+                Entry::Revoked { id, at } => {
+                    if let Some(key) = keys.get_mut(&id) {
+                        key.revoked.get_or_insert(at);
+                    }
+                }
+            }
+        }
+        Ok(KeySet { keys, version })
+    }
+
+    /// Makes a key. What is given beside it is shown once and kept nowhere.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when it names no tenant; [`ErrorKind::Unavailable`] when the store cannot be
+    /// reached.
+    pub fn create(&self, grant: Grant, now: Instant) -> Result<(Key, String), Error> {
+        if grant.tenant.trim().is_empty() || grant.tenant == KEYS_TENANT {
+            return Err(
+                Error::input(format!("no key can be made for `{}`", clip(&grant.tenant)))
+                    .expected("the name of a tenant"),
+            );
+        }
+        if grant.expires.is_some_and(|expires| expires <= now) {
+            return Err(Error::input("the key would have ended before it begins")
+                .expected("an instant to come"));
+        }
+        let id = hexadecimal::<6>()?;
+        let secret = hexadecimal::<32>()?;
+        let key = Key {
+            id,
+            grant,
+            created: now,
+            revoked: None,
+            digest: Digest::of(secret.as_bytes()),
+        };
+        self.append(&Entry::Created(key.clone()))?;
+        let shown = format!("{PREFIX}{}_{secret}", key.id);
+        Ok((key, shown))
+    }
+
+    /// Revokes a key. One that is revoked stays so.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such key; [`ErrorKind::Unavailable`] when the store cannot
+    /// be reached.
+    pub fn revoke(&self, id: &str, now: Instant) -> Result<Key, Error> {
+        let known = self.load()?;
+        let Some(key) = known.keys.get(id) else {
+            let error = Error::input(format!("there is no key `{}`", clip(id)));
+            return Err(match nearest(id, known.keys.keys().map(String::as_str)) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint("`tenure keys list` shows what there is"),
+            });
+        };
+        if key.revoked.is_none() {
+            self.append(&Entry::Revoked {
+                id: id.to_owned(),
+                at: now,
+            })?;
+        }
+        Ok(Key {
+            revoked: key.revoked.or(Some(now)),
+            ..key.clone()
+        })
+    }
+
+    fn append(&self, entry: &Entry) -> Result<(), Error> {
+        let body = serde_json::to_string(entry)
+            .map_err(|error| Error::input(format!("the key cannot be written: {error}")))?;
+        let mut tries = 0;
+        loop {
+            let logs = self.log.logs()?;
+            let last = logs.iter().find(|(log, _)| log == LOG);
+            let last = last.map_or(0, |(_, last)| *last);
+            tries += 1;
+            match self.log.append(LOG, last, vec![body.clone()]) {
+                Err(error) if error.kind == ErrorKind::Conflict && tries < TRIES => {}
+                done => return done.map(drop),
+            }
+        }
+    }
+}
+
+/// So many random bytes, written out.
+fn hexadecimal<const N: usize>() -> Result<String, Error> {
+    let mut bytes = [0u8; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("the system gives no random numbers: {error}"),
+        )
+    })?;
+    let mut text = String::with_capacity(2 * N);
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Instant = Instant::from_micros(1_000_000);
+
+    fn keys() -> (tempfile::TempDir, Keys) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        (folder, Keys::of(&store).unwrap())
+    }
+
+    fn grant() -> Grant {
+        Grant {
+            tenant: "acme".into(),
+            roles: vec!["reader".into()],
+            ..Grant::default()
+        }
+    }
+
+    #[test]
+    fn a_key_opens_until_it_ends_or_is_revoked() {
+        let (_folder, keys) = keys();
+        assert!(keys.load().unwrap().is_empty());
+        let (key, shown) = keys.create(grant(), NOW).unwrap();
+        let ends = Instant::from_micros(2_000_000);
+        let short = Grant {
+            expires: Some(ends),
+            ..grant()
+        };
+        let (_, short) = keys.create(short, NOW).unwrap();
+        let set = keys.load().unwrap();
+        assert_eq!(set.open(&shown, NOW), Some(&key));
+        assert!(set.open(&short, NOW).is_some() && set.open(&short, ends).is_none());
+        let mut wrong = shown.clone();
+        wrong.replace_range(
+            shown.len() - 1..,
+            if shown.ends_with('0') { "1" } else { "0" },
+        );
+        for bad in [&wrong, "", "tnr_", &shown[4..], &shown[..shown.len() - 1]] {
+            assert!(set.open(bad, NOW).is_none(), "{bad}");
+        }
+        let before = keys.version().unwrap();
+        keys.revoke(&key.id, NOW).unwrap();
+        keys.revoke(&key.id, ends).unwrap();
+        assert!(keys.version().unwrap() > before);
+        let set = keys.load().unwrap();
+        assert!(set.open(&shown, NOW).is_none());
+        assert_eq!(
+            set.iter().filter_map(|key| key.revoked).collect::<Vec<_>>(),
+            [NOW]
+        );
+        let error = keys.revoke("nobody", NOW).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Input);
+    }
+
+    #[test]
+    fn no_secret_is_kept() {
+        let (folder, keys) = keys();
+        let (_, shown) = keys.create(grant(), NOW).unwrap();
+        let secret = shown.rsplit('_').next().unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains(secret));
+        }
+    }
+
+    #[test]
+    fn a_grant_is_never_exceeded() {
+        let grant = Grant {
+            user: Some("ana".into()),
+            clearance: Some(Classification::Restricted),
+            ..grant()
+        };
+        let own = grant.principal();
+        assert_eq!(grant.bind(own.clone()).unwrap(), own);
+        let unnamed = Principal {
+            user: None,
+            ..own.clone()
+        };
+        assert_eq!(grant.bind(unnamed).unwrap(), own);
+        let fewer = Principal {
+            roles: Vec::new(),
+            ..own.clone()
+        };
+        assert_eq!(grant.bind(fewer).unwrap(), own);
+        type Change = fn(&mut Principal);
+        let more: [Change; 6] = [
+            |principal| principal.origins.push("https://a.example".into()),
+            |principal| principal.tenant = "other".into(),
+            |principal| principal.user = Some("bob".into()),
+            |principal| principal.roles.push("admin".into()),
+            |principal| principal.clearance = Classification::Confidential,
+            |principal| principal.pii_authorized = true,
+        ];
+        for change in more {
+            let mut asked = own.clone();
+            change(&mut asked);
+            assert_eq!(grant.bind(asked).unwrap_err().kind, ErrorKind::Policy);
+        }
+        let owner = Grant::owner("acme");
+        assert!(owner.bind(own).is_ok());
+        let other = Principal {
+            tenant: "other".into(),
+            ..owner.principal()
+        };
+        assert!(owner.bind(other).is_err());
+    }
+
+    #[test]
+    fn keys_for_nobody_are_refused() {
+        let (_folder, keys) = keys();
+        for tenant in ["", " ", KEYS_TENANT] {
+            let grant = Grant {
+                tenant: tenant.into(),
+                ..Grant::default()
+            };
+            assert!(keys.create(grant, NOW).is_err());
+        }
+        let ended = Grant {
+            expires: Some(NOW),
+            ..grant()
+        };
+        assert!(keys.create(ended, NOW).is_err());
+    }
+}

@@ -1,0 +1,181 @@
+//! Records of what went through a gateway: how much, how long, what it used. No contents, no credentials.
+
+use serde::{Deserialize, Serialize};
+use tenure::time::Instant;
+use tenure::trace::ProviderUsage;
+use tenure::{CountKind, Digest, Error};
+use tenure_store::Tenant;
+use tenure_store::engine::RecordRow;
+
+use super::unwritable;
+use crate::workspace::Workspace;
+
+/// The version of a record of an exchange.
+pub const EXCHANGE_RECORD_VERSION: u32 = 1;
+/// What the id of one begins with; that of a compile record begins otherwise.
+pub const EXCHANGE_PREFIX: &str = "gw-";
+
+/// How an exchange ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The whole answer went to the client.
+    Whole,
+    /// The client went away.
+    ClientLeft,
+    /// The upstream broke off in its answer.
+    UpstreamBroke,
+    /// The upstream could not be reached, or answered nothing that could be read.
+    UpstreamFailed,
+    /// The upstream was silent for too long.
+    UpstreamSilent,
+}
+
+/// A request that went through a gateway, and its answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangeRecord {
+    /// The version of this form.
+    pub version: u32,
+    /// Its id.
+    pub record_id: String,
+    /// When the request came.
+    pub at: Instant,
+    /// What the gateway did to the request.
+    pub mode: String,
+    /// The provider's protocol.
+    pub protocol: String,
+    /// The path that was asked for.
+    pub path: String,
+    /// The key that was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The session, where the client named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model that the request names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether the answer was asked for as a stream.
+    #[serde(default)]
+    pub streamed: bool,
+    /// The bytes of the request's body.
+    pub request_bytes: u64,
+    /// The digest of them, where they were not dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_digest: Option<Digest>,
+    /// The tokens of the texts, tools and calls in the request, without images and without what a
+    /// provider puts around messages; missing where the model is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_tokens: Option<u64>,
+    /// What that count is worth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<CountKind>,
+    /// The status of the answer, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The bytes of the answer's body that went to the client.
+    pub response_bytes: u64,
+    /// What the provider says it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<ProviderUsage>,
+    /// From the request to the head of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_latency_us: Option<u64>,
+    /// From the request to the end of the answer.
+    pub latency_us: u64,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+impl Workspace {
+    /// Keeps the records of exchanges in the tenant's store.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn keep_exchanges(
+        &self,
+        tenant: &Tenant,
+        exchanges: &[ExchangeRecord],
+    ) -> Result<(), Error> {
+        let row = |exchange: &ExchangeRecord| {
+            Ok(RecordRow {
+                id: exchange.record_id.clone(),
+                compiled_at: exchange.at,
+                body: serde_json::to_string(exchange).map_err(unwritable)?,
+                objects: Vec::new(),
+            })
+        };
+        tenant.put_records(exchanges.iter().map(row).collect::<Result<_, Error>>()?)
+    }
+
+    /// The record of an exchange, where there is one of this id.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn exchange(&self, tenant: &Tenant, id: &str) -> Result<Option<ExchangeRecord>, Error> {
+        if !id.starts_with(EXCHANGE_PREFIX) {
+            return Ok(None);
+        }
+        let Some(row) = tenant.record(id)? else {
+            return Ok(None);
+        };
+        let record = serde_json::from_str(&row.body).map_err(|error| {
+            Error::input(format!("the record `{}` cannot be read: {error}", row.id))
+        })?;
+        Ok(Some(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure::FrameKey;
+    use tenure_store::Store;
+
+    #[test]
+    fn an_exchange_is_read_back_as_it_was_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let tenant = store.tenant("acme").unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let record = ExchangeRecord {
+            version: EXCHANGE_RECORD_VERSION,
+            record_id: "gw-1".into(),
+            at: Instant::from_micros(5),
+            mode: "observe".into(),
+            protocol: "openai".into(),
+            path: "/v1/responses".into(),
+            key: None,
+            session: Some("s".into()),
+            model: Some("gpt-4o".into()),
+            streamed: true,
+            request_bytes: 12,
+            request_digest: Some(Digest::of(b"x")),
+            request_tokens: Some(3),
+            count: Some(CountKind::Exact),
+            status: Some(200),
+            response_bytes: 9,
+            usage: Some(ProviderUsage {
+                input: 3,
+                ..ProviderUsage::default()
+            }),
+            head_latency_us: Some(1),
+            latency_us: 2,
+            ending: Ending::ClientLeft,
+        };
+        workspace
+            .keep_exchanges(&tenant, std::slice::from_ref(&record))
+            .unwrap();
+        assert_eq!(workspace.exchange(&tenant, "gw-1").unwrap(), Some(record));
+        assert_eq!(workspace.exchange(&tenant, "gw-2").unwrap(), None);
+        let other = store.tenant("other").unwrap();
+        assert_eq!(workspace.exchange(&other, "gw-1").unwrap(), None);
+        // It is no compile, which could be made again.
+        let error = workspace.replay(&tenant, "gw-1").unwrap_err();
+        assert!(error.what.contains("gateway"), "{error}");
+    }
+}

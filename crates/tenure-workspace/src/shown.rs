@@ -1,0 +1,135 @@
+//! What is shown of a store and of models: the same on every face.
+
+use serde::Serialize;
+use tenure::catalogue::{Catalogue, Model, Origin};
+use tenure::error::nearest;
+use tenure::object::{Lifecycle, ObjectId, RevisionId, clip};
+use tenure::time::Instant;
+use tenure::{CountKind, Error, ObjectDocument};
+use tenure_store::{StoredObject, Tenant};
+
+/// A belief: the object as it is published, and what is believed of it.
+#[derive(Debug, Serialize)]
+pub struct Belief {
+    /// The revision.
+    pub revision: RevisionId,
+    /// How far its life has come.
+    pub lifecycle: Lifecycle,
+    /// The version of the write that opened it.
+    pub opened: u64,
+    /// The version of the write that closed it.
+    pub closed: Option<u64>,
+    /// Since when it is believed.
+    pub tx_start: Option<Instant>,
+    /// Until when.
+    pub tx_end: Option<Instant>,
+    /// Since when it is held to be true.
+    pub held_from: Option<Instant>,
+    /// Until when.
+    pub held_until: Option<Instant>,
+    /// The object.
+    pub object: ObjectDocument,
+}
+
+impl Belief {
+    /// What is shown of an object of a store.
+    ///
+    /// # Errors
+    ///
+    /// As [`ContextObject::to_document`](tenure::ContextObject::to_document).
+    pub fn of(stored: &StoredObject) -> Result<Belief, Error> {
+        let mut object = stored.object.to_document()?;
+        object.tx_start = None;
+        object.tx_end = None;
+        let valid = stored.object.valid();
+        let transaction = stored.object.status().transaction;
+        Ok(Belief {
+            revision: stored.object.revision().id(),
+            lifecycle: stored.lifecycle,
+            opened: stored.opened,
+            closed: stored.closed,
+            tx_start: transaction.from,
+            tx_end: transaction.until,
+            held_from: valid.from,
+            held_until: valid.until,
+            object,
+        })
+    }
+}
+
+/// The object of this id, or the only one of this name.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, or when several have the name;
+/// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+pub fn object_id(tenant: &Tenant, named: &str) -> Result<ObjectId, Error> {
+    if let Ok(id) = named.parse() {
+        return Ok(id);
+    }
+    let ids = tenant.named(named)?;
+    match ids.as_slice() {
+        [id] => Ok(*id),
+        [] => {
+            let error = Error::input(format!(
+                "`{}` holds no object named `{}`",
+                clip(tenant.name()),
+                clip(named)
+            ));
+            let resident = tenant.load()?;
+            let objects = resident.candidates().objects();
+            let names = objects.iter().map(|object| object.name());
+            Err(match nearest(named, names) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint("`tenure store list` shows what there is"),
+            })
+        }
+        several => {
+            let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
+            Err(Error::input(format!(
+                "{} objects are named `{}`",
+                several.len(),
+                clip(named)
+            ))
+            .expected(format!("the id of one: {}", ids.join(", "))))
+        }
+    }
+}
+
+/// What is known of a model.
+#[derive(Debug, Serialize)]
+pub struct KnownModel<'c> {
+    /// Its name.
+    pub name: &'c str,
+    /// What a count of a plain text is worth.
+    pub counts: CountKind,
+    /// What the catalogue says.
+    #[serde(flatten)]
+    pub model: &'c Model,
+    /// What the keys and values of a full window take.
+    pub kv_window_bytes: Option<u128>,
+    /// Who says so.
+    pub origin: &'c Origin,
+}
+
+impl<'c> KnownModel<'c> {
+    /// What a catalogue knows.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such model; the nearest is
+    /// offered.
+    pub fn of(catalogue: &'c Catalogue, name: &'c str) -> Result<KnownModel<'c>, Error> {
+        let model = catalogue.model(name)?;
+        Ok(KnownModel {
+            name,
+            counts: match model.margin_percent {
+                0 => CountKind::Exact,
+                _ => CountKind::Bounded,
+            },
+            model,
+            kv_window_bytes: model.kv.map(|kv| kv.bytes_for(u64::from(model.window))),
+            origin: catalogue.origin(name)?,
+        })
+    }
+}
