@@ -6,6 +6,7 @@ mod eval;
 mod models;
 mod registry;
 mod session;
+mod serve;
 mod store;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use eval::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
 pub(crate) use session::*;
+pub(crate) use serve::*;
 pub(crate) use store::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
@@ -95,6 +97,14 @@ pub(crate) enum Command {
     /// Prints the payload. Standard error says what is proven; where something was erased since, it says
     /// so, and which other pieces still stand as they stood.
     Replay(ReplayArgs),
+    /// Serve the HTTP API and the gateway
+    ///
+    /// Prints the address that it listens on. The API at `/api/v1/` has the verbs of this command; the
+    /// gateway at `/v1/` forwards what agents ask their providers, and records it. Stops on SIGTERM and
+    /// SIGINT once what is under way has come to its end.
+    Serve(ServeArgs),
+    /// Make, list and revoke the keys of a server
+    Keys(KeysArgs),
     /// Measure the ranker on questions whose answers are known
     Eval(EvalArgs),
     /// Check skills (Agent Skills)

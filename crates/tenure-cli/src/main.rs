@@ -36,6 +36,8 @@ fn main() -> ExitCode {
         Command::Store(args) => commands::store::run(&args),
         Command::Session(args) => commands::session::run(&args),
         Command::Replay(args) => commands::store::replay(&args),
+        Command::Serve(args) => commands::serve::serve(&args),
+        Command::Keys(args) => commands::serve::keys(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Skills(args) => commands::skills::run(&args),
         Command::Schema(args) => commands::schema::run(&args),

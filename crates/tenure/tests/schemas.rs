@@ -10,7 +10,8 @@ use tenure::schema::{Form, schema};
 fn committed_schemas_are_those_of_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let update = std::env::var("UPDATE_SCHEMAS").is_ok_and(|value| value == "1");
-    let mut expected = Vec::new();
+    // The server's description is checked where the server is.
+    let mut expected = vec!["openapi.json".to_owned()];
     for form in Form::ALL {
         let path = folder.join(format!("{form}.json"));
         let text = serde_json::to_string_pretty(&schema(*form)).unwrap() + "\n";

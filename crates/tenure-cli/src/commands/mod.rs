@@ -16,6 +16,7 @@ pub(crate) mod registry;
 pub(crate) mod rehydrate;
 pub(crate) mod schema;
 pub(crate) mod session;
+pub(crate) mod serve;
 pub(crate) mod skills;
 pub(crate) mod store;
 pub(crate) mod tokens;

@@ -1,0 +1,131 @@
+//! The arguments of `tenure serve` and `tenure keys`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::{CatalogueArgs, Format, StoreUrl};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The address and port to listen on; port 0 picks one. An address that other machines reach needs
+    /// a key (`tenure keys create`)
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
+    pub(crate) listen: String,
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// Use no store: nothing is recorded, and there are no keys
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// Where the gateway forwards to (may be repeated): openai=URL, anthropic=URL, or a URL that takes
+    /// both protocols
+    #[arg(long = "upstream", value_name = "NAME=URL")]
+    pub(crate) upstreams: Vec<String>,
+    /// What the gateway does to requests: observe (nothing: they are recorded). `fit` and `full` are
+    /// not supported yet
+    #[arg(long, value_name = "MODE", default_value = "observe")]
+    pub(crate) mode: String,
+    /// The tenant of the requests while there are no keys
+    #[arg(long, value_name = "T", default_value = "local")]
+    pub(crate) tenant: String,
+    /// A name that the server is called by (may be repeated), beside addresses and `localhost`
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
+    /// The largest request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub(crate) max_body: usize,
+    /// The longest silence of an upstream, before its answer or within it, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) upstream_timeout: u64,
+    /// How long requests may go on once the server is told to stop, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) drain: u64,
+    /// The most requests of one tenant in a minute [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rate: Option<u32>,
+    /// Append a line for each request to this file: who, what, and what came of it; no contents
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    /// The folder that keeps the originals of what is condensed with loss
+    /// [default: $XDG_STATE_HOME/tenure/originals]
+    #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
+    pub(crate) originals: Option<PathBuf>,
+    /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
+    #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) frame_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysArgs {
+    #[command(subcommand)]
+    pub(crate) command: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key, and show it: this once
+    Create(KeysCreateArgs),
+    /// List the keys that there are, without what makes them secret
+    List(KeysListArgs),
+    /// Revoke a key: every server on the store refuses it within a second
+    Revoke(KeysRevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysCreateArgs {
+    /// The tenant that the key speaks for
+    #[arg(long, value_name = "T")]
+    pub(crate) tenant: String,
+    /// The user that it speaks for [default: whom the request names]
+    #[arg(long, value_name = "U")]
+    pub(crate) user: Option<String>,
+    /// The project that it speaks for [default: the one that the request names]
+    #[arg(long, value_name = "P")]
+    pub(crate) project: Option<String>,
+    /// A role that it has (may be repeated)
+    #[arg(long = "role", value_name = "R")]
+    pub(crate) roles: Vec<String>,
+    /// The most sensitive class that it may see [default: public]
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) clearance: Option<String>,
+    /// A web origin whose memory it may read (may be repeated)
+    #[arg(long = "origin", value_name = "ORIGIN")]
+    pub(crate) origins: Vec<String>,
+    /// It may see objects tagged `pii`
+    #[arg(long)]
+    pub(crate) pii: bool,
+    /// It may read and write all that the tenant has, past every access list
+    #[arg(long)]
+    pub(crate) operator: bool,
+    /// When it ends, in RFC 3339 with a zone, or a date [default: never]
+    #[arg(long, value_name = "T")]
+    pub(crate) expires: Option<String>,
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysListArgs {
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysRevokeArgs {
+    /// The id of the key
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}

@@ -1,0 +1,181 @@
+//! `tenure serve`, and the keys that a server asks for.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tenure::object::Classification;
+use tenure::time::Instant;
+use tenure::{Error, ErrorKind};
+use tenure_server::{Limits, Options, Server, Upstream};
+use tenure_workspace::keys::{Grant, Key, Keys};
+use tenure_workspace::{Workspace, default_frame_key_path, default_originals_path};
+
+use super::store::{instant, open};
+use super::{compile, print, print_json, usage, with_models};
+use crate::args::{
+    Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
+};
+use crate::failure::{Failure, cell};
+
+/// Answers until the process is told to stop.
+pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
+    let upstreams = args.upstreams.iter().map(|text| text.parse());
+    let upstreams: Vec<Upstream> = usage(upstreams.collect())?;
+    let mode = usage(args.mode.parse())?;
+    let frame_key = match &args.frame_key {
+        Some(path) => path.clone(),
+        None => default_frame_key_path()?,
+    };
+    let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
+    let store = match args.no_store {
+        true => None,
+        false => Some(open(&args.url, true)?),
+    };
+    let limits = Limits::default()
+        .with_body(args.max_body)
+        .with_upstream(Duration::from_secs(args.upstream_timeout))
+        .with_drain(Duration::from_secs(args.drain))
+        .with_rate(args.rate);
+    let options = Options {
+        listen: args.listen.clone(),
+        store,
+        tenant: args.tenant.clone(),
+        upstreams,
+        mode,
+        hosts: args.hosts.clone(),
+        limits,
+        audit: args.audit.clone(),
+        originals: match &args.originals {
+            Some(folder) => Some(folder.clone()),
+            None => default_originals_path().ok(),
+        },
+        ..Options::new(workspace)
+    };
+    let store = options.store.as_ref().map(tenure_store::Store::shown);
+    let server = Server::bind(options)?;
+    match store {
+        Some(store) => anstream::eprintln!("store: {}", cell(&store)),
+        None => anstream::eprintln!("note: without a store, nothing is recorded"),
+    }
+    print(&format!("{}\n", server.url()))?;
+    Ok(server.run()?)
+}
+
+/// Does what the subcommand says.
+pub(crate) fn keys(args: &KeysArgs) -> Result<(), Failure> {
+    match &args.command {
+        KeysCommand::Create(args) => create(args),
+        KeysCommand::List(args) => list(args),
+        KeysCommand::Revoke(args) => revoke(args),
+    }
+}
+
+fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
+    let clearance = args.clearance.as_deref();
+    let clearance = clearance.map(|class| usage(class.parse::<Classification>()));
+    let expires = args.expires.as_deref();
+    let expires = expires.map(|text| instant(text, "--expires"));
+    let grant = Grant {
+        tenant: args.tenant.clone(),
+        user: args.user.clone(),
+        project: args.project.clone(),
+        roles: args.roles.clone(),
+        origins: args.origins.clone(),
+        clearance: clearance.transpose()?,
+        pii: args.pii,
+        operator: args.operator,
+        expires: expires.transpose()?,
+    };
+    let keys = Keys::of(&open(&args.url, true)?)?;
+    let (key, shown) = keys.create(grant, now()?)?;
+    if args.format == Format::Json {
+        return print_json(&json!({ "id": key.id, "key": shown, "grant": key.grant }));
+    }
+    anstream::eprintln!(
+        "note: this is the only time that the key is shown; its id is {}",
+        key.id
+    );
+    print(&format!("{shown}\n"))
+}
+
+fn list(args: &KeysListArgs) -> Result<(), Failure> {
+    let set = Keys::of(&open(&args.url, false)?)?.load()?;
+    let now = now()?;
+    if args.format == Format::Json {
+        let shown = set.iter().map(|key| shown(key, now));
+        return print_json(&shown.collect::<Vec<_>>());
+    }
+    let mut text = String::new();
+    for key in set.iter() {
+        let grant = &key.grant;
+        let mut may = Vec::new();
+        may.extend(grant.user.iter().map(|user| format!("user {}", cell(user))));
+        may.extend(
+            grant
+                .project
+                .iter()
+                .map(|project| format!("project {}", cell(project))),
+        );
+        may.extend(
+            grant
+                .roles
+                .iter()
+                .map(|role| format!("role {}", cell(role))),
+        );
+        may.extend(
+            grant
+                .clearance
+                .iter()
+                .map(|class| format!("clearance {class}")),
+        );
+        may.extend(grant.pii.then(|| "pii".to_owned()));
+        may.extend(grant.operator.then(|| "operator".to_owned()));
+        may.extend(
+            grant
+                .expires
+                .iter()
+                .map(|expires| format!("until {expires}")),
+        );
+        text.push_str(&format!(
+            "{}  {:<8}  {:<20}  {}\n",
+            key.id,
+            state(key, now),
+            cell(&grant.tenant),
+            may.join(", ")
+        ));
+    }
+    print(&text)
+}
+
+fn revoke(args: &KeysRevokeArgs) -> Result<(), Failure> {
+    let keys = Keys::of(&open(&args.url, false)?)?;
+    let now = now()?;
+    let key = keys.revoke(&args.id, now)?;
+    match args.format {
+        Format::Json => print_json(&shown(&key, now)),
+        Format::Text => print(&format!("{}: revoked\n", key.id)),
+    }
+}
+
+fn state(key: &Key, now: Instant) -> &'static str {
+    match (key.revoked, key.is_valid(now)) {
+        (Some(_), _) => "revoked",
+        (None, true) => "valid",
+        (None, false) => "expired",
+    }
+}
+
+fn shown(key: &Key, now: Instant) -> serde_json::Value {
+    json!({
+        "id": key.id,
+        "state": state(key, now),
+        "grant": key.grant,
+        "created": key.created,
+        "revoked": key.revoked,
+    })
+}
+
+fn now() -> Result<Instant, Error> {
+    compile::this_instant()
+        .ok_or_else(|| Error::new(ErrorKind::Input, "the machine's clock is out of range"))
+}

@@ -1,0 +1,220 @@
+//! `tenure serve` and `tenure keys`: the real binary, its address, its end.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{Bench, text};
+
+/// A server that is killed when it is dropped.
+struct Running {
+    child: Child,
+    url: String,
+}
+
+impl Running {
+    fn start(bench: &Bench, args: &[&str]) -> Running {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+        let mut child = bench
+            .command(&args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut url).unwrap();
+        let url = url.trim_end().to_owned();
+        Running { child, url }
+    }
+
+    fn get(&self, path: &str, header: &str) -> String {
+        let address = self.url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{header}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_says_where_it_listens_and_ends_when_it_is_told() {
+    let bench = Bench::new();
+    let mut server = Running::start(&bench, &[]);
+    assert!(
+        server.url.starts_with("http://127.0.0.1:"),
+        "{}",
+        server.url
+    );
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/api/v1/models",
+    ] {
+        assert!(server.get(path, "").starts_with("HTTP/1.1 200"), "{path}");
+    }
+    // The project has a store from now on.
+    assert!(bench.folder.path().join(".tenure/store.db").is_file());
+    #[cfg(unix)]
+    {
+        let id = server.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let until = Instant::now() + Duration::from_secs(10);
+        let ended = loop {
+            if let Some(status) = server.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "it did not end");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(ended.code(), Some(0));
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_at_once() {
+    let bench = Bench::new();
+    let serve = |args: &[&'static str]| [&["serve"], args].concat();
+    let refused = |code, args: &[&'static str]| bench.refused(code, &serve(args));
+    assert!(refused(2, &["--mode", "fit"]).contains("`fit` is not supported yet"));
+    assert!(refused(2, &["--mode", "full"]).contains("`full` is not supported yet"));
+    assert!(refused(1, &["--mode", "fitt"]).contains("did you mean `fit`?"));
+    assert!(refused(1, &["--listen", "nowhere"]).contains("127.0.0.1:7878"));
+    assert!(refused(1, &["--upstream", "gemini=http://h"]).contains("openai, anthropic"));
+    assert!(refused(1, &["--upstream", "ftp://h"]).contains("neither http nor https"));
+    let twice = ["--upstream", "http://a", "--upstream", "http://b"];
+    assert!(refused(1, &twice).contains("two upstreams"));
+    assert!(refused(4, &["--listen", "0.0.0.0:0"]).contains("tenure keys create"));
+    assert!(
+        refused(2, &["--listen", "127.0.0.1:0", "--audit", "/nowhere/audit"]).contains("audit log")
+    );
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    assert!(
+        bench
+            .refused(6, &["serve", "--listen", &address])
+            .contains("cannot listen")
+    );
+}
+
+#[test]
+fn keys_are_made_listed_and_revoked() {
+    let bench = Bench::new();
+    assert!(
+        bench
+            .refused(2, &["keys", "list"])
+            .contains("there is no store")
+    );
+    let made = bench.run(&["keys", "create", "--tenant", "acme", "--operator"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert!(text(&made.stderr).contains("the only time"));
+    let key = text(&made.stdout).trim().to_owned();
+    let id = key.split('_').nth(1).unwrap().to_owned();
+    let more = [
+        "--role",
+        "reader",
+        "--clearance",
+        "restricted",
+        "--expires",
+        "2100-01-01",
+        "--format",
+        "json",
+    ];
+    let other = bench.json(&[&["keys", "create", "--tenant", "beta"], &more[..]].concat());
+    assert_eq!(other["grant"]["roles"][0], "reader");
+    let listed = bench.ok(&["keys", "list"]);
+    assert!(
+        listed.contains(&format!("{id}  valid     acme")),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("role reader, clearance restricted, until 2100-01-01"),
+        "{listed}"
+    );
+    assert!(!listed.contains(&key));
+
+    let server = Running::start(&bench, &[]);
+    let header = format!("authorization: Bearer {key}\r\n");
+    assert!(
+        server
+            .get("/api/v1/objects", "")
+            .starts_with("HTTP/1.1 401")
+    );
+    assert!(
+        server
+            .get("/api/v1/objects", &header)
+            .starts_with("HTTP/1.1 200")
+    );
+    assert_eq!(
+        bench.ok(&["keys", "revoke", &id]),
+        format!("{id}: revoked\n")
+    );
+    let until = Instant::now() + Duration::from_secs(10);
+    while server
+        .get("/api/v1/objects", &header)
+        .starts_with("HTTP/1.1 200")
+    {
+        assert!(Instant::now() < until, "it still opens");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(
+        bench
+            .ok(&["keys", "list"])
+            .contains(&format!("{id}  revoked"))
+    );
+
+    assert!(
+        bench
+            .refused(2, &["keys", "revoke", "nobody"])
+            .contains("there is no key")
+    );
+    assert!(
+        bench
+            .refused(1, &["keys", "create", "--tenant", "a", "--expires", "soon"])
+            .contains("--expires")
+    );
+    assert!(
+        bench
+            .refused(
+                2,
+                &["keys", "create", "--tenant", "a", "--expires", "2000-01-01"]
+            )
+            .contains("ended before")
+    );
+    assert!(
+        bench
+            .refused(
+                1,
+                &["keys", "create", "--tenant", "a", "--clearance", "top"]
+            )
+            .contains("confidential")
+    );
+    assert!(
+        bench
+            .refused(2, &["keys", "create", "--tenant", "tenure:keys"])
+            .contains("no key can be made")
+    );
+}

@@ -1,0 +1,124 @@
+//! What handlers are called with, and what they call.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tenure::request::json_error;
+use tenure::time::Instant;
+use tenure::{Error, ErrorKind};
+use tenure_store::{Tenant, Writing};
+
+use crate::app::{App, Caller};
+use crate::body::whole_body;
+use crate::error::Refusal;
+
+/// A body of JSON.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Json<T>, Refusal> {
+        let content_type = request.headers().get(header::CONTENT_TYPE);
+        let content_type = content_type
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        if !media_type.eq_ignore_ascii_case("application/json") {
+            return Err(Refusal::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the request is not said to be JSON",
+            )
+            .expected("`Content-Type: application/json`"));
+        }
+        let limits = &app.limits;
+        let body: Bytes = whole_body(request.into_body(), limits.body, limits.silence).await?;
+        let value = serde_json::from_slice(&body).map_err(|error| json_error(&error, "request"))?;
+        Ok(Json(value))
+    }
+}
+
+/// The query of a request.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Asked<T>, Refusal> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(asked)) => Ok(Asked(asked)),
+            Err(error) => {
+                let text = std::error::Error::source(&error)
+                    .map_or_else(|| error.to_string(), ToString::to_string);
+                Err(tenure::error::parse_error(&text).into())
+            }
+        }
+    }
+}
+
+/// An answer of JSON.
+pub(super) struct Said<T>(pub(super) T);
+
+impl<T: Serialize> IntoResponse for Said<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self.0) {
+            Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+            Err(error) => {
+                let what = format!("the answer cannot be written as JSON: {error}");
+                Refusal::from(Error::new(ErrorKind::Internal, what)).into_response()
+            }
+        }
+    }
+}
+
+/// The caller's part of the store.
+pub(super) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
+    let store = app.store.as_ref().ok_or_else(|| {
+        Error::new(ErrorKind::Unavailable, "the server has no store")
+            .hint("start it with --store URL")
+    })?;
+    store.tenant(&caller.tenant)
+}
+
+/// How a request writes.
+pub(super) fn writing(headers: &HeaderMap, caller: &Caller) -> Result<Writing, Refusal> {
+    let key = headers.get("idempotency-key").map(|key| {
+        key.to_str().map(str::to_owned).map_err(|_| {
+            Refusal::new(
+                StatusCode::BAD_REQUEST,
+                "the idempotency key is no plain text",
+            )
+        })
+    });
+    Ok(Writing {
+        idempotency_key: key.transpose()?,
+        author: caller.key.as_ref().map(|key| format!("key {key}")),
+    })
+}
+
+/// An instant of a query.
+pub(super) fn instant(text: Option<&str>, name: &str) -> Result<Option<Instant>, Error> {
+    let parse = |text: &str| {
+        text.parse().map_err(|error: String| {
+            let (what, expected) = error
+                .split_once("; expected ")
+                .unwrap_or((&error, "an instant"));
+            Error::input(format!("{name}: {what}")).expected(expected)
+        })
+    };
+    text.map(parse).transpose()
+}
+
+/// How many a page holds.
+pub(super) fn limit(asked: Option<u32>) -> Result<u32, Error> {
+    match asked.unwrap_or(100) {
+        limit @ 1..=1_000 => Ok(limit),
+        limit => Err(Error::input(format!("limit: {limit} is out of range")).expected("1 to 1000")),
+    }
+}

@@ -1,0 +1,275 @@
+//! `compile` and `explain`.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tenure::inspect::why_not;
+use tenure::object::Sealer;
+use tenure::policy::PolicyDocument;
+use tenure::request::json_error;
+use tenure::time::Instant;
+use tenure::trace::View;
+use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request, World};
+use tenure_store::Tenant;
+use tenure_workspace::{Done, Gathered, Job, Originals, default_originals_path};
+
+use super::call::{Json, Said, tenant};
+use crate::app::{App, Caller, now};
+use crate::error::Refusal;
+use crate::metrics::{What, Word};
+
+/// The model that is compiled for when nobody names one.
+const DEFAULT_MODEL: &str = "gpt-4o";
+
+/// What is compiled.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Call {
+    /// The request. Its `principal` may be less than the key grants, never more; without one, it is what
+    /// the key grants.
+    #[schemars(with = "Request")]
+    request: Value,
+    /// The name of a preset or of a policy that the store keeps, or a whole policy. Default: `standard`.
+    #[serde(default)]
+    #[schemars(with = "Option<NamedOrWhole>")]
+    policy: Option<Value>,
+    /// Objects that stand before those of the store; where both have one, this stands.
+    #[serde(default)]
+    objects: Vec<ObjectDocument>,
+    /// Whether the objects of the tenant's store are candidates. Default: they are, where there is a store.
+    #[serde(default)]
+    store: Option<bool>,
+    /// Whether a record is kept, from which the compile can be made again.
+    #[serde(default)]
+    record: bool,
+    /// Whose trace is given back. Default: the operator's for an operator's key, else the caller's.
+    #[serde(default)]
+    view: Option<View>,
+}
+
+/// What is to be explained.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Question {
+    /// What is compiled.
+    #[serde(flatten)]
+    call: Call,
+    /// The object to say about why it is in or out, and what would have let it in. Only for operators.
+    #[serde(default)]
+    why: Option<String>,
+}
+
+/// A policy, as the description shows it.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)] // only its schema is used
+enum NamedOrWhole {
+    Name(String),
+    Whole(Box<PolicyDocument>),
+}
+
+pub(super) async fn compile(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Json(call): Json<Call>,
+) -> Result<Said<Done>, Refusal> {
+    let done = crate::blocking(move || {
+        let prepared = prepare(&app, &caller, call)?;
+        let done = prepared.run(&app)?;
+        let what = Word(match &done.outcome {
+            Outcome::Complete(_) => "complete",
+            Outcome::Deferred { .. } => "deferred",
+            Outcome::Pages { .. } => "pages",
+            _ => "other",
+        });
+        app.metrics.compiles.get_or_create(&What { what }).inc();
+        Ok(done)
+    });
+    Ok(Said(done.await?))
+}
+
+pub(super) async fn explain(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Json(Question { call, why }): Json<Question>,
+) -> Result<Response, Refusal> {
+    let explained = crate::blocking(move || {
+        if why.is_some() && !caller.grant.operator {
+            return Err(Error::new(
+                ErrorKind::Policy,
+                "why an object is in or out is for operators to ask",
+            ));
+        }
+        let mut prepared = prepare(&app, &caller, call)?;
+        prepared.request.dry_run = true;
+        let done = prepared.run(&app)?;
+        let mut traces = done.outcome.compiled().map(|compiled| &compiled.trace);
+        let Some(name) = &why else {
+            let traces: Vec<Value> = traces
+                .map(serde_json::to_value)
+                .collect::<Result<_, _>>()
+                .map_err(|error| unwritable(&error))?;
+            return Ok(match <[Value; 1]>::try_from(traces) {
+                Ok([trace]) => trace,
+                Err(pages) => Value::Array(pages),
+            });
+        };
+        let first = traces
+            .next()
+            .ok_or_else(|| Error::input("the compile gave nothing"))?;
+        let (world, policy, request) = (&prepared.world, &prepared.policy, &prepared.request);
+        let candidates = &prepared.gathered.candidates;
+        let facts = app.workspace.answer(world, policy, request, candidates)?;
+        let answer = why_not(world, policy, request, candidates, &facts, first, name)?;
+        serde_json::to_value(answer).map_err(|error| unwritable(&error))
+    });
+    Ok(Said(explained.await?).into_response())
+}
+
+fn unwritable(error: &serde_json::Error) -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        format!("the answer cannot be written as JSON: {error}"),
+    )
+}
+
+/// Everything that a compile depends on.
+struct Prepared {
+    world: Arc<World>,
+    policy: Policy,
+    request: Request,
+    gathered: Gathered,
+    /// The store, and when a record is kept in it.
+    record: Option<(Tenant, Instant)>,
+    view: View,
+}
+
+impl Prepared {
+    fn run(&self, app: &App) -> Result<Done, Error> {
+        app.workspace.run(&Job {
+            world: &self.world,
+            policy: &self.policy,
+            request: &self.request,
+            gathered: &self.gathered,
+            originals: &|| match &app.originals {
+                Some(folder) => Ok(Originals::at(folder)),
+                None => default_originals_path().map(Originals::at),
+            },
+            record: self.record.as_ref().map(|(tenant, at)| (tenant, *at)),
+            view: self.view,
+        })
+    }
+}
+
+fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
+    let view = match call.view {
+        None if caller.grant.operator => View::Operator,
+        None => View::Caller,
+        Some(View::Operator) if !caller.grant.operator => {
+            return Err(
+                Error::new(ErrorKind::Policy, "the operator's view is for operators")
+                    .expected("caller"),
+            );
+        }
+        Some(view) => view,
+    };
+    let mut request = request(caller, call.request)?;
+    let world = app.world(request.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
+    request.model = Some(world.model_name().to_owned());
+    let looks_back = request.as_of.known.is_some();
+    let instant = now();
+    let second = Instant::from_micros(instant.micros() - instant.micros().rem_euclid(1_000_000));
+    request.as_of.valid.get_or_insert(second);
+    let wanted = call.store.unwrap_or(app.store.is_some());
+    let tenant = match wanted || call.record {
+        true => Some(tenant(app, caller)?),
+        false => None,
+    };
+    let policy = policy(app, tenant.as_ref(), call.policy, request.as_of.known)?;
+    let mut sealer = Sealer::default();
+    let mut objects = Vec::with_capacity(call.objects.len());
+    for mut document in call.objects {
+        let own = document
+            .tenant_id
+            .get_or_insert_with(|| caller.tenant.to_string());
+        if **own != *caller.tenant {
+            return Err(Error::new(
+                ErrorKind::Policy,
+                format!(
+                    "`{}` is of another tenant",
+                    tenure::object::clip(&document.name)
+                ),
+            ));
+        }
+        objects.push(sealer.seal(document)?);
+    }
+    let sources = Candidates::new(objects);
+    let gathered = match &tenant {
+        Some(tenant) if wanted => {
+            if looks_back {
+                let resident = match request.as_of.known {
+                    Some(known) => Arc::new(tenant.load_as_of(known)?),
+                    None => app.resident(tenant)?,
+                };
+                Gathered::over(sources, tenant, &resident, request.as_of.known)
+            } else {
+                // Now is when the store is read: what was written before is known.
+                let resident = app.resident(tenant)?;
+                request.as_of.known = Some(now());
+                Gathered::over(sources, tenant, &resident, None)
+            }
+        }
+        _ => {
+            request.as_of.known.get_or_insert(second);
+            Gathered::of_sources(sources)
+        }
+    };
+    Ok(Prepared {
+        world,
+        policy,
+        request,
+        gathered,
+        record: tenant.filter(|_| call.record).map(|tenant| (tenant, now())),
+        view,
+    })
+}
+
+/// The request, on behalf of no more than the caller is.
+fn request(caller: &Caller, value: Value) -> Result<Request, Error> {
+    let unnamed = value.get("principal").is_none();
+    let mut request: Request =
+        serde_json::from_value(value).map_err(|error| json_error(&error, "request"))?;
+    request.principal = match unnamed {
+        true => caller.grant.principal(),
+        false => caller.grant.bind(request.principal)?,
+    };
+    request.validate()?;
+    Ok(request)
+}
+
+fn policy(
+    app: &App,
+    tenant: Option<&Tenant>,
+    asked: Option<Value>,
+    known: Option<Instant>,
+) -> Result<Policy, Error> {
+    match asked {
+        None => Policy::preset("standard"),
+        Some(Value::String(name)) => match (Policy::preset(&name), tenant) {
+            (Err(error), Some(tenant)) => {
+                let kept = app.workspace.kept_policy(tenant, &name, known)?;
+                kept.ok_or(error)
+            }
+            (preset, _) => preset,
+        },
+        Some(whole) => {
+            let document: PolicyDocument =
+                serde_json::from_value(whole).map_err(|error| json_error(&error, "policy"))?;
+            Policy::seal(document)
+        }
+    }
+}

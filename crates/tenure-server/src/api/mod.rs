@@ -1,0 +1,380 @@
+//! The API: the workspace's verbs, as JSON. One table says what there is; the router, the description and
+//! the metrics all read it.
+
+mod call;
+mod compile;
+mod objects;
+mod openapi;
+mod records;
+mod registries;
+mod words;
+
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::{Extension, Router};
+use schemars::{Schema, SchemaGenerator};
+
+use crate::app::{App, Caller};
+use crate::error::Refusal;
+pub(crate) use openapi::document;
+
+/// Makes the schema of a body.
+type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// An operation of the API: what the description says of it.
+struct Operation {
+    method: &'static str,
+    path: &'static str,
+    /// Its name, for clients that are generated.
+    id: &'static str,
+    summary: &'static str,
+    /// Whether it goes past the access lists of objects, which only an operator's key may.
+    operator: bool,
+    /// What its path and query take: name, where, and what it says.
+    parameters: &'static [Parameter],
+    body: Option<Shape>,
+    answer: Shape,
+}
+
+/// Something that an operation takes beside its body.
+struct Parameter {
+    name: &'static str,
+    place: &'static str,
+    says: &'static str,
+}
+
+const fn parameter(name: &'static str, place: &'static str, says: &'static str) -> Parameter {
+    Parameter { name, place, says }
+}
+
+const OBJECT: Parameter = parameter(
+    "object",
+    "path",
+    "The object's id, or its name where only one has it",
+);
+const MODEL: Parameter = parameter("name", "path", "The model's name");
+const RECORD: Parameter = parameter("record", "path", "The record's id");
+const FORM: Parameter = parameter("form", "query", "record, principle, otlp or prov");
+const LABEL: Parameter = parameter("label", "path", "The registry's label");
+const LIMIT: Parameter = parameter("limit", "query", "At most so many, up to 1000");
+const AFTER: Parameter = parameter(
+    "after",
+    "query",
+    "Only what comes after this: `next` of the page before",
+);
+const AS_OF: Parameter = parameter("as_of", "query", "What was believed at this instant");
+const VALID_AT: Parameter = parameter(
+    "valid_at",
+    "query",
+    "What is held to be true at this instant",
+);
+const IF_MATCH: Parameter = parameter(
+    "If-Match",
+    "header",
+    "Write only over this revision: the ETag of what was read",
+);
+const IF_NONE: Parameter = parameter(
+    "If-None-Match",
+    "header",
+    "`*`: write only what is not there yet",
+);
+const ONCE: Parameter = parameter(
+    "Idempotency-Key",
+    "header",
+    "A key that makes the write happen once, however often it is sent",
+);
+
+type Entry = (Operation, MethodRouter<Arc<App>>);
+
+/// Everything that there is.
+fn table() -> Vec<Entry> {
+    let operation = |method, path, id, summary| Operation {
+        method,
+        path,
+        id,
+        summary,
+        operator: false,
+        parameters: &[],
+        body: None,
+        answer: openapi::anything,
+    };
+    let operators = |method, path, id, summary| Operation {
+        operator: true,
+        ..operation(method, path, id, summary)
+    };
+    vec![
+        (
+            Operation {
+                body: Some(openapi::shape::<compile::Call>),
+                answer: openapi::outcome,
+                ..operation(
+                    "post",
+                    "/api/v1/compile",
+                    "compile",
+                    "Compile objects and a task into a payload that fits the budget",
+                )
+            },
+            post(compile::compile),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<compile::Question>),
+                ..operation(
+                    "post",
+                    "/api/v1/explain",
+                    "explain",
+                    "Say how a compile comes to its result: its trace, or why an object is in or out",
+                )
+            },
+            post(compile::explain),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<words::Pair>),
+                ..operation(
+                    "post",
+                    "/api/v1/diff",
+                    "diff",
+                    "Compare two traces by section and object",
+                )
+            },
+            post(words::diff),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<words::Text>),
+                answer: openapi::shape::<words::Counted>,
+                ..operation(
+                    "post",
+                    "/api/v1/tokens",
+                    "countTokens",
+                    "Count the tokens of a text",
+                )
+            },
+            post(words::tokens),
+        ),
+        (
+            operation(
+                "get",
+                "/api/v1/models",
+                "listModels",
+                "List the models that are known",
+            ),
+            get(words::models),
+        ),
+        (
+            Operation {
+                parameters: &[MODEL],
+                ..operation(
+                    "get",
+                    "/api/v1/models/{name}",
+                    "getModel",
+                    "Show what is known of a model",
+                )
+            },
+            get(words::model),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<records::Again>),
+                ..operators(
+                    "post",
+                    "/api/v1/replay",
+                    "replay",
+                    "Make a recorded compile again, and say what that proves",
+                )
+            },
+            post(records::replay),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT],
+                ..operators(
+                    "get",
+                    "/api/v1/records",
+                    "listRecords",
+                    "List the newest records",
+                )
+            },
+            get(records::list),
+        ),
+        (
+            Operation {
+                parameters: &[RECORD, FORM],
+                ..operators(
+                    "get",
+                    "/api/v1/records/{record}",
+                    "getRecord",
+                    "Show a record of a compile or of an exchange",
+                )
+            },
+            get(records::show),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER, AS_OF],
+                answer: openapi::shape::<objects::Page>,
+                ..operators(
+                    "get",
+                    "/api/v1/objects",
+                    "listObjects",
+                    "List the objects that are believed",
+                )
+            },
+            get(objects::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<objects::Writes>),
+                ..operators(
+                    "post",
+                    "/api/v1/objects",
+                    "putObjects",
+                    "Write objects: all of them, or none",
+                )
+            },
+            post(objects::put_all),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, AS_OF, VALID_AT],
+                ..operators(
+                    "get",
+                    "/api/v1/objects/{object}",
+                    "getObject",
+                    "Show what is believed of an object",
+                )
+            },
+            get(objects::show),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, IF_MATCH, IF_NONE, ONCE],
+                body: Some(openapi::shape::<tenure::ObjectDocument>),
+                ..operators(
+                    "put",
+                    "/api/v1/objects/{object}",
+                    "putObject",
+                    "Write an object",
+                )
+            },
+            put(objects::put),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT, IF_MATCH, ONCE],
+                ..operators(
+                    "delete",
+                    "/api/v1/objects/{object}",
+                    "retractObject",
+                    "Say that an object, and what was made from it, is believed no more; its history stays",
+                )
+            },
+            delete(objects::retract),
+        ),
+        (
+            Operation {
+                parameters: &[OBJECT],
+                ..operators(
+                    "get",
+                    "/api/v1/objects/{object}/history",
+                    "getHistory",
+                    "Show everything that was ever believed of an object",
+                )
+            },
+            get(objects::history),
+        ),
+        (
+            operators(
+                "get",
+                "/api/v1/registries",
+                "listRegistries",
+                "List the registries",
+            ),
+            get(registries::list),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<registries::New>),
+                ..operators(
+                    "post",
+                    "/api/v1/registries",
+                    "createRegistry",
+                    "Make a registry",
+                )
+            },
+            post(registries::create),
+        ),
+        (
+            Operation {
+                parameters: &[LABEL],
+                ..operators(
+                    "get",
+                    "/api/v1/registries/{label}",
+                    "getRegistry",
+                    "Show a registry with its blocks, in order",
+                )
+            },
+            get(registries::show),
+        ),
+        (
+            Operation {
+                parameters: &[LABEL],
+                body: Some(openapi::shape::<registries::Change>),
+                ..operators(
+                    "post",
+                    "/api/v1/registries/{label}/ops",
+                    "applyOp",
+                    "Change a registry by an operation",
+                )
+            },
+            post(registries::apply),
+        ),
+    ]
+}
+
+/// The paths of the API, for the metrics.
+pub(crate) fn paths() -> &'static [&'static str] {
+    static PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        table()
+            .iter()
+            .map(|(operation, _)| operation.path)
+            .collect()
+    });
+    &PATHS
+}
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    table()
+        .into_iter()
+        .fold(Router::new(), |router, (operation, handler)| {
+            let handler = if operation.operator {
+                handler.layer(from_fn(operators_only))
+            } else {
+                handler
+            };
+            router.route(operation.path, handler)
+        })
+}
+
+async fn operators_only(
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if caller.grant.operator {
+        return next.run(request).await;
+    }
+    Refusal::new(
+        StatusCode::FORBIDDEN,
+        "this goes past the access lists of objects",
+    )
+    .expected("a key made with --operator")
+    .into_response()
+}

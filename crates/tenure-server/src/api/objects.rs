@@ -1,0 +1,330 @@
+//! Objects of a store: what is believed of them, and writes.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure::object::{ObjectId, RevisionId, clip};
+use tenure::time::Instant;
+use tenure::{Error, ErrorKind, ObjectDocument};
+use tenure_store::{Expect, Put, Tenant, Written, true_at};
+use tenure_workspace::{Belief, object_id};
+
+use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
+use crate::app::{App, Caller};
+use crate::error::Refusal;
+
+/// What a list is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    limit: Option<u32>,
+    after: Option<ObjectId>,
+    as_of: Option<String>,
+}
+
+/// A page of a list.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Page {
+    /// The tenant's version that was read.
+    version: u64,
+    /// The objects, in the order in which they came.
+    objects: Vec<Line>,
+    /// What to ask for after, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<ObjectId>,
+}
+
+/// An object in a list.
+#[derive(Serialize, JsonSchema)]
+struct Line {
+    object_id: ObjectId,
+    name: String,
+    object_type: tenure::object::ObjectType,
+    revision: RevisionId,
+    /// Since when it is held to be true.
+    held_from: Option<Instant>,
+    /// Until when.
+    held_until: Option<Instant>,
+}
+
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Listing>,
+) -> Result<Said<Page>, Refusal> {
+    let most = limit(asked.limit)? as usize;
+    let known = instant(asked.as_of.as_deref(), "as_of")?;
+    let page = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let resident = match known {
+            Some(known) => Arc::new(tenant.load_as_of(known)?),
+            None => app.resident(&tenant)?,
+        };
+        let objects = resident.candidates().objects();
+        let start = match asked.after {
+            None => 0,
+            Some(after) => {
+                let at = objects
+                    .iter()
+                    .rposition(|object| object.revision().object_id() == after);
+                at.map(|at| at + 1).ok_or_else(|| {
+                    Error::input(format!("after: the list has no object `{after}`"))
+                        .expected("`next` of the page before")
+                })?
+            }
+        };
+        // A page ends between objects, of which each may stand for several times.
+        let mut end = objects.len().min(start + most);
+        let id = |at: usize| objects.get(at).map(|object| object.revision().object_id());
+        while end > 0 && end < objects.len() && id(end) == id(end - 1) {
+            end += 1;
+        }
+        let next = (end < objects.len())
+            .then(|| id(end.saturating_sub(1)))
+            .flatten();
+        let lines = objects[start..end].iter().map(|object| Line {
+            object_id: object.revision().object_id(),
+            name: object.name().to_owned(),
+            object_type: object.revision().object_type(),
+            revision: object.revision().id(),
+            held_from: object.valid().from,
+            held_until: object.valid().until,
+        });
+        Ok(Page {
+            version: resident.version(),
+            objects: lines.collect(),
+            next,
+        })
+    });
+    Ok(Said(page.await?))
+}
+
+/// What of an object is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct When {
+    as_of: Option<String>,
+    valid_at: Option<String>,
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(named): Path<String>,
+    Asked(when): Asked<When>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let known = instant(when.as_of.as_deref(), "as_of")?;
+    let valid = instant(when.valid_at.as_deref(), "valid_at")?;
+    let past = known.is_some() || valid.is_some();
+    let found = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let Some(id) = existing(&tenant, &named)? else {
+            return Ok(Err(unknown(&named)));
+        };
+        let mut beliefs = match known {
+            Some(known) => tenant.as_of(id, known)?,
+            None => tenant.get(id)?,
+        };
+        if let Some(valid) = valid {
+            beliefs = true_at(beliefs, valid);
+        }
+        if beliefs.is_empty() {
+            return Ok(Err(Refusal::new(
+                StatusCode::NOT_FOUND,
+                format!("nothing is believed of `{}` there", clip(&named)),
+            )));
+        }
+        let shown: Vec<Belief> = beliefs.iter().map(Belief::of).collect::<Result<_, _>>()?;
+        Ok(Ok(shown))
+    });
+    let beliefs = found.await??;
+    // What was written last has the last say, and is what a write must know.
+    let last = beliefs.iter().max_by_key(|belief| belief.opened);
+    let tag = last.map(|belief| format!("\"{}\"", belief.revision));
+    let tag = tag
+        .and_then(|tag| HeaderValue::try_from(tag).ok())
+        .filter(|_| !past);
+    if let (Some(tag), Some(known)) = (&tag, headers.get(header::IF_NONE_MATCH))
+        && tags(known).any(|known| known.as_bytes() == tag.as_bytes())
+    {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag.clone())]).into_response());
+    }
+    let mut response = Said(beliefs).into_response();
+    if let Some(tag) = tag {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+pub(super) async fn history(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(named): Path<String>,
+) -> Result<Response, Refusal> {
+    let found = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let Some(id) = existing(&tenant, &named)? else {
+            return Ok(Err(unknown(&named)));
+        };
+        let history = tenant.history(id)?;
+        if history.is_empty() {
+            return Ok(Err(unknown(&named)));
+        }
+        let shown: Vec<Belief> = history.iter().map(Belief::of).collect::<Result<_, _>>()?;
+        Ok(Ok(shown))
+    });
+    Ok(Said(found.await??).into_response())
+}
+
+/// Objects to write.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Writes {
+    /// The objects.
+    objects: Vec<ObjectDocument>,
+}
+
+pub(super) async fn put_all(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(writes): Json<Writes>,
+) -> Result<Said<Written>, Refusal> {
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let puts = writes.objects.into_iter().map(Put::new).collect();
+        tenant(&app, &caller)?.put(puts, &writing)
+    });
+    Ok(Said(written.await?))
+}
+
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+    Json(document): Json<ObjectDocument>,
+) -> Result<Response, Refusal> {
+    let id = document.object_id.map(|id| id.to_string());
+    if document.name != named && id.as_deref() != Some(&named) {
+        return Err(Error::input(format!(
+            "the object is `{}`, and the path says `{}`",
+            clip(&document.name),
+            clip(&named)
+        ))
+        .expected("the object's own name or id in the path")
+        .into());
+    }
+    let expect = expectation(&headers)?;
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        Ok(conditional(
+            expect,
+            tenant.put(vec![Put { document, expect }], &writing),
+        ))
+    });
+    let written = written.await??;
+    let created = written
+        .objects
+        .iter()
+        .any(|object| object.outcome == tenure_store::Outcome::Created);
+    let revision = written.objects.first().and_then(|object| object.revision);
+    let mut response = Said(written).into_response();
+    if created {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    let tag = revision.and_then(|revision| HeaderValue::try_from(format!("\"{revision}\"")).ok());
+    if let Some(tag) = tag {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+pub(super) async fn retract(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+) -> Result<Said<Written>, Refusal> {
+    let expect = expectation(&headers)?;
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let Some(id) = existing(&tenant, &named)? else {
+            return Ok(Err(unknown(&named)));
+        };
+        Ok(conditional(expect, tenant.retract(id, expect, &writing)))
+    });
+    Ok(Said(written.await??))
+}
+
+/// The object that a path names, where there is one.
+fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+    if let Ok(id) = named.parse() {
+        let known = !tenant.history(id)?.is_empty();
+        return Ok(known.then_some(id));
+    }
+    if tenant.named(named)?.is_empty() {
+        return Ok(None);
+    }
+    object_id(tenant, named).map(Some)
+}
+
+fn unknown(named: &str) -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        format!("there is no object `{}`", clip(named)),
+    )
+}
+
+/// What a write expects to find, by its headers.
+fn expectation(headers: &HeaderMap) -> Result<Expect, Refusal> {
+    let wrong = |what: &str| Refusal::new(StatusCode::BAD_REQUEST, what.to_owned());
+    match (
+        headers.get(header::IF_MATCH),
+        headers.get(header::IF_NONE_MATCH),
+    ) {
+        (None, None) => Ok(Expect::Any),
+        (Some(_), Some(_)) => Err(wrong("`If-Match` and `If-None-Match` exclude each other")),
+        (None, Some(none)) if none == "*" => Ok(Expect::Absent),
+        (None, Some(_)) => Err(wrong("`If-None-Match` of a write must be `*`")),
+        (Some(tag), None) => {
+            let text = tag.to_str().unwrap_or_default().trim();
+            let text = text
+                .strip_prefix('"')
+                .and_then(|text| text.strip_suffix('"'));
+            let revision = text.and_then(|text| text.parse().ok());
+            revision.map(Expect::Revision).ok_or_else(|| {
+                wrong("`If-Match` is not the ETag of a revision").expected("\"sha256:…\"")
+            })
+        }
+    }
+}
+
+/// A conflict with what was expected is a precondition that failed.
+fn conditional<T>(expect: Expect, done: Result<T, Error>) -> Result<T, Refusal> {
+    done.map_err(|error| {
+        if expect == Expect::Any || error.kind != ErrorKind::Conflict {
+            return error.into();
+        }
+        let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, error.what);
+        match error.expected {
+            Some(expected) => refusal.expected(expected),
+            None => refusal,
+        }
+    })
+}
+
+/// The tags of a header.
+fn tags(value: &HeaderValue) -> impl Iterator<Item = &str> {
+    let text = value.to_str().unwrap_or_default();
+    text.split(',')
+        .map(|tag| tag.trim().trim_start_matches("W/"))
+}

@@ -1,0 +1,185 @@
+//! The description of the API: OpenAPI 3.1, from the table and the types.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+use tenure::{Envelope, Trace};
+
+use super::{Operation, Parameter, table};
+
+/// A body of a type.
+pub(super) fn shape<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
+    schemas.subschema_for::<T>()
+}
+
+/// A body whose form the core does not publish.
+pub(super) fn anything(_: &mut SchemaGenerator) -> Schema {
+    json_schema!(true)
+}
+
+/// What a compile gives.
+pub(super) fn outcome(schemas: &mut SchemaGenerator) -> Schema {
+    let (envelope, trace) = (shape::<Envelope>(schemas), shape::<Trace>(schemas));
+    json_schema!({
+        "type": "object",
+        "required": ["outcome"],
+        "properties": {
+            "outcome": { "enum": ["complete", "deferred", "pages"] },
+            "envelope": envelope,
+            "trace": trace,
+            "pending": { "type": "array", "description": "What is left for a later turn." },
+            "pages": { "type": "array", "description": "Payloads that each fit, with their traces." },
+            "record_ids": { "type": "array", "items": { "type": "string" } },
+        },
+    })
+}
+
+/// The document.
+pub(crate) fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let mut paths: Map<String, Value> = Map::new();
+    for (operation, _) in table() {
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method] = described(&operation, &mut schemas);
+    }
+    for (path, id, summary, content_type) in [
+        (
+            "/healthz",
+            "health",
+            "Whether the process answers",
+            "text/plain",
+        ),
+        (
+            "/readyz",
+            "ready",
+            "Whether the process may be given requests",
+            "text/plain",
+        ),
+        (
+            "/metrics",
+            "metrics",
+            "What is counted, as Prometheus reads it",
+            "application/openmetrics-text",
+        ),
+        (
+            "/openapi.json",
+            "openapi",
+            "This document",
+            "application/json",
+        ),
+    ] {
+        let mut answer = json!({ "description": "The answer" });
+        answer["content"] = json!({ content_type: {} });
+        let open = path != "/metrics";
+        let mut operation = json!({
+            "operationId": id,
+            "summary": summary,
+            "responses": { "200": answer, "default": { "$ref": "#/components/responses/Problem" } },
+        });
+        if open {
+            operation["security"] = json!([]);
+        }
+        paths.insert(path.to_owned(), json!({ "get": operation }));
+    }
+    let mut components = schemas.take_definitions(true);
+    components.insert("Problem".into(), problem());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tenure",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "A context compiler for LLM agents. Beside this API, the gateway at `/v1/` takes \
+                            requests in the protocols of OpenAI and Anthropic.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "security": [{ "bearer": [] }, { "key": [] }, { "own": [] }, {}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": {
+                "Problem": {
+                    "description": "What is wrong (RFC 9457)",
+                    "content": {
+                        "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } },
+                    },
+                },
+            },
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer" },
+                "key": { "type": "apiKey", "in": "header", "name": "x-api-key" },
+                "own": { "type": "apiKey", "in": "header", "name": "x-tenure-key" },
+            },
+        },
+    })
+}
+
+fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
+    let answer = (operation.answer)(schemas);
+    let mut described = json!({
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "responses": {
+            "200": {
+                "description": "The answer",
+                "content": { "application/json": { "schema": answer } },
+            },
+            "default": { "$ref": "#/components/responses/Problem" },
+        },
+    });
+    if matches!(operation.id, "createRegistry" | "putObject") {
+        described["responses"]["201"] = described["responses"]["200"].clone();
+    }
+    if operation.id == "getObject" {
+        described["responses"]["304"] =
+            json!({ "description": "It is the revision of `If-None-Match`" });
+    }
+    if operation.operator {
+        described["description"] = json!("Needs an operator's key, where there are keys.");
+    }
+    if !operation.parameters.is_empty() {
+        let parameters = operation.parameters.iter().map(|parameter| {
+            let Parameter { name, place, says } = parameter;
+            let number = *name == "limit";
+            json!({
+                "name": name,
+                "in": place,
+                "required": *place == "path",
+                "description": says,
+                "schema": match number {
+                    true => json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 }),
+                    false => json!({ "type": "string" }),
+                },
+            })
+        });
+        described["parameters"] = parameters.collect();
+    }
+    if let Some(body) = operation.body {
+        described["requestBody"] = json!({
+            "required": true,
+            "content": { "application/json": { "schema": body(schemas) } },
+        });
+    }
+    described
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "required": ["type", "title", "status", "kind", "detail"],
+        "properties": {
+            "type": { "type": "string", "description": "`urn:tenure:problem:` and the kind" },
+            "title": { "type": "string" },
+            "status": { "type": "integer" },
+            "kind": { "enum": ["usage", "input", "budget", "policy", "conflict", "unavailable", "internal"] },
+            "detail": { "type": "string", "description": "What happened" },
+            "at": { "type": "object", "description": "Where" },
+            "expected": { "type": "string", "description": "What was expected instead" },
+            "hint": { "type": "string", "description": "What to do about it" },
+            "mandatory": { "type": "array", "description": "What must go in and does not fit" },
+        },
+    })
+}

@@ -1,0 +1,370 @@
+//! What a server is made from, and what its requests share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tenure::error::unknown_name;
+use tenure::object::LOCAL_TENANT;
+use tenure::time::Instant;
+use tenure::{Error, ErrorKind, World};
+use tenure_store::{Resident, Store, Tenant};
+use tenure_workspace::Workspace;
+use tenure_workspace::keys::{Grant, KeySet, Keys};
+
+use crate::audit::Audit;
+use crate::gateway::{Gateway, Upstream};
+use crate::limits::Rates;
+use crate::metrics::Metrics;
+
+/// How often the keys are looked at again: a key that is revoked opens nothing after this long.
+pub(crate) const KEYS_EVERY: Duration = Duration::from_secs(1);
+
+/// The most tenants whose objects are held in memory.
+const MAX_RESIDENT: usize = 256;
+
+/// What the gateway does to the requests that go through it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Nothing: they are recorded.
+    #[default]
+    Observe,
+    /// What is needed to fit and to stay legal.
+    Fit,
+    /// They are compiled under the tenant's policy.
+    Full,
+}
+
+impl Mode {
+    const ALL: [Mode; 3] = [Mode::Observe, Mode::Fit, Mode::Full];
+
+    /// Its name.
+    pub fn term(self) -> &'static str {
+        match self {
+            Mode::Observe => "observe",
+            Mode::Fit => "fit",
+            Mode::Full => "full",
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Mode, Error> {
+        let known = Mode::ALL.into_iter();
+        let mut named = known.clone().filter(|mode| mode.term() == text);
+        named
+            .next()
+            .ok_or_else(|| unknown_name("gateway mode", text, known.map(Mode::term)))
+    }
+}
+
+/// What is too much, and what takes too long.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The largest body of a request, in bytes.
+    pub body: usize,
+    /// The most connections at once; more wait to be accepted.
+    pub connections: usize,
+    /// The longest wait for the head of a request, also of the next on a connection that stays open.
+    pub head: Duration,
+    /// The longest silence within a request's body.
+    pub silence: Duration,
+    /// The longest that a request of the API may take.
+    pub answer: Duration,
+    /// The longest wait for a connection to an upstream.
+    pub connect: Duration,
+    /// The longest silence of an upstream, before its answer or within it.
+    pub upstream: Duration,
+    /// How long requests may go on once the server is told to stop.
+    pub drain: Duration,
+    /// The most requests of one tenant in a minute; any number, where it is not set.
+    pub rate: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            body: 64 << 20,
+            connections: 16_384,
+            head: Duration::from_secs(60),
+            silence: Duration::from_secs(30),
+            answer: Duration::from_secs(60),
+            connect: Duration::from_secs(10),
+            upstream: Duration::from_secs(600),
+            drain: Duration::from_secs(30),
+            rate: None,
+        }
+    }
+}
+
+impl Limits {
+    /// The same with another largest body, in bytes.
+    #[must_use]
+    pub fn with_body(self, body: usize) -> Limits {
+        Limits { body, ..self }
+    }
+
+    /// The same with another patience for upstreams.
+    #[must_use]
+    pub fn with_upstream(self, upstream: Duration) -> Limits {
+        Limits { upstream, ..self }
+    }
+
+    /// The same with another patience for clients that do not send.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Limits {
+        Limits {
+            head: patience,
+            silence: patience,
+            ..self
+        }
+    }
+
+    /// The same with another time to come to an end.
+    #[must_use]
+    pub fn with_drain(self, drain: Duration) -> Limits {
+        Limits { drain, ..self }
+    }
+
+    /// The same with at most so many requests of a tenant in a minute.
+    #[must_use]
+    pub fn with_rate(self, rate: Option<u32>) -> Limits {
+        Limits { rate, ..self }
+    }
+}
+
+/// What a server is made from.
+pub struct Options {
+    /// The address and port; port 0 picks one.
+    pub listen: String,
+    /// The verbs, the models and the frame key.
+    pub workspace: Workspace,
+    /// Where objects, records and keys are; without one, nothing is recorded.
+    pub store: Option<Store>,
+    /// Whose requests they are while there are no keys.
+    pub tenant: String,
+    /// Where the gateway forwards to.
+    pub upstreams: Vec<Upstream>,
+    /// What the gateway does.
+    pub mode: Mode,
+    /// The names that the server is called by, beside addresses and `localhost`.
+    pub hosts: Vec<String>,
+    /// What is too much.
+    pub limits: Limits,
+    /// The file that the audit log is appended to.
+    pub audit: Option<PathBuf>,
+    /// The folder that keeps the originals of what a compile condenses with loss.
+    pub originals: Option<PathBuf>,
+}
+
+impl Options {
+    /// A server on loopback without a store and without upstreams.
+    pub fn new(workspace: Workspace) -> Options {
+        Options {
+            listen: "127.0.0.1:7878".into(),
+            workspace,
+            store: None,
+            tenant: LOCAL_TENANT.into(),
+            upstreams: Vec::new(),
+            mode: Mode::Observe,
+            hosts: Vec::new(),
+            limits: Limits::default(),
+            audit: None,
+            originals: None,
+        }
+    }
+}
+
+/// Who asks: every request is of one tenant.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) tenant: Arc<str>,
+    /// The id of the key, where there was one.
+    pub(crate) key: Option<Arc<str>>,
+    pub(crate) grant: Arc<Grant>,
+}
+
+/// What the requests share.
+pub(crate) struct App {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) store: Option<Store>,
+    pub(crate) gateway: Gateway,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) audit: Audit,
+    pub(crate) rates: Rates,
+    pub(crate) limits: Limits,
+    pub(crate) hosts: Vec<String>,
+    /// Who asks while there are no keys.
+    owner: Caller,
+    pub(crate) originals: Option<PathBuf>,
+    pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
+    pub(crate) residents: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
+    keys: Option<Keys>,
+    known: RwLock<Arc<KeySet>>,
+    stopping: AtomicBool,
+}
+
+impl App {
+    pub(crate) fn new(options: Options) -> Result<App, Error> {
+        match options.mode {
+            Mode::Observe => {}
+            mode => {
+                return Err(
+                    Error::unsupported(format!("the gateway mode `{}`", mode.term()))
+                        .expected("observe")
+                        .hint("requests are not compiled on their way before sessions are there"),
+                );
+            }
+        }
+        if let Some(store) = &options.store {
+            // A name that cannot be a tenant's is refused now, not at each request.
+            store.tenant(&options.tenant)?;
+        }
+        let keys = options.store.as_ref().map(Keys::of).transpose()?;
+        let known = keys
+            .as_ref()
+            .map(Keys::load)
+            .transpose()?
+            .unwrap_or_default();
+        let metrics = Arc::new(Metrics::new());
+        let workspace = Arc::new(options.workspace);
+        let gateway = Gateway::new(
+            options.upstreams,
+            &options.limits,
+            options.store.clone(),
+            Arc::clone(&workspace),
+            Arc::clone(&metrics),
+        )?;
+        Ok(App {
+            gateway,
+            audit: Audit::open(options.audit.as_deref())?,
+            rates: Rates::new(options.limits.rate),
+            owner: Caller {
+                tenant: options.tenant.as_str().into(),
+                key: None,
+                grant: Arc::new(Grant::owner(options.tenant)),
+            },
+            hosts: options.hosts,
+            limits: options.limits,
+            store: options.store,
+            workspace,
+            metrics,
+            originals: options.originals,
+            known_worlds: Mutex::default(),
+            residents: Mutex::default(),
+            keys,
+            known: RwLock::new(Arc::new(known)),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// The keys as they were last read.
+    pub(crate) fn known_keys(&self) -> Arc<KeySet> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the keys again where there are new ones; blocks.
+    pub(crate) fn refresh_keys(&self) -> Result<(), Error> {
+        let Some(keys) = &self.keys else {
+            return Ok(());
+        };
+        if keys.version()? == self.known_keys().version() {
+            return Ok(());
+        }
+        let fresh = Arc::new(keys.load()?);
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// Who shows this key. Once there is a key, everybody must show one, and once the last is revoked,
+    /// nobody can.
+    pub(crate) fn caller(&self, shown: Option<&str>) -> Option<Caller> {
+        let keys = self.known_keys();
+        if keys.is_empty() {
+            return Some(self.owner.clone());
+        }
+        let key = keys.open(shown?, now())?;
+        Some(Caller {
+            tenant: key.grant.tenant.as_str().into(),
+            key: Some(key.id.as_str().into()),
+            grant: Arc::new(key.grant.clone()),
+        })
+    }
+
+    /// The world of a model of the catalogue. A path is none: files are not for callers to name.
+    pub(crate) fn world(&self, model: &str) -> Result<Arc<World>, Error> {
+        let known = || {
+            self.known_worlds
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(world) = known().get(model) {
+            return Ok(Arc::clone(world));
+        }
+        self.workspace.catalogue().model(model)?;
+        if model.ends_with(".json") {
+            return Err(Error::input(
+                "a model of the catalogue cannot be named after a file",
+            ));
+        }
+        let world = Arc::new(self.workspace.world(model)?);
+        known().insert(model.to_owned(), Arc::clone(&world));
+        Ok(world)
+    }
+
+    /// What a tenant believes now: what is in memory, and what changed since. Blocks.
+    pub(crate) fn resident(&self, tenant: &Tenant) -> Result<Arc<Resident>, Error> {
+        let all = || {
+            self.residents
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let known = all().get(tenant.name()).cloned();
+        let fresh = match &known {
+            Some(known) => tenant.refresh(known)?,
+            None => Arc::new(tenant.load()?),
+        };
+        let newer = |known: &Arc<Resident>| known.version() < fresh.version();
+        let mut all = all();
+        if all.len() >= MAX_RESIDENT && !all.contains_key(tenant.name()) {
+            all.pop_first();
+        }
+        if all.get(tenant.name()).is_none_or(newer) {
+            all.insert(tenant.name().into(), Arc::clone(&fresh));
+        }
+        Ok(fresh)
+    }
+
+    /// Says that the server is about to stop.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Whether the store answers; blocks.
+    pub(crate) fn is_ready(&self) -> Result<(), Error> {
+        if self.is_stopping() {
+            return Err(Error::new(ErrorKind::Unavailable, "the server is stopping"));
+        }
+        self.keys
+            .as_ref()
+            .map_or(Ok(()), |keys| keys.version().map(drop))
+    }
+}
+
+/// This instant, on the clock of the machine.
+pub(crate) fn now() -> Instant {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+    let micros = elapsed.map_or(0, |elapsed| elapsed.as_micros());
+    Instant::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,202 @@
+//! Failures as HTTP: one mapping from the kinds of [`tenure::Error`] to statuses, in two bodies.
+//!
+//! The API answers problem details (RFC 9457). The gateway answers in the form that the providers' own
+//! clients read, so that they show the message and retry as they would with the provider.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tenure::{Error, ErrorKind};
+
+/// A failure with the status that it has.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    error: Error,
+}
+
+impl Refusal {
+    /// What the protocol refuses, rather than a verb.
+    pub(crate) fn new(status: StatusCode, what: impl Into<String>) -> Refusal {
+        let kind = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorKind::Policy,
+            StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => ErrorKind::Conflict,
+            _ if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                ErrorKind::Unavailable
+            }
+            _ => ErrorKind::Input,
+        };
+        Refusal {
+            status,
+            error: Error::new(kind, what),
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn expected(self, expected: impl Into<String>) -> Refusal {
+        Refusal {
+            error: self.error.expected(expected),
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Refusal {
+        Refusal {
+            error: self.error.hint(hint),
+            ..self
+        }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The problem document.
+    fn problem(&self) -> Value {
+        let error = &self.error;
+        let mut problem = json!({
+            "type": format!("urn:tenure:problem:{}", term(error.kind)),
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "kind": error.kind,
+            "detail": error.what,
+        });
+        let more = [
+            ("at", error.at.as_ref().map(|at| json!(at))),
+            ("expected", error.expected.as_ref().map(|text| json!(text))),
+            ("hint", error.hint.as_ref().map(|text| json!(text))),
+            (
+                "mandatory",
+                (!error.mandatory.is_empty()).then(|| json!(error.mandatory)),
+            ),
+        ];
+        if let Value::Object(fields) = &mut problem {
+            for (name, value) in more {
+                fields.extend(value.map(|value| (name.to_owned(), value)));
+            }
+        }
+        problem
+    }
+
+    /// The form of a provider: both read `error.message` and `error.type`.
+    pub(crate) fn for_client(&self) -> Response {
+        let error_type = match self.status {
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            StatusCode::NOT_FOUND => "not_found_error",
+            StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::GATEWAY_TIMEOUT => "timeout_error",
+            status if status.is_server_error() => "api_error",
+            _ => "invalid_request_error",
+        };
+        let body = json!({
+            "type": "error",
+            "error": {
+                "type": error_type,
+                "message": format!("tenure: {}", self.error),
+                "param": null,
+                "code": format!("tenure_{}", term(self.error.kind)),
+            },
+        });
+        self.answer("application/json", &body)
+    }
+
+    /// The form that fits a path.
+    pub(crate) fn at(&self, path: &str) -> Response {
+        if path.starts_with("/v1/") {
+            self.for_client()
+        } else {
+            self.answer("application/problem+json", &self.problem())
+        }
+    }
+
+    fn answer(&self, content_type: &'static str, body: &Value) -> Response {
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Bearer realm=\"tenure\"");
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+fn term(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Usage => "usage",
+        ErrorKind::Input => "input",
+        ErrorKind::Budget => "budget",
+        ErrorKind::Policy => "policy",
+        ErrorKind::Conflict => "conflict",
+        ErrorKind::Unavailable => "unavailable",
+        _ => "internal",
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        let status = match error.kind {
+            ErrorKind::Usage | ErrorKind::Input => StatusCode::BAD_REQUEST,
+            ErrorKind::Budget => StatusCode::UNPROCESSABLE_ENTITY,
+            ErrorKind::Policy => StatusCode::FORBIDDEN,
+            ErrorKind::Conflict => StatusCode::CONFLICT,
+            ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Refusal { status, error }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        self.at("")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_status() {
+        let status = |kind| Refusal::from(Error::new(kind, "x")).status().as_u16();
+        let kinds = [
+            (ErrorKind::Usage, 400),
+            (ErrorKind::Input, 400),
+            (ErrorKind::Budget, 422),
+            (ErrorKind::Policy, 403),
+            (ErrorKind::Conflict, 409),
+            (ErrorKind::Unavailable, 503),
+            (ErrorKind::Internal, 500),
+        ];
+        for (kind, expected) in kinds {
+            assert_eq!(status(kind), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_problem_says_what_the_error_says() {
+        let error = Error::input("no such thing")
+            .at("rules.md", Some(3))
+            .expected("a thing")
+            .hint("make one");
+        let problem = Refusal::from(error).problem();
+        assert_eq!(problem["type"], "urn:tenure:problem:input");
+        assert_eq!(
+            (&problem["status"], &problem["kind"]),
+            (&json!(400), &json!("input"))
+        );
+        assert_eq!(problem["detail"], "no such thing");
+        assert_eq!(problem["at"], json!({ "source": "rules.md", "line": 3 }));
+        assert_eq!(
+            (&problem["expected"], &problem["hint"]),
+            (&json!("a thing"), &json!("make one"))
+        );
+        assert!(problem.get("mandatory").is_none());
+    }
+}

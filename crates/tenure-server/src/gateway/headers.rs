@@ -1,0 +1,134 @@
+//! Which headers go through (RFC 9110, 7.6.1), and which are for this server alone.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// What belongs to one connection.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+/// Ours begin so; none of them leaves.
+const OWN: &str = "x-tenure-";
+const VIA: HeaderValue = HeaderValue::from_static("1.1 tenure");
+
+/// The headers of a request as they go to the upstream. Its host and the length of its body are written
+/// anew with it.
+pub(super) fn request(mut headers: HeaderMap) -> HeaderMap {
+    drop_hops(&mut headers);
+    for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
+        headers.remove(name);
+    }
+    drop_own(&mut headers);
+    headers.append(header::VIA, VIA);
+    headers
+}
+
+/// The headers of an answer as they go to the client. A length stays: it is the upstream's promise.
+pub(super) fn answer(mut headers: HeaderMap) -> HeaderMap {
+    drop_hops(&mut headers);
+    // Only we say what we did.
+    drop_own(&mut headers);
+    headers
+}
+
+fn drop_hops(headers: &mut HeaderMap) {
+    if headers.contains_key(header::CONNECTION) {
+        let named: Vec<HeaderName> = headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|name| name.trim().parse().ok())
+            .collect();
+        for name in named {
+            headers.remove(name);
+        }
+    }
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+fn drop_own(headers: &mut HeaderMap) {
+    let own: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| name.as_str().starts_with(OWN))
+        .cloned()
+        .collect();
+    for name in own {
+        headers.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(
+                HeaderName::try_from(*name).unwrap(),
+                HeaderValue::try_from(*value).unwrap(),
+            );
+        }
+        map
+    }
+
+    #[test]
+    fn what_is_for_one_connection_ends_here() {
+        let sent = request(map(&[
+            ("connection", "close, X-Private"),
+            ("x-private", "1"),
+            ("keep-alive", "timeout=5"),
+            ("te", "trailers"),
+            ("upgrade", "websocket"),
+            ("proxy-authorization", "Basic x"),
+            ("host", "127.0.0.1:7878"),
+            ("content-length", "12"),
+            ("expect", "100-continue"),
+            ("x-tenure-key", "tnr_a_b"),
+            ("x-tenure-session", "s"),
+            ("authorization", "Bearer sk-1"),
+            ("anthropic-beta", "a"),
+            ("anthropic-beta", "b"),
+        ]));
+        let names: Vec<&str> = sent.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["authorization", "anthropic-beta", "via"]);
+        assert_eq!(sent.get_all("anthropic-beta").iter().count(), 2);
+    }
+
+    #[test]
+    fn an_answer_keeps_what_is_the_providers() {
+        let got = answer(map(&[
+            ("content-type", "text/event-stream"),
+            ("content-length", "7"),
+            ("transfer-encoding", "chunked"),
+            ("connection", "keep-alive"),
+            ("set-cookie", "a=1"),
+            ("set-cookie", "b=2"),
+            ("x-request-id", "req_1"),
+            ("retry-after", "3"),
+            ("x-tenure-record", "forged"),
+        ]));
+        assert_eq!(got.get_all("set-cookie").iter().count(), 2);
+        for name in [
+            "content-type",
+            "content-length",
+            "x-request-id",
+            "retry-after",
+        ] {
+            assert!(got.contains_key(name), "{name}");
+        }
+        for name in ["transfer-encoding", "connection", "x-tenure-record"] {
+            assert!(!got.contains_key(name), "{name}");
+        }
+    }
+}

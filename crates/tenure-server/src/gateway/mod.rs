@@ -1,0 +1,362 @@
+//! The gateway: requests in a provider's protocol go to an upstream of it, and their answers back.
+//!
+//! | what | where |
+//! |---|---|
+//! | where upstreams are, and connections to them | `upstream.rs` |
+//! | which headers go on, and which end here | `headers.rs` |
+//! | the answer on its way: kept for the record, watched for silence | `tap.rs` |
+//! | what the record says: tokens and usage | `measure.rs` |
+//! | the record, off the path of the request | `recorder.rs` |
+//!
+//! In `observe`, bodies go through as they came. The modes that compile will read the body in
+//! [`forward`], between the two lines that say so.
+
+mod headers;
+mod measure;
+mod recorder;
+mod tap;
+mod upstream;
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant as Clock;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use axum::routing::any;
+use axum::{Extension, Router};
+use bytes::Bytes;
+use tenure::Error;
+use tenure_store::Store;
+use tenure_workspace::Workspace;
+use tenure_workspace::records::{EXCHANGE_PREFIX, Ending};
+
+use crate::app::{App, Caller, Limits, now};
+use crate::body::whole_body;
+use crate::error::Refusal;
+use crate::metrics::{Metrics, What, Word};
+use recorder::{Exchange, Recorder};
+use tap::Tap;
+pub use upstream::Upstream;
+use upstream::{Link, Upstreams};
+
+/// Names the record of an exchange in its answer.
+pub(crate) const RECORD_HEADER: HeaderName = HeaderName::from_static("x-tenure-record");
+const MODE_HEADER: HeaderName = HeaderName::from_static("x-tenure-mode");
+/// The tokens that the gateway took out of the request.
+const SAVED_HEADER: HeaderName = HeaderName::from_static("x-tenure-saved-tokens");
+/// Names the session that a request belongs to.
+const SESSION_HEADER: HeaderName = HeaderName::from_static("x-tenure-session");
+/// The longest name of a session, in bytes.
+const MAX_SESSION: usize = 256;
+
+/// The protocol of a provider.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Protocol {
+    OpenAi,
+    Anthropic,
+}
+
+impl Protocol {
+    pub(crate) fn term(self) -> &'static str {
+        match self {
+            Protocol::OpenAi => "openai",
+            Protocol::Anthropic => "anthropic",
+        }
+    }
+
+    /// The protocol of a request: by its path, or where both have the path, by its headers.
+    fn of(path: &str, headers: &HeaderMap) -> Protocol {
+        let messages = path == "/v1/messages" || path.starts_with("/v1/messages/");
+        if messages || headers.contains_key("anthropic-version") {
+            Protocol::Anthropic
+        } else {
+            Protocol::OpenAi
+        }
+    }
+}
+
+/// Whether a request asks a model, so that a record is kept of it.
+fn is_recorded(method: &Method, path: &str) -> bool {
+    let paths = [
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/messages",
+        "/v1/messages/count_tokens",
+    ];
+    method == Method::POST && paths.contains(&path)
+}
+
+/// Where requests go, and where what is known of them goes.
+pub(crate) struct Gateway {
+    upstreams: Upstreams,
+    recorder: Recorder,
+    records: bool,
+    metrics: Arc<Metrics>,
+    ids: Ids,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        upstreams: Vec<Upstream>,
+        limits: &Limits,
+        store: Option<Store>,
+        workspace: Arc<Workspace>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Gateway, Error> {
+        Ok(Gateway {
+            upstreams: Upstreams::open(upstreams, limits)?,
+            records: store.is_some(),
+            recorder: Recorder::start(store, workspace, Arc::clone(&metrics))?,
+            metrics,
+            ids: Ids::new()?,
+        })
+    }
+
+    /// Waits until what is queued is recorded; blocks.
+    pub(crate) fn finish(&self) {
+        self.recorder.finish();
+    }
+
+    fn counted(&self, what: &'static str, bytes: u64) {
+        let label = What { what: Word(what) };
+        self.metrics
+            .gateway_bytes
+            .get_or_create(&label)
+            .inc_by(bytes);
+    }
+}
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/v1/{*path}", any(forward))
+}
+
+/// Sends a request on, and its answer back as it comes.
+async fn forward(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    match exchange(&app, caller, request).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.for_client(),
+    }
+}
+
+async fn exchange(app: &App, caller: Caller, request: Request) -> Result<Response, Refusal> {
+    let started = Clock::now();
+    let at = now();
+    let gateway = &app.gateway;
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path();
+    check_path(path)?;
+    let protocol = Protocol::of(path, &parts.headers);
+    let link = gateway.upstreams.of(protocol).ok_or_else(|| {
+        Refusal::new(
+            StatusCode::BAD_GATEWAY,
+            format!(
+                "there is no upstream for the protocol `{}`",
+                protocol.term()
+            ),
+        )
+        .hint(format!("start with --upstream {}=URL", protocol.term()))
+    })?;
+    let body = whole_body(body, app.limits.body, app.limits.silence).await?;
+    gateway.counted("request", body.len() as u64);
+
+    // What compiles a request stands here: it takes the body and gives the one that is sent.
+    let sent = body.clone();
+
+    let exchange = is_recorded(&parts.method, path).then(|| Exchange {
+        id: gateway.ids.next(at.micros()),
+        at,
+        started,
+        protocol,
+        path: path.to_owned(),
+        tenant: Arc::clone(&caller.tenant),
+        key: caller.key.clone(),
+        session: session(&parts.headers),
+        request_bytes: body.len() as u64,
+        request: Some(body),
+        encoding: None,
+        status: None,
+        head: None,
+        reply: tap::Kept::default(),
+    });
+    let id = exchange
+        .as_ref()
+        .filter(|_| gateway.records)
+        .map(|exchange| exchange.id.clone());
+    let mut open = gateway.recorder.open(exchange);
+    let answer = send(link, parts, sent, app).await;
+    let mut response = match answer {
+        Ok(answer) => {
+            let (head, body) = answer.into_parts();
+            let headers = headers::answer(head.headers);
+            if let Some(exchange) = open.exchange() {
+                exchange.status = Some(head.status.as_u16());
+                exchange.head = Some(started.elapsed());
+                let encoding = headers.get(header::CONTENT_ENCODING);
+                exchange.encoding =
+                    encoding.and_then(|value| value.to_str().ok().map(str::to_owned));
+            }
+            let tap = Tap::new(body, app.limits.upstream, open, app);
+            let mut response = Response::new(Body::new(tap));
+            *response.status_mut() = head.status;
+            *response.headers_mut() = headers;
+            response
+        }
+        Err((refusal, ending)) => {
+            if let Some(exchange) = open.exchange() {
+                exchange.status = Some(refusal.status().as_u16());
+            }
+            open.end(ending);
+            refusal.for_client()
+        }
+    };
+    let headers = response.headers_mut();
+    if let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) {
+        headers.insert(RECORD_HEADER, id);
+    }
+    headers.insert(MODE_HEADER, HeaderValue::from_static("observe"));
+    headers.insert(SAVED_HEADER, HeaderValue::from_static("0"));
+    Ok(response)
+}
+
+/// Sends a request to an upstream and waits for the head of its answer.
+async fn send(
+    link: &Link,
+    parts: axum::http::request::Parts,
+    body: Bytes,
+    app: &App,
+) -> Result<hyper::Response<hyper::body::Incoming>, (Refusal, Ending)> {
+    let failed = |refusal| (refusal, Ending::UpstreamFailed);
+    let uri = link.uri(&parts.uri).map_err(failed)?;
+    let mut request = hyper::Request::new(http_body_util::Full::new(body));
+    *request.method_mut() = parts.method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers::request(parts.headers);
+    match tokio::time::timeout(app.limits.upstream, link.request(request)).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(failed(upstream::failure(link, &error))),
+        Err(_) => {
+            let seconds = app.limits.upstream.as_secs_f32();
+            let what = format!("the upstream `{}` was silent for {seconds} s", link.shown());
+            let refusal = Refusal::new(StatusCode::GATEWAY_TIMEOUT, what);
+            Err((refusal, Ending::UpstreamSilent))
+        }
+    }
+}
+
+/// A path that an upstream takes as it is written: what climbs would leave the part of it that is meant.
+fn check_path(path: &str) -> Result<(), Refusal> {
+    let plain = path.replace("%2e", ".").replace("%2E", ".");
+    let plain = plain
+        .replace("%2f", "/")
+        .replace("%2F", "/")
+        .replace("%5c", "\\")
+        .replace("%5C", "\\");
+    let climbs = plain
+        .split(['/', '\\'])
+        .any(|part| part == ".." || part == ".");
+    if climbs {
+        return Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "the path has a part `.` or `..`",
+        ));
+    }
+    Ok(())
+}
+
+fn session(headers: &HeaderMap) -> Option<String> {
+    let session = headers.get(SESSION_HEADER)?.to_str().ok()?;
+    (session.len() <= MAX_SESSION).then(|| session.to_owned())
+}
+
+/// Makes ids of exchanges: in the order in which they came, and of this process.
+struct Ids {
+    node: u32,
+    next: AtomicU64,
+}
+
+impl Ids {
+    fn new() -> Result<Ids, Error> {
+        let mut node = [0; 4];
+        getrandom::fill(&mut node).map_err(|error| {
+            let what = format!("the system gives no random numbers: {error}");
+            Error::new(tenure::ErrorKind::Unavailable, what)
+        })?;
+        Ok(Ids {
+            node: u32::from_ne_bytes(node),
+            next: AtomicU64::new(0),
+        })
+    }
+
+    fn next(&self, micros: i64) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed) & 0xff_ffff;
+        let mut id = String::with_capacity(32);
+        let _ = write!(
+            id,
+            "{EXCHANGE_PREFIX}{micros:014x}{:08x}{number:06x}",
+            self.node
+        );
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_climbs_is_refused() {
+        for path in [
+            "/v1/../admin",
+            "/v1/./x",
+            "/v1/%2e%2E/admin",
+            "/v1/a/%2e./b",
+            "/v1/..%2fadmin",
+            "/v1/..%5cadmin",
+        ] {
+            assert!(check_path(path).is_err(), "{path}");
+        }
+        for path in [
+            "/v1/messages",
+            "/v1/models/gpt-4.1",
+            "/v1/models/a..b",
+            "/v1/x/...",
+            "/v1/%2e%2ea",
+        ] {
+            assert!(check_path(path).is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_its_protocol() {
+        let none = HeaderMap::new();
+        let mut named = HeaderMap::new();
+        named.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        assert_eq!(
+            Protocol::of("/v1/chat/completions", &none),
+            Protocol::OpenAi
+        );
+        assert_eq!(
+            Protocol::of("/v1/messages/count_tokens", &none),
+            Protocol::Anthropic
+        );
+        assert_eq!(Protocol::of("/v1/messagesx", &none), Protocol::OpenAi);
+        assert_eq!(Protocol::of("/v1/models", &none), Protocol::OpenAi);
+        assert_eq!(Protocol::of("/v1/models", &named), Protocol::Anthropic);
+    }
+
+    #[test]
+    fn ids_are_distinct_and_in_order() {
+        let ids = Ids::new().unwrap();
+        let made: Vec<String> = (0..1_000).map(|at| ids.next(at)).collect();
+        assert!(made.is_sorted());
+        assert!(made.windows(2).all(|two| two[0] != two[1]));
+    }
+}

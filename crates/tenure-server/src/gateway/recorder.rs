@@ -1,0 +1,356 @@
+//! The recorder: a thread that counts and stores what went through, behind a bounded queue.
+//!
+//! A request never waits for it. When the queue is full, a record is dropped; when what is queued holds
+//! too many bytes, its contents are, and the record says less. Both are counted in the metrics.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant as Clock};
+
+use bytes::Bytes;
+use tenure::time::Instant;
+use tenure::{Digest, Error, ErrorKind, World};
+use tenure_store::Store;
+use tenure_workspace::Workspace;
+use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
+
+use super::Protocol;
+use super::measure::{Asked, usage};
+use super::tap::Kept;
+use crate::metrics::{Metrics, What, Word};
+
+/// The most exchanges that wait.
+const QUEUE: usize = 16_384;
+/// The most bytes of contents that wait.
+const HELD: usize = 64 << 20;
+/// The most records of one write, and how long the first waits for others.
+const BATCH: usize = 512;
+const LINGER: Duration = Duration::from_millis(50);
+/// How often a write is tried while the store is away, and how long apart.
+const TRIES: u32 = 30;
+const PAUSE: Duration = Duration::from_secs(1);
+/// The most models whose vocabularies are remembered.
+const MAX_WORLDS: usize = 64;
+
+/// What is known of a request and its answer once both have gone.
+pub(super) struct Exchange {
+    pub(super) id: String,
+    pub(super) at: Instant,
+    pub(super) started: Clock,
+    pub(super) protocol: Protocol,
+    pub(super) path: String,
+    pub(super) tenant: Arc<str>,
+    pub(super) key: Option<Arc<str>>,
+    pub(super) session: Option<String>,
+    pub(super) request_bytes: u64,
+    /// The request's body, until it is let go.
+    pub(super) request: Option<Bytes>,
+    /// How the answer is packed.
+    pub(super) encoding: Option<String>,
+    pub(super) status: Option<u16>,
+    pub(super) head: Option<Duration>,
+    pub(super) reply: Kept,
+}
+
+impl Exchange {
+    fn held(&self) -> usize {
+        self.request.as_ref().map_or(0, Bytes::len) + self.reply.len()
+    }
+}
+
+struct Job {
+    exchange: Exchange,
+    ending: Ending,
+    took: Duration,
+    held: usize,
+}
+
+/// Where exchanges are handed in. Cheap to clone.
+#[derive(Clone)]
+struct Outbox {
+    queue: SyncSender<Job>,
+    held: Arc<AtomicUsize>,
+    metrics: Arc<Metrics>,
+}
+
+impl Outbox {
+    /// Hands an exchange in; never waits.
+    fn offer(&self, mut exchange: Exchange, ending: Ending) {
+        let took = exchange.started.elapsed();
+        let mut held = exchange.held();
+        if self.held.load(Ordering::Relaxed) + held > HELD {
+            self.metrics.dropped("contents");
+            exchange.request = None;
+            exchange.reply.let_go();
+            held = 0;
+        }
+        self.held.fetch_add(held, Ordering::Relaxed);
+        let job = Job {
+            exchange,
+            ending,
+            took,
+            held,
+        };
+        match self.queue.try_send(job) {
+            Ok(()) => drop(self.metrics.queued.inc()),
+            Err(_) => {
+                self.held.fetch_sub(held, Ordering::Relaxed);
+                self.metrics.dropped("record");
+            }
+        }
+    }
+}
+
+/// An exchange that is under way. Whoever lets go of it without a word was left by the client.
+pub(super) struct Open {
+    exchange: Option<Exchange>,
+    outbox: Outbox,
+}
+
+impl Open {
+    pub(super) fn exchange(&mut self) -> Option<&mut Exchange> {
+        self.exchange.as_mut()
+    }
+
+    /// Hands the exchange in, once.
+    pub(super) fn end(&mut self, ending: Ending) {
+        if let Some(exchange) = self.exchange.take() {
+            self.outbox.offer(exchange, ending);
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.end(Ending::ClientLeft);
+    }
+}
+
+/// The recorder of a server.
+pub(super) struct Recorder {
+    outbox: Outbox,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    stop: SyncSender<()>,
+}
+
+impl Recorder {
+    pub(super) fn start(
+        store: Option<Store>,
+        workspace: Arc<Workspace>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Recorder, Error> {
+        let (queue, jobs) = sync_channel(QUEUE);
+        let (stop, stopped) = sync_channel(1);
+        let held = Arc::new(AtomicUsize::new(0));
+        let desk = Desk {
+            jobs,
+            stopped,
+            held: Arc::clone(&held),
+            store,
+            workspace,
+            metrics: Arc::clone(&metrics),
+            worlds: BTreeMap::new(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("tenure-recorder".into())
+            .spawn(move || desk.work())
+            .map_err(|error| {
+                let what = format!("the system gives no thread: {error}");
+                Error::new(ErrorKind::Unavailable, what)
+            })?;
+        Ok(Recorder {
+            outbox: Outbox {
+                queue,
+                held,
+                metrics,
+            },
+            thread: Mutex::new(Some(thread)),
+            stop,
+        })
+    }
+
+    /// Begins an exchange, or nothing where none is to be recorded.
+    pub(super) fn open(&self, exchange: Option<Exchange>) -> Open {
+        Open {
+            exchange,
+            outbox: self.outbox.clone(),
+        }
+    }
+
+    /// Waits until everything that was handed in is recorded, or cannot be.
+    pub(super) fn finish(&self) {
+        let _ = self.stop.try_send(());
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's own.
+struct Desk {
+    jobs: Receiver<Job>,
+    stopped: Receiver<()>,
+    held: Arc<AtomicUsize>,
+    store: Option<Store>,
+    workspace: Arc<Workspace>,
+    metrics: Arc<Metrics>,
+    worlds: BTreeMap<String, Option<World>>,
+}
+
+impl Desk {
+    fn work(mut self) {
+        let mut stopping = false;
+        while !stopping {
+            let mut batch: BTreeMap<Arc<str>, Vec<ExchangeRecord>> = BTreeMap::new();
+            let mut size = 0;
+            let mut until: Option<Clock> = None;
+            while size < BATCH {
+                stopping = stopping || self.stopped.try_recv().is_ok();
+                let wait = match until {
+                    _ if stopping => Duration::ZERO,
+                    Some(until) => until.saturating_duration_since(Clock::now()),
+                    None => LINGER,
+                };
+                match self.jobs.recv_timeout(wait) {
+                    Ok(job) => {
+                        until.get_or_insert_with(|| Clock::now() + LINGER);
+                        size += 1;
+                        let tenant = Arc::clone(&job.exchange.tenant);
+                        let record = self.record(job);
+                        batch.entry(tenant).or_default().push(record);
+                    }
+                    Err(RecvTimeoutError::Timeout) if until.is_some() || stopping => break,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        stopping = true;
+                        break;
+                    }
+                }
+            }
+            // What is still queued when the server stops is taken in further rounds.
+            stopping = stopping && size < BATCH;
+            for (tenant, records) in batch {
+                self.keep(&tenant, &records);
+            }
+        }
+    }
+
+    fn record(&mut self, job: Job) -> ExchangeRecord {
+        let Job {
+            exchange,
+            ending,
+            took,
+            held,
+        } = job;
+        self.metrics.queued.dec();
+        self.held.fetch_sub(held, Ordering::Relaxed);
+        let asked = exchange
+            .request
+            .as_deref()
+            .map(Asked::read)
+            .unwrap_or_default();
+        let world = asked.model.as_deref().and_then(|model| self.world(model));
+        let request_tokens = world.map(|world| asked.tokens(world));
+        let count = world.map(|world| world.tokenizer().kind());
+        let response_bytes = exchange.reply.bytes;
+        let usage = usage(
+            exchange.protocol,
+            exchange.encoding.as_deref(),
+            exchange.reply.parts(),
+        );
+        let protocol = exchange.protocol.term();
+        if let Some(usage) = &usage {
+            self.metrics.spent(protocol, usage);
+        }
+        let what = Word(match ending {
+            Ending::Whole => "whole",
+            Ending::ClientLeft => "client_left",
+            Ending::UpstreamBroke => "upstream_broke",
+            Ending::UpstreamFailed => "upstream_failed",
+            Ending::UpstreamSilent => "upstream_silent",
+        });
+        self.metrics
+            .gateway_ended
+            .get_or_create(&What { what })
+            .inc();
+        ExchangeRecord {
+            version: EXCHANGE_RECORD_VERSION,
+            record_id: exchange.id,
+            at: exchange.at,
+            mode: "observe".into(),
+            protocol: protocol.into(),
+            path: exchange.path,
+            key: exchange.key.as_deref().map(str::to_owned),
+            session: exchange.session,
+            streamed: asked.streamed,
+            model: asked.model,
+            request_bytes: exchange.request_bytes,
+            request_digest: exchange.request.as_deref().map(Digest::of),
+            request_tokens,
+            count,
+            status: exchange.status,
+            response_bytes,
+            usage,
+            head_latency_us: exchange.head.map(micros),
+            latency_us: micros(took),
+            ending,
+        }
+    }
+
+    /// The world of a model, by its name or by the longest name that it is a version of.
+    fn world(&mut self, model: &str) -> Option<&World> {
+        if self.worlds.len() >= MAX_WORLDS && !self.worlds.contains_key(model) {
+            return None;
+        }
+        let workspace = &self.workspace;
+        let world = self.worlds.entry(model.to_owned()).or_insert_with(|| {
+            let version = |name: &&str| {
+                let rest = model.strip_prefix(name);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@']))
+            };
+            let names = workspace.catalogue().names().filter(version);
+            let name = names.max_by_key(|name| name.len())?;
+            workspace.world(name).ok()
+        });
+        world.as_ref()
+    }
+
+    /// Stores records; waits a while for a store that is away.
+    fn keep(&self, tenant: &str, records: &[ExchangeRecord]) {
+        let Some(store) = &self.store else { return };
+        for tries in 1..=TRIES {
+            let kept = store
+                .tenant(tenant)
+                .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records));
+            match kept {
+                Ok(()) => {
+                    self.metrics.recorded.inc_by(records.len() as u64);
+                    return;
+                }
+                Err(error) if error.kind == ErrorKind::Unavailable && tries < TRIES => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(_) => break,
+            }
+        }
+        let what = What {
+            what: Word("record"),
+        };
+        self.metrics
+            .dropped
+            .get_or_create(&what)
+            .inc_by(records.len() as u64);
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

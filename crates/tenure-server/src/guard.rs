@@ -1,0 +1,263 @@
+//! What every request passes first: framing, host, origin, key, rate. And what is noted of it after.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::{App, Caller, now};
+use crate::audit::Line;
+use crate::error::Refusal;
+use crate::gateway::RECORD_HEADER;
+use crate::metrics::{Answered, Routed, Word};
+
+/// Carries the key of this server where `Authorization` is the provider's.
+pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-tenure-key");
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// What anybody may ask.
+const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
+
+/// Lets a request through, or answers why not.
+pub(crate) async fn guard(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let started = Clock::now();
+    let path = request.uri().path().to_owned();
+    let route = route(&path, request.extensions().get::<MatchedPath>());
+    let method = request.method().clone();
+    let mut who = None;
+    let mut response = match admit(&app, &request, &path) {
+        Ok(caller) => {
+            if let Some(caller) = caller {
+                request.extensions_mut().insert(caller.clone());
+                who = Some(caller);
+            }
+            if path.starts_with("/v1/") {
+                next.run(request).await
+            } else {
+                match tokio::time::timeout(app.limits.answer, next.run(request)).await {
+                    Ok(response) => response,
+                    Err(_) => {
+                        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the request took too long")
+                            .into_response()
+                    }
+                }
+            }
+        }
+        Err(refusal) => refusal.at(&path),
+    };
+    let status = response.status().as_u16();
+    app.metrics
+        .requests
+        .get_or_create(&Answered {
+            route: Word(route),
+            status,
+        })
+        .inc();
+    let took = started.elapsed().as_secs_f64();
+    app.metrics
+        .seconds
+        .get_or_create(&Routed { route: Word(route) })
+        .observe(took);
+    if app.audit.is_kept() && !OPEN.contains(&path.as_str()) {
+        let record = response.headers().get(RECORD_HEADER);
+        let line = Line {
+            at: now(),
+            tenant: who.as_ref().map_or("", |who| &who.tenant),
+            key: who.as_ref().and_then(|who| who.key.as_deref()),
+            method: method.as_str(),
+            path: &path,
+            status,
+            record: record.and_then(|record| record.to_str().ok()),
+        };
+        if let Err(error) = app.audit.note(&line) {
+            // What cannot be accounted for does not happen, as far as that is still to be decided.
+            app.metrics.audit_failures.inc();
+            response = Refusal::from(error).at(&path);
+        }
+    }
+    response
+}
+
+/// The route of a path in the metrics: one of a small set.
+fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
+    if path.starts_with("/v1/") {
+        return match path {
+            "/v1/chat/completions" => "/v1/chat/completions",
+            "/v1/responses" => "/v1/responses",
+            "/v1/messages" => "/v1/messages",
+            "/v1/messages/count_tokens" => "/v1/messages/count_tokens",
+            _ => "/v1/*",
+        };
+    }
+    let Some(matched) = matched else {
+        return "none";
+    };
+    let known = crate::status::PATHS.iter().chain(crate::api::paths());
+    let mut found = known.filter(|known| **known == matched.as_str());
+    found.next().copied().unwrap_or("other")
+}
+
+fn admit(app: &App, request: &Request, path: &str) -> Result<Option<Caller>, Refusal> {
+    let headers = request.headers();
+    // One of them lies, and who stands before us may have believed the other.
+    if headers.contains_key(header::TRANSFER_ENCODING)
+        && headers.contains_key(header::CONTENT_LENGTH)
+    {
+        return Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "the request has both a Content-Length and a Transfer-Encoding",
+        ));
+    }
+    let host = host(request)?;
+    if !is_ours(&host, &app.hosts) {
+        return Err(Refusal::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            format!(
+                "`{}` is no name of this server",
+                tenure::object::clip(&host)
+            ),
+        )
+        .expected("an address, `localhost`, or a name given with --host"));
+    }
+    check_origin(headers, &host)?;
+    if OPEN.contains(&path) {
+        return Ok(None);
+    }
+    let caller = app.caller(shown_key(headers, path)).ok_or_else(|| {
+        let how = if path.starts_with("/v1/") {
+            "a key of this server in `x-tenure-key`, beside the provider's own"
+        } else {
+            "a key in `Authorization: Bearer`, `x-api-key` or `x-tenure-key`"
+        };
+        Refusal::new(StatusCode::UNAUTHORIZED, "no valid key was shown")
+            .expected(how)
+            .hint("`tenure keys create --tenant T` makes one")
+    })?;
+    if path == "/metrics" && !caller.grant.operator {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "the key is no operator's",
+        ));
+    }
+    app.rates
+        .take(&caller.tenant, Clock::now())
+        .map_err(|wait| {
+            Refusal::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                format!(
+                    "`{}` has asked too often",
+                    tenure::object::clip(&caller.tenant)
+                ),
+            )
+            .expected(format!(
+                "the next request in {} ms",
+                wait.as_millis().max(1)
+            ))
+        })?;
+    Ok(Some(caller))
+}
+
+/// Who the client believes it talks to.
+fn host(request: &Request) -> Result<String, Refusal> {
+    let named = request.headers().get_all(header::HOST);
+    let mut named = named.iter().map(|value| value.to_str().unwrap_or_default());
+    let (first, second) = (named.next(), named.next());
+    let whole = request
+        .uri()
+        .authority()
+        .map(|authority| authority.as_str());
+    match (first, second, whole) {
+        (Some(host), None, None) if !host.is_empty() => Ok(host.to_owned()),
+        (Some(host), None, Some(whole)) if host == whole => Ok(host.to_owned()),
+        _ => Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "the request does not say once whom it is for",
+        )
+        .expected("one `Host` header")),
+    }
+}
+
+/// Whether a host is this server: an address, which no page can make a browser take for another, or a
+/// name that is known to lead here.
+fn is_ours(host: &str, names: &[String]) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || names.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// A page may only ask the server that it is from.
+fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return Ok(());
+    };
+    let from = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"));
+    match from {
+        Some((_, from)) if from.eq_ignore_ascii_case(host) => Ok(()),
+        _ => Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "the request comes from a page of another origin",
+        )),
+    }
+}
+
+/// The key of this server that a request shows.
+fn shown_key<'h>(headers: &'h HeaderMap, path: &str) -> Option<&'h str> {
+    let text = |name: HeaderName| headers.get(name)?.to_str().ok();
+    let own = text(KEY_HEADER);
+    if own.is_some() || path.starts_with("/v1/") {
+        return own;
+    }
+    let bearer = text(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    bearer.or_else(|| text(API_KEY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_lead_here_are_ours() {
+        let names = ["tenure.internal".to_owned()];
+        for host in [
+            "127.0.0.1:7878",
+            "127.0.0.1",
+            "[::1]:80",
+            "[::1]",
+            "localhost",
+            "LOCALHOST:1",
+            "10.1.2.3:7878",
+            "tenure.internal:443",
+            "Tenure.Internal",
+        ] {
+            assert!(is_ours(host, &names), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:7878",
+            "[::1",
+            "[evil]",
+        ] {
+            assert!(!is_ours(host, &[]) || host == "[::1", "{host}");
+        }
+    }
+}

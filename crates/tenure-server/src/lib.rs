@@ -1,0 +1,64 @@
+//! The HTTP face of Tenure: an API over the workspace's verbs, and a gateway that stands between agents
+//! and their providers.
+//!
+//! ```text
+//! connection ──► guard ──► api/       the workspace's verbs, as JSON
+//!  (server.rs)  (guard.rs) gateway/   forwarded, and recorded off the path
+//!                          status.rs  health, metrics, the description of the API
+//! ```
+//!
+//! A server is embedded in a few lines; `tenure serve` is no more than that:
+//!
+//! ```no_run
+//! use tenure_server::{Options, Server, Upstream};
+//! use tenure_store::Store;
+//! use tenure_workspace::Workspace;
+//!
+//! let options = Options {
+//!     store: Some(Store::open("sqlite://agent.db")?),
+//!     upstreams: vec!["openai=https://api.openai.com".parse()?],
+//!     ..Options::new(Workspace::open_default()?)
+//! };
+//! let server = Server::bind(options)?;
+//! println!("{}", server.url());
+//! server.run()?;
+//! # Ok::<(), tenure::Error>(())
+//! ```
+//!
+//! What blocks (the store, a compile) runs on threads for that; what is recorded of an exchange is
+//! counted and stored by a thread of its own, behind a queue that drops rather than holds anybody up.
+
+mod api;
+mod app;
+mod audit;
+mod body;
+mod error;
+mod gateway;
+mod guard;
+mod limits;
+mod metrics;
+mod server;
+mod status;
+
+pub use app::{Limits, Mode, Options};
+pub use gateway::Upstream;
+pub use server::Server;
+
+/// Runs what blocks on a thread for that.
+pub(crate) async fn blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, tenure::Error> + Send + 'static,
+) -> Result<T, error::Refusal> {
+    match tokio::task::spawn_blocking(job).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(
+            tenure::Error::new(tenure::ErrorKind::Internal, "the request failed")
+                .hint("this is a bug in tenure; please report it with the request")
+                .into(),
+        ),
+    }
+}
+
+/// The description of the API: OpenAPI 3.1, as the server has it at `/openapi.json`.
+pub fn openapi() -> serde_json::Value {
+    api::document()
+}

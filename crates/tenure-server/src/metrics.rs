@@ -1,0 +1,232 @@
+//! What is counted, as Prometheus reads it.
+
+use std::fmt::{Error as FmtError, Write};
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use tenure::trace::ProviderUsage;
+
+/// Times, in seconds: from a tenth of a millisecond to the patience of a client.
+const TIMES: [f64; 14] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0, 60.0, 600.0,
+];
+
+/// A word of a small set: labels never come from outside.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Word(pub(crate) &'static str);
+
+impl EncodeLabelValue for Word {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), FmtError> {
+        encoder.write_str(self.0)
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(crate) struct Answered {
+    pub(crate) route: Word,
+    pub(crate) status: u16,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(crate) struct Routed {
+    pub(crate) route: Word,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(crate) struct Spent {
+    pub(crate) protocol: Word,
+    pub(crate) kind: Word,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(crate) struct What {
+    pub(crate) what: Word,
+}
+
+/// All that is counted.
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) requests: Family<Answered, Counter>,
+    pub(crate) seconds: Family<Routed, Histogram, fn() -> Histogram>,
+    pub(crate) connections: Gauge,
+    pub(crate) gateway_bytes: Family<What, Counter>,
+    pub(crate) gateway_ended: Family<What, Counter>,
+    pub(crate) tokens: Family<Spent, Counter>,
+    pub(crate) recorded: Counter,
+    pub(crate) dropped: Family<What, Counter>,
+    pub(crate) queued: Gauge,
+    pub(crate) compiles: Family<What, Counter>,
+    pub(crate) audit_failures: Counter,
+    resident: Gauge<i64, std::sync::atomic::AtomicI64>,
+}
+
+fn times() -> Histogram {
+    Histogram::new(TIMES)
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("tenure");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "Which build this is", build);
+        let metrics = Metrics {
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(times as fn() -> Histogram),
+            connections: Gauge::default(),
+            gateway_bytes: Family::default(),
+            gateway_ended: Family::default(),
+            tokens: Family::default(),
+            recorded: Counter::default(),
+            dropped: Family::default(),
+            queued: Gauge::default(),
+            compiles: Family::default(),
+            audit_failures: Counter::<u64, AtomicU64>::default(),
+            resident: Gauge::default(),
+            registry: Registry::default(),
+        };
+        registry.register(
+            "http_requests",
+            "Answers, by route and status",
+            metrics.requests.clone(),
+        );
+        registry.register_with_unit(
+            "http_request",
+            "From a request to the head of its answer",
+            Unit::Seconds,
+            metrics.seconds.clone(),
+        );
+        registry.register(
+            "http_connections",
+            "Open connections",
+            metrics.connections.clone(),
+        );
+        registry.register(
+            "gateway_bytes",
+            "Bytes of bodies that went through",
+            metrics.gateway_bytes.clone(),
+        );
+        registry.register(
+            "gateway_exchanges",
+            "How exchanges ended",
+            metrics.gateway_ended.clone(),
+        );
+        registry.register(
+            "gateway_tokens",
+            "Tokens that providers say were used",
+            metrics.tokens.clone(),
+        );
+        registry.register(
+            "records_kept",
+            "Exchanges whose record is stored",
+            metrics.recorded.clone(),
+        );
+        registry.register(
+            "records_dropped",
+            "What the recorder let go, because its queue was full or the store was away",
+            metrics.dropped.clone(),
+        );
+        registry.register(
+            "records_queued",
+            "Exchanges that wait to be recorded",
+            metrics.queued.clone(),
+        );
+        registry.register(
+            "compiles",
+            "Compiles over the API, by outcome",
+            metrics.compiles.clone(),
+        );
+        registry.register(
+            "audit_failures",
+            "Lines that the audit log would not take",
+            metrics.audit_failures.clone(),
+        );
+        registry.register_with_unit(
+            "process_resident_memory",
+            "Memory of the process that is in use",
+            Unit::Bytes,
+            metrics.resident.clone(),
+        );
+        Metrics {
+            registry,
+            ..metrics
+        }
+    }
+
+    pub(crate) fn dropped(&self, what: &'static str) -> &Self {
+        self.dropped.get_or_create(&What { what: Word(what) }).inc();
+        self
+    }
+
+    pub(crate) fn spent(&self, protocol: &'static str, usage: &ProviderUsage) {
+        let parts = [
+            ("input", usage.input),
+            ("cache_read", usage.cache_read),
+            ("cache_write", usage.cache_write),
+            ("output", usage.output),
+        ];
+        for (kind, tokens) in parts {
+            let label = Spent {
+                protocol: Word(protocol),
+                kind: Word(kind),
+            };
+            self.tokens.get_or_create(&label).inc_by(tokens);
+        }
+    }
+
+    /// The text that Prometheus reads.
+    pub(crate) fn text(&self) -> Result<String, FmtError> {
+        if let Some(bytes) = resident_memory() {
+            self.resident.set(bytes);
+        }
+        let mut out = String::new();
+        text::encode(&mut out, &self.registry)?;
+        Ok(out)
+    }
+}
+
+/// What the system says of this process, where it says so.
+fn resident_memory() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: i64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_in_the_text() {
+        let metrics = Metrics::new();
+        let route = Word("gateway");
+        metrics
+            .requests
+            .get_or_create(&Answered { route, status: 200 })
+            .inc();
+        metrics.dropped("record");
+        metrics.spent(
+            "openai",
+            &ProviderUsage {
+                input: 7,
+                ..ProviderUsage::default()
+            },
+        );
+        let text = metrics.text().unwrap();
+        for line in [
+            "tenure_http_requests_total{route=\"gateway\",status=\"200\"} 1",
+            "tenure_records_dropped_total{what=\"record\"} 1",
+            "tenure_gateway_tokens_total{protocol=\"openai\",kind=\"input\"} 7",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}

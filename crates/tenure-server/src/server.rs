@@ -1,0 +1,229 @@
+//! The server itself: the listener, its connections, and how it stops.
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::{Router, middleware};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tenure::{Error, ErrorKind};
+use tokio::sync::Semaphore;
+
+use crate::app::{App, KEYS_EVERY, Options};
+use crate::error::Refusal;
+use crate::{api, gateway, guard, status};
+
+/// The most threads for what blocks.
+const BLOCKING_THREADS: usize = 64;
+/// The most headers of a request.
+const MAX_HEADERS: usize = 100;
+
+/// A server that has its address and is about to answer.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+}
+
+impl Server {
+    /// Takes the address, and checks that what is asked for can be done.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Usage`] when the address is none; [`ErrorKind::Policy`] when it can be reached from
+    /// other machines and there is no key; [`ErrorKind::Unavailable`] when it is taken, or the store
+    /// cannot be reached; [`ErrorKind::Input`] for what is not supported yet.
+    pub fn bind(options: Options) -> Result<Server, Error> {
+        let listen = options.listen.clone();
+        let shown = tenure::object::clip(&listen);
+        let address: SocketAddr = listen.parse().map_err(|_| {
+            Error::new(
+                ErrorKind::Usage,
+                format!("`{shown}` is no address to listen on"),
+            )
+            .expected("ADDRESS:PORT, such as 127.0.0.1:7878 or [::1]:0")
+        })?;
+        let app = App::new(options)?;
+        if !address.ip().is_loopback() && app.known_keys().is_empty() {
+            return Err(Error::new(
+                ErrorKind::Policy,
+                format!("`{shown}` can be reached from other machines, and nobody has a key"),
+            )
+            .expected("a loopback address, or a store with a key")
+            .hint("`tenure keys create --tenant T` makes one"));
+        }
+        let taken = |error: std::io::Error| {
+            let what = format!("cannot listen on `{shown}`: {error}");
+            Error::new(ErrorKind::Unavailable, what)
+        };
+        let listener = TcpListener::bind(address).map_err(taken)?;
+        listener.set_nonblocking(true).map_err(taken)?;
+        Ok(Server {
+            address: listener.local_addr().map_err(taken)?,
+            listener,
+            app: Arc::new(app),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as clients write it.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Answers until the process is told to stop (SIGTERM, or SIGINT), then lets what is under way
+    /// come to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the system gives no threads.
+    pub fn run(self) -> Result<(), Error> {
+        let failed = |error: std::io::Error| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("the server cannot run: {error}"),
+            )
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .build()
+            .map_err(failed)?;
+        let done = runtime.block_on(async {
+            let stop = stop_signal().map_err(failed)?;
+            self.serve(stop).await
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        done
+    }
+
+    /// Answers until `stop` comes, then lets what is under way come to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the runtime does not take the listener.
+    pub async fn serve(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
+        let app = self.app;
+        let listener = tokio::net::TcpListener::from_std(self.listener).map_err(|error| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("the server cannot listen: {error}"),
+            )
+        })?;
+        let router = router(Arc::clone(&app));
+        let watcher = tokio::spawn(watch_keys(Arc::clone(&app)));
+        let places = Arc::new(Semaphore::new(app.limits.connections));
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(app.limits.head)
+            .max_headers(MAX_HEADERS);
+        let connections = GracefulShutdown::new();
+        let mut stop = pin!(stop);
+        loop {
+            let accepted = async {
+                let place = Arc::clone(&places).acquire_owned().await;
+                (place, listener.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                accepted = accepted => accepted,
+            };
+            let Ok((stream, _)) = accepted else {
+                // Out of files, most likely; some will be closed.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let _ = stream.set_nodelay(true);
+            let service = TowerToHyperService::new(router.clone());
+            let connection = http.serve_connection(TokioIo::new(stream), service);
+            let connection = connections.watch(connection);
+            let gauge = app.metrics.connections.clone();
+            gauge.inc();
+            tokio::spawn(async move {
+                // A connection that ends badly is its client's affair.
+                let _ = connection.await;
+                gauge.dec();
+                drop(place);
+            });
+        }
+        app.stop();
+        drop(listener);
+        watcher.abort();
+        // What is not done by then is cut off when the runtime ends.
+        let _ = tokio::time::timeout(app.limits.drain, connections.shutdown()).await;
+        let _ = tokio::task::spawn_blocking(move || app.gateway.finish()).await;
+        Ok(())
+    }
+}
+
+fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .merge(status::routes())
+        .merge(gateway::routes())
+        .merge(api::routes())
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            guard::guard,
+        ))
+        .with_state(app)
+}
+
+async fn not_found(State(_): State<Arc<App>>, request: Request) -> Refusal {
+    let path = tenure::object::clip(request.uri().path());
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        format!("there is nothing at `{path}`"),
+    )
+    .hint("GET /openapi.json says what there is")
+}
+
+async fn not_allowed(request: Request) -> Refusal {
+    let what = format!("`{}` cannot be done here", request.method());
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, what)
+}
+
+/// Keeps what is known of the keys fresh.
+async fn watch_keys(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(KEYS_EVERY).await;
+        let app = Arc::clone(&app);
+        // A store that is away says nothing about keys: those that are known stay.
+        let _ = tokio::task::spawn_blocking(move || app.refresh_keys()).await;
+    }
+}
+
+/// Comes when the process is told to stop.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        Ok(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        Ok(async {
+            let _ = tokio::signal::ctrl_c().await;
+        })
+    }
+}

@@ -1,0 +1,729 @@
+//! The API: the verbs of the command line over HTTP, and who may call them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Bench, Reply, Upstream, wait_for};
+use tenure::object::Classification;
+use tenure::time::Instant;
+use tenure_server::{Limits, Options, Server};
+use tenure_store::Store;
+use tenure_workspace::Workspace;
+use tenure_workspace::keys::{Grant, KEYS_TENANT, Keys};
+
+const NOW: Instant = Instant::from_micros(1_000);
+
+fn call(bench: &Bench, method: &str, path: &str, headers: &[&str], body: &Value) -> Reply {
+    let mut headers = headers.to_vec();
+    headers.push("content-type: application/json");
+    bench.ask(method, path, &headers, body.to_string().as_bytes())
+}
+
+fn post(bench: &Bench, path: &str, body: &Value) -> Reply {
+    call(bench, "POST", path, &[], body)
+}
+
+fn task(objective: &str) -> Value {
+    json!({
+        "task": { "objective": objective },
+        "budget": { "tokens": 500 },
+        "as_of": { "valid": "2026-06-06T00:00:00Z" },
+    })
+}
+
+fn rules() -> Value {
+    json!([
+        { "name": "units", "content": "Report pressure in pascal." },
+        { "name": "digits", "content": "Round to three digits." },
+    ])
+}
+
+/// A key for a grant, made beside the server.
+fn key(store: &Store, grant: Grant) -> String {
+    Keys::of(store).unwrap().create(grant, NOW).unwrap().1
+}
+
+fn operator(tenant: &str) -> Grant {
+    Grant::owner(tenant)
+}
+
+#[test]
+fn a_compile_is_what_the_command_line_prints() {
+    let bench = Bench::new(&[]);
+    let body =
+        json!({ "request": task("Report the pressure."), "objects": rules(), "store": false });
+    let reply = post(&bench, "/api/v1/compile", &body);
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    let out = reply.json();
+    assert_eq!(out["outcome"], "complete");
+    let payload = out["envelope"]["payload"].as_str().unwrap();
+    assert!(
+        payload.contains("Report pressure in pascal.\n"),
+        "{payload}"
+    );
+    assert!(out["envelope"]["total_tokens"].as_u64().unwrap() <= 500);
+    assert_eq!(out["trace"]["verdicts"].as_array().unwrap().len(), 2);
+    assert!(out.get("record_ids").is_none());
+    // The same again, to the byte.
+    assert_eq!(post(&bench, "/api/v1/compile", &body).body, reply.body);
+
+    let explained = post(&bench, "/api/v1/explain", &body).json();
+    assert_eq!(explained["input_digest"], out["trace"]["input_digest"]);
+    let mut question = body.clone();
+    question["why"] = "units".into();
+    let why = post(&bench, "/api/v1/explain", &question);
+    assert_eq!(
+        (why.status, &why.json()["verdict"]["name"]),
+        (200, &"units".into())
+    );
+    let pair = json!({ "before": out["trace"], "after": out["trace"] });
+    let difference = post(&bench, "/api/v1/diff", &pair);
+    assert_eq!(difference.status, 200, "{}", difference.json());
+}
+
+#[test]
+fn what_does_not_fit_is_a_problem_that_says_what() {
+    let bench = Bench::new(&[]);
+    let mut request = task("Report the pressure.");
+    request["budget"]["tokens"] = 5.into();
+    let body = json!({ "request": request, "objects": rules() });
+    let reply = post(&bench, "/api/v1/compile", &body);
+    assert_eq!(
+        (reply.status, reply.header("content-type")),
+        (422, Some("application/problem+json"))
+    );
+    let problem = reply.json();
+    assert_eq!(
+        (&problem["kind"], &problem["status"]),
+        (&"budget".into(), &422.into())
+    );
+    assert!(!problem["mandatory"].as_array().unwrap().is_empty());
+    let mut headers = vec![];
+    for (body, said) in [
+        (&b"{"[..], "detail"),
+        (b"{\"request\": 7}", "detail"),
+        (b"{\"requst\": {}}", "hint"),
+        (b"[]", "detail"),
+        (b"{\"request\": {\"task\": {\"objective\": \"x\"}, \"model\": \"gpt-4p\"}}", "hint"),
+        (b"{\"request\": {\"task\": {\"objective\": \"x\"}, \"model\": \"/etc/tokenizer.json\"}}", "detail"),
+        (b"{\"request\": {\"task\": {\"objective\": \"x\"}}, \"policy\": \"/etc/policy.toml\"}", "detail"),
+        (b"{\"request\": {\"task\": {\"objective\": \"\\ud800\"}}}", "hint"),
+        (b"{\"request\": \"\xff\"}", "detail"),
+    ] {
+        headers.clear();
+        headers.push("content-type: application/json");
+        let reply = bench.ask("POST", "/api/v1/compile", &headers, body);
+        assert_eq!(reply.status, 400, "{}", String::from_utf8_lossy(body));
+        assert!(reply.json()[said].is_string(), "{}", reply.json());
+    }
+    let plain = bench.ask(
+        "POST",
+        "/api/v1/compile",
+        &["content-type: text/plain"],
+        b"{}",
+    );
+    assert_eq!(plain.status, 415);
+    assert_eq!(bench.get("/api/v1/compile").status, 405);
+    assert_eq!(bench.get("/api/v1/nothing").status, 404);
+}
+
+#[test]
+fn objects_are_written_read_and_remembered() {
+    let bench = Bench::new(&[]);
+    let path = "/api/v1/objects/limit";
+    let limit = |text: &str| json!({ "name": "limit", "content": text });
+    let absent = ["if-none-match: *"];
+    let first = call(&bench, "PUT", path, &absent, &limit("At most 10 kW."));
+    assert_eq!(first.status, 201, "{}", first.json());
+    let tag = first.header("etag").unwrap().to_owned();
+    assert_eq!(
+        call(&bench, "PUT", path, &absent, &limit("At most 11 kW.")).status,
+        412
+    );
+
+    let got = bench.get(path);
+    assert_eq!((got.status, got.header("etag")), (200, Some(tag.as_str())));
+    assert_eq!(got.json()[0]["object"]["content"], "At most 10 kW.");
+    let cached = format!("if-none-match: {tag}");
+    assert_eq!(bench.ask("GET", path, &[&cached], b"").status, 304);
+
+    let over = format!("if-match: {tag}");
+    let second = call(&bench, "PUT", path, &[&over], &limit("At most 12 kW."));
+    assert_eq!(second.status, 200, "{}", second.json());
+    assert_eq!(
+        call(&bench, "PUT", path, &[&over], &limit("At most 13 kW.")).status,
+        412
+    );
+    assert_eq!(bench.ask("GET", path, &[&cached], b"").status, 200);
+
+    let history = bench.get(&format!("{path}/history")).json();
+    assert_eq!(history.as_array().unwrap().len(), 2);
+    let at = first.json()["at"].as_str().unwrap().replace('+', "%2B");
+    let then = bench.get(&format!("{path}?as_of={at}")).json();
+    assert_eq!(then[0]["object"]["content"], "At most 10 kW.");
+
+    assert_eq!(
+        call(&bench, "PUT", "/api/v1/objects/other", &[], &limit("x")).status,
+        400
+    );
+    assert_eq!(
+        call(&bench, "DELETE", path, &[&over], &Value::Null).status,
+        412
+    );
+    let second_tag = format!("if-match: {}", second.header("etag").unwrap());
+    assert_eq!(
+        call(&bench, "DELETE", path, &[&second_tag], &Value::Null).status,
+        200
+    );
+    for gone in [
+        path,
+        "/api/v1/objects/nothing",
+        "/api/v1/objects/nothing/history",
+    ] {
+        assert_eq!(bench.get(gone).status, 404, "{gone}");
+    }
+    assert_eq!(bench.get(&format!("{path}/history")).status, 200);
+    for wrong in [
+        "if-match: \"x\"",
+        "if-match: sha256:00",
+        "if-none-match: \"a\"",
+    ] {
+        assert_eq!(
+            call(&bench, "PUT", path, &[wrong], &limit("x")).status,
+            400,
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn a_write_happens_once_for_a_key() {
+    let bench = Bench::new(&[]);
+    let once = ["idempotency-key: a"];
+    let body = json!({ "objects": rules() });
+    let first = call(&bench, "POST", "/api/v1/objects", &once, &body);
+    assert_eq!(first.status, 200, "{}", first.json());
+    assert_eq!(
+        call(&bench, "POST", "/api/v1/objects", &once, &body).body,
+        first.body
+    );
+    let other = json!({ "objects": [{ "name": "else", "content": "x" }] });
+    assert_eq!(
+        call(&bench, "POST", "/api/v1/objects", &once, &other).status,
+        409
+    );
+    assert_eq!(bench.get("/api/v1/objects/else").status, 404);
+}
+
+#[test]
+fn a_list_comes_in_pages() {
+    let bench = Bench::new(&[]);
+    let objects: Vec<Value> = (0..25)
+        .map(|at| json!({ "name": format!("o{at}"), "content": format!("text {at}") }))
+        .collect();
+    assert_eq!(
+        post(&bench, "/api/v1/objects", &json!({ "objects": objects })).status,
+        200
+    );
+    let mut names = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = bench
+            .get(&format!("/api/v1/objects?limit=10{after}"))
+            .json();
+        let lines = page["objects"].as_array().unwrap().clone();
+        assert!(lines.len() <= 10);
+        names.extend(
+            lines
+                .iter()
+                .map(|line| line["name"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page["next"].as_str() else {
+            break;
+        };
+        after = format!("&after={next}");
+    }
+    let expected: Vec<String> = (0..25).map(|at| format!("o{at}")).collect();
+    assert_eq!(names, expected);
+    for wrong in [
+        "limit=0",
+        "limit=1001",
+        "limit=x",
+        "lmit=1",
+        "after=x",
+        "as_of=yesterday",
+    ] {
+        assert_eq!(
+            bench.get(&format!("/api/v1/objects?{wrong}")).status,
+            400,
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn a_stored_compile_is_recorded_and_replayed() {
+    let bench = Bench::new(&[]);
+    post(&bench, "/api/v1/objects", &json!({ "objects": rules() }));
+    let body = json!({ "request": { "task": { "objective": "Report the pressure." }, "budget": { "tokens": 500 } }, "record": true });
+    let done = post(&bench, "/api/v1/compile", &body).json();
+    let id = done["record_ids"][0]
+        .as_str()
+        .unwrap_or_else(|| panic!("{done}"));
+    let replay = post(&bench, "/api/v1/replay", &json!({ "record_id": id }));
+    assert_eq!(replay.status, 200, "{}", replay.json());
+    assert_eq!(replay.json()["proof"], "whole");
+    assert_eq!(replay.json()["payload"], done["envelope"]["payload"]);
+    assert_eq!(bench.get("/api/v1/records").json()[0]["record_id"], id);
+    for form in ["record", "principle", "otlp", "prov"] {
+        assert_eq!(
+            bench
+                .get(&format!("/api/v1/records/{id}?form={form}"))
+                .status,
+            200,
+            "{form}"
+        );
+    }
+    assert_eq!(
+        bench.get(&format!("/api/v1/records/{id}?form=x")).status,
+        400
+    );
+    assert_eq!(bench.get("/api/v1/records/rec-0").status, 404);
+    assert_eq!(
+        post(&bench, "/api/v1/replay", &json!({ "record_id": "rec-0" })).status,
+        404
+    );
+    // What is written is in the next compile.
+    let more = json!({ "objects": [{ "name": "more", "content": "State the temperature, too." }] });
+    post(&bench, "/api/v1/objects", &more);
+    let next = post(&bench, "/api/v1/compile", &body).json();
+    assert!(
+        next["envelope"]["payload"]
+            .as_str()
+            .unwrap()
+            .contains("State the temperature, too.")
+    );
+}
+
+#[test]
+fn words_and_registries_are_there() {
+    let bench = Bench::new(&[]);
+    let counted = post(
+        &bench,
+        "/api/v1/tokens",
+        &json!({ "text": "hello world", "model": "gpt-4o" }),
+    )
+    .json();
+    assert_eq!(
+        (&counted["tokens"], &counted["count"]),
+        (&2.into(), &"exact".into())
+    );
+    let models = bench.get("/api/v1/models").json();
+    assert!(
+        models
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|model| model["name"] == "gpt-4o")
+    );
+    assert_eq!(bench.get("/api/v1/models/gpt-4o").json()["name"], "gpt-4o");
+    assert_eq!(bench.get("/api/v1/models/gpt-4p").status, 404);
+
+    let new = json!({ "label": "coder", "kind": "agent" });
+    assert_eq!(post(&bench, "/api/v1/registries", &new).status, 201);
+    assert!(post(&bench, "/api/v1/registries", &new).status >= 400);
+    let write = json!({ "operation": { "op": "write", "object": { "name": "note", "content": "Remember.", "author": "agent", "authority_level": 3 }, "at": "back" } });
+    let done = post(&bench, "/api/v1/registries/coder/ops", &write);
+    assert_eq!(done.status, 200, "{}", done.json());
+    let shown = bench.get("/api/v1/registries/coder").json();
+    assert_eq!(shown["blocks"][0]["name"], "note");
+    let evict = json!({ "operation": { "op": "evict", "blocks": ["note"] } });
+    assert_eq!(
+        post(&bench, "/api/v1/registries/coder/ops", &evict).status,
+        200
+    );
+    assert_eq!(bench.get("/api/v1/registries").json()[0]["blocks"], 0);
+    assert_eq!(bench.get("/api/v1/registries/nobody").status, 404);
+}
+
+// --- keys and tenants -----------------------------------------------------------------------------
+
+#[test]
+fn once_there_is_a_key_everybody_must_show_one() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    assert_eq!(bench.get("/api/v1/objects").status, 200);
+    let shown = key(&bench.store, operator("acme"));
+    wait_for(|| (bench.get("/api/v1/objects").status == 401).then_some(()));
+    for open in ["/healthz", "/readyz", "/openapi.json"] {
+        assert_eq!(bench.get(open).status, 200, "{open}");
+    }
+    for closed in ["/metrics", "/api/v1/models", "/v1/models"] {
+        assert_eq!(bench.get(closed).status, 401, "{closed}");
+    }
+    let bad = shown.replace("tnr_", "tnr_0");
+    for header in [
+        "authorization: Bearer sk-1".to_owned(),
+        format!("authorization: Basic {shown}"),
+        format!("x-tenure-key: {bad}"),
+        format!("x-api-key: {}", &shown[..shown.len() - 1]),
+        format!("authorization: {shown}"),
+    ] {
+        assert_eq!(
+            bench.ask("GET", "/api/v1/objects", &[&header], b"").status,
+            401,
+            "{header}"
+        );
+    }
+    for header in [
+        format!("authorization: Bearer {shown}"),
+        format!("x-api-key: {shown}"),
+        format!("x-tenure-key: {shown}"),
+    ] {
+        assert_eq!(
+            bench.ask("GET", "/api/v1/objects", &[&header], b"").status,
+            200,
+            "{header}"
+        );
+    }
+    // For the gateway, the usual headers are the provider's.
+    let provider = "authorization: Bearer sk-provider";
+    let bearer = format!("authorization: Bearer {shown}");
+    assert_eq!(
+        bench.ask("POST", "/v1/responses", &[&bearer], b"{}").status,
+        401
+    );
+    let own = format!("x-tenure-key: {shown}");
+    let reply = bench.ask("POST", "/v1/responses", &[provider, &own], b"{}");
+    assert_eq!(reply.status, 200);
+    let seen = upstream.only();
+    assert_eq!(seen.header("authorization"), Some("Bearer sk-provider"));
+    assert!(!format!("{seen:?}").contains("tnr_"));
+    let record = bench.record("acme", &reply.record());
+    assert!(shown.contains(record.key.as_deref().unwrap()));
+}
+
+#[test]
+fn a_revoked_key_opens_nothing_within_a_second_or_two() {
+    let bench = Bench::new(&[]);
+    let keys = Keys::of(&bench.store).unwrap();
+    let (made, shown) = keys.create(operator("acme"), NOW).unwrap();
+    let header = format!("x-tenure-key: {shown}");
+    let status = || bench.ask("GET", "/api/v1/objects", &[&header], b"").status;
+    wait_for(|| (bench.get("/api/v1/objects").status == 401).then_some(()));
+    assert_eq!(status(), 200);
+    keys.revoke(&made.id, NOW).unwrap();
+    let started = std::time::Instant::now();
+    wait_for(|| (status() == 401).then_some(()));
+    assert!(started.elapsed().as_secs_f32() < 3.0);
+    // The last key is gone: nobody is let in, rather than everybody.
+    assert_eq!(bench.get("/api/v1/objects").status, 401);
+}
+
+fn locked() -> (Bench, String, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let acme = key(&store, operator("acme"));
+    let other = key(&store, operator("other"));
+    let reader = key(
+        &store,
+        Grant {
+            tenant: "acme".into(),
+            roles: vec!["reader".into()],
+            clearance: Some(Classification::Restricted),
+            ..Grant::default()
+        },
+    );
+    let bench = Bench::over(folder, store, &[], |options| options);
+    let header = |key: String| format!("x-tenure-key: {key}");
+    (bench, header(acme), header(other), header(reader))
+}
+
+#[test]
+fn no_tenant_reaches_another() {
+    let (bench, acme, other, _) = locked();
+    let secret = json!({ "name": "plan", "content": "The secret plan of acme." });
+    let put = call(&bench, "PUT", "/api/v1/objects/plan", &[&acme], &secret);
+    assert_eq!(put.status, 201);
+    let id = put.json()["objects"][0]["object_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let compile = json!({ "request": task("Say the plan."), "record": true });
+    let done = call(&bench, "POST", "/api/v1/compile", &[&acme], &compile).json();
+    assert!(
+        done["envelope"]["payload"]
+            .as_str()
+            .unwrap()
+            .contains("secret plan"),
+        "{done}"
+    );
+    let record = done["record_ids"][0].as_str().unwrap();
+    call(
+        &bench,
+        "POST",
+        "/api/v1/registries",
+        &[&acme],
+        &json!({ "label": "mine", "kind": "agent" }),
+    );
+
+    let probes: Vec<(&str, String, Value)> = vec![
+        ("GET", "/api/v1/objects".into(), Value::Null),
+        ("GET", format!("/api/v1/objects/{id}"), Value::Null),
+        ("GET", "/api/v1/objects/plan".into(), Value::Null),
+        ("GET", "/api/v1/objects/plan/history".into(), Value::Null),
+        ("GET", "/api/v1/objects/acme%2Fplan".into(), Value::Null),
+        (
+            "GET",
+            "/api/v1/objects/..%2F..%2Facme%2Fplan".into(),
+            Value::Null,
+        ),
+        ("GET", "/api/v1/objects?tenant=acme".into(), Value::Null),
+        ("GET", format!("/api/v1/objects?after={id}"), Value::Null),
+        ("GET", "/api/v1/records".into(), Value::Null),
+        ("GET", format!("/api/v1/records/{record}"), Value::Null),
+        (
+            "GET",
+            format!("/api/v1/records/{record}?form=otlp"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            "/api/v1/replay".into(),
+            json!({ "record_id": record }),
+        ),
+        ("GET", "/api/v1/registries".into(), Value::Null),
+        ("GET", "/api/v1/registries/mine".into(), Value::Null),
+        ("POST", "/api/v1/compile".into(), compile.clone()),
+        (
+            "POST",
+            "/api/v1/compile".into(),
+            json!({ "request": { "task": { "objective": "x" }, "principal": { "tenant": "acme" } } }),
+        ),
+        (
+            "POST",
+            "/api/v1/objects".into(),
+            json!({ "objects": [{ "name": "x", "content": "y", "tenant_id": "acme" }] }),
+        ),
+        (
+            "POST",
+            "/api/v1/objects".into(),
+            json!({ "objects": [{ "name": "x", "content": "y", "derived_from": [id] }] }),
+        ),
+        ("DELETE", format!("/api/v1/objects/{id}"), Value::Null),
+        ("DELETE", "/api/v1/objects/plan".into(), Value::Null),
+    ];
+    for (method, path, body) in &probes {
+        let reply = call(&bench, method, path, &[&other], body);
+        let text = String::from_utf8_lossy(&reply.body).into_owned();
+        for theirs in ["secret plan", record, "mine"] {
+            let asked = path.contains(theirs) || body.to_string().contains(theirs);
+            assert!(asked || !text.contains(theirs), "{method} {path}: {text}");
+        }
+        assert!(reply.status < 500, "{method} {path}: {text}");
+    }
+    // Nothing of it is gone or changed.
+    let kept = bench.ask("GET", "/api/v1/objects/plan", &[&acme], b"");
+    assert_eq!(
+        (kept.status, kept.header("etag")),
+        (200, put.header("etag"))
+    );
+    assert!(
+        call(&bench, "GET", "/api/v1/objects", &[&other], &Value::Null).json()["objects"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_key_sees_no_more_than_it_is_granted() {
+    let (bench, acme, _, reader) = locked();
+    let objects = json!({ "objects": [
+        { "name": "open", "content": "Everybody reads this." },
+        { "name": "closed", "content": "Only admins read this.", "permission_scope": { "allow_roles": ["admin"] } },
+        { "name": "inner", "content": "Readers never read this.", "permission_scope": { "deny_roles": ["reader"] } },
+        { "name": "secret", "content": "Few read this.", "security_classification": "confidential" },
+    ]});
+    let written = call(&bench, "POST", "/api/v1/objects", &[&acme], &objects);
+    assert_eq!(written.status, 200, "{}", written.json());
+    let compile = json!({ "request": task("Read all of it.") });
+    let done = call(&bench, "POST", "/api/v1/compile", &[&reader], &compile);
+    assert_eq!(done.status, 200, "{}", done.json());
+    let text = String::from_utf8_lossy(&done.body).into_owned();
+    assert!(text.contains("Everybody reads this."));
+    for hidden in [
+        "Only admins",
+        "closed",
+        "Few read",
+        "\"secret\"",
+        "Readers never",
+    ] {
+        assert!(!text.contains(hidden), "{hidden}: {text}");
+    }
+    // A role cannot be left at home.
+    let mut fewer = compile.clone();
+    fewer["request"]["principal"] = json!({ "tenant": "acme", "clearance": "restricted" });
+    let done = call(&bench, "POST", "/api/v1/compile", &[&reader], &fewer);
+    let text = String::from_utf8_lossy(&done.body).into_owned();
+    assert!(
+        text.contains("Everybody reads this.") && !text.contains("Readers never"),
+        "{text}"
+    );
+    for more in [
+        json!({ "tenant": "acme", "roles": ["admin"] }),
+        json!({ "tenant": "acme", "origins": ["https://bank.example"] }),
+        json!({ "tenant": "acme", "roles": ["reader"], "clearance": "confidential" }),
+        json!({ "tenant": "acme", "pii_authorized": true }),
+        json!({ "tenant": "other" }),
+        json!({ "roles": ["reader"] }),
+    ] {
+        let mut asked = compile.clone();
+        asked["request"]["principal"] = more;
+        let reply = call(&bench, "POST", "/api/v1/compile", &[&reader], &asked);
+        assert_eq!(reply.status, 403, "{asked}: {}", reply.json());
+    }
+    let mut operators = compile.clone();
+    operators["view"] = "operator".into();
+    assert_eq!(
+        call(&bench, "POST", "/api/v1/compile", &[&reader], &operators).status,
+        403
+    );
+    let mut why = compile.clone();
+    why["why"] = "closed".into();
+    assert_eq!(
+        call(&bench, "POST", "/api/v1/explain", &[&reader], &why).status,
+        403
+    );
+    for path in [
+        "/api/v1/objects",
+        "/api/v1/objects/open",
+        "/api/v1/records",
+        "/api/v1/registries",
+        "/metrics",
+    ] {
+        assert_eq!(
+            bench.ask("GET", path, &[&reader], b"").status,
+            403,
+            "{path}"
+        );
+    }
+    assert_eq!(
+        bench.ask("GET", "/api/v1/models", &[&reader], b"").status,
+        200
+    );
+}
+
+#[test]
+fn the_keys_themselves_are_out_of_reach() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let forbidden = Grant::owner(KEYS_TENANT);
+    assert!(Keys::of(&store).unwrap().create(forbidden, NOW).is_err());
+    let bench = Bench::new(&[]);
+    let body = json!({ "request": { "task": { "objective": "x" }, "principal": { "tenant": KEYS_TENANT } } });
+    assert_eq!(post(&bench, "/api/v1/compile", &body).status, 403);
+}
+
+#[test]
+fn a_tenant_that_asks_too_often_waits_and_others_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let [a, b] =
+        ["a", "b"].map(|tenant| format!("x-tenure-key: {}", key(&store, operator(tenant))));
+    let bench = Bench::over(folder, store, &[], |options| Options {
+        limits: Limits::default().with_rate(Some(5)),
+        ..options
+    });
+    let statuses: Vec<u16> = (0..7)
+        .map(|_| bench.ask("GET", "/api/v1/models", &[&a], b"").status)
+        .collect();
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 429, 429]);
+    assert_eq!(bench.ask("GET", "/api/v1/models", &[&b], b"").status, 200);
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        Options {
+            listen: "0.0.0.0:0".into(),
+            store: Some(store),
+            ..Options::new(Workspace::new(tenure::FrameKey::new("test", [7; 32])).unwrap())
+        }
+    };
+    let Err(error) = Server::bind(open()) else {
+        panic!("it was let in")
+    };
+    assert_eq!(error.kind, tenure::ErrorKind::Policy);
+    assert!(error.to_string().contains("tenure keys create"), "{error}");
+    key(open().store.as_ref().unwrap(), operator("acme"));
+    assert!(Server::bind(open()).is_ok());
+    let wrong = Options {
+        listen: "localhost".into(),
+        ..open()
+    };
+    assert!(Server::bind(wrong).is_err());
+    let fit = Options {
+        mode: "fit".parse().unwrap(),
+        ..open()
+    };
+    let Err(error) = Server::bind(fit) else {
+        panic!("it was let in")
+    };
+    assert!(error.what.contains("not supported yet"), "{error}");
+}
+
+// --- the description ------------------------------------------------------------------------------
+
+#[test]
+fn the_committed_description_is_that_of_the_server() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/openapi.json");
+    let text = format!("{:#}\n", tenure_server::openapi());
+    if std::env::var("UPDATE_SCHEMAS").is_ok_and(|value| value == "1") {
+        std::fs::write(path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "schemas/openapi.json is not what the server says.\n\
+         If that was meant to change: UPDATE_SCHEMAS=1 cargo test -p tenure-server --test api"
+    );
+    let bench = Bench::new(&[]);
+    assert_eq!(bench.get("/openapi.json").body, text.as_bytes());
+}
+
+#[test]
+fn everything_that_is_described_is_there() {
+    let bench = Bench::new(&[]);
+    let document = tenure_server::openapi();
+    let mut operations = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let real = path
+                .replace("{object}", "x")
+                .replace("{name}", "x")
+                .replace("{label}", "x")
+                .replace("{record}", "x");
+            let reply = call(&bench, &method.to_uppercase(), &real, &[], &json!({}));
+            let found = reply.status != 405 && (reply.status != 404 || path.contains('{'));
+            assert!(found, "{method} {path}: {}", reply.status);
+            assert!(reply.status < 500, "{method} {path}: {}", reply.status);
+            assert!(operation["operationId"].is_string());
+            operations += 1;
+        }
+    }
+    assert!(operations > 20, "{operations}");
+    // Every reference leads somewhere.
+    let text = document.to_string();
+    for reference in text.split("\"$ref\":\"#/").skip(1) {
+        let target = reference.split('"').next().unwrap();
+        assert!(
+            document.pointer(&format!("/{target}")).is_some(),
+            "{target}"
+        );
+    }
+}

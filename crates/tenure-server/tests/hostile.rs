@@ -1,0 +1,435 @@
+//! Clients and upstreams that break the rules, or keep nobody's time.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use support::{Bench, Upstream, answer, chunk, wait_for};
+use tenure_server::{Limits, Options};
+use tenure_workspace::records::Ending;
+
+fn quick(limits: impl FnOnce(Limits) -> Limits) -> impl FnOnce(Options) -> Options {
+    move |options| Options {
+        limits: limits(options.limits),
+        ..options
+    }
+}
+
+// --- upstreams ------------------------------------------------------------------------------------
+
+#[test]
+fn an_upstream_that_breaks_off_breaks_the_answer_off() {
+    let upstream = Upstream::new(|_, stream| {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&chunk(b"data: one\n\n")).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let _ = stream.shutdown(Shutdown::Both);
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    let mut client = bench.connect();
+    client.send("POST", "/v1/responses", &[], b"{\"stream\":true}");
+    let head = client.head().unwrap();
+    assert_eq!(head.status, 200);
+    let (rest, _) = client.rest();
+    let text = String::from_utf8_lossy(&rest);
+    assert!(text.contains("data: one"), "{text}");
+    // No last chunk: the client can tell that it has not got all.
+    assert!(!text.ends_with("0\r\n\r\n"), "{text}");
+    let record = bench.record("local", head.header("x-tenure-record").unwrap());
+    assert_eq!(record.ending, Ending::UpstreamBroke);
+}
+
+#[test]
+fn an_upstream_that_lies_about_its_length_is_not_believed() {
+    // It promises more than it sends.
+    let upstream = Upstream::new(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort");
+        let _ = stream.shutdown(Shutdown::Both);
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    let mut client = bench.connect();
+    client.send("POST", "/v1/responses", &[], b"{}");
+    let head = client.head().unwrap();
+    assert_eq!(head.header("content-length"), Some("100"));
+    assert_eq!(client.rest().0, b"short");
+    let record = bench.record("local", head.header("x-tenure-record").unwrap());
+    assert_eq!(record.ending, Ending::UpstreamBroke);
+    // It sends more than it promised; the rest is no answer to anybody.
+    let upstream = Upstream::new(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged");
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    for _ in 0..3 {
+        let reply = bench.post("/v1/responses", b"{}");
+        assert!(
+            reply.status == 200 && reply.body == b"ok" || reply.status == 502,
+            "{reply:?}"
+        );
+    }
+}
+
+#[test]
+fn an_upstream_that_hangs_is_given_up() {
+    let upstream = Upstream::new(|seen, stream| {
+        if seen.body == b"late" {
+            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(&chunk(b"first")).unwrap();
+        }
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    let patience = Duration::from_millis(300);
+    let bench = Bench::with(
+        &[upstream.url()],
+        quick(|limits| limits.with_upstream(patience)),
+    );
+    let started = Instant::now();
+    let reply = bench.post("/v1/messages", b"{}");
+    assert_eq!(reply.status, 504);
+    assert_eq!(reply.json()["error"]["type"], "timeout_error");
+    assert!(started.elapsed() < Duration::from_secs(4));
+    let record = bench.record("local", &reply.record());
+    assert_eq!(
+        (record.ending, record.status),
+        (Ending::UpstreamSilent, Some(504))
+    );
+
+    let mut client = bench.connect();
+    client.send("POST", "/v1/messages", &[], b"late");
+    let head = client.head().unwrap();
+    assert_eq!(head.status, 200);
+    let (rest, _) = client.rest();
+    assert!(!rest.ends_with(b"0\r\n\r\n"));
+    let record = bench.record("local", head.header("x-tenure-record").unwrap());
+    assert_eq!(record.ending, Ending::UpstreamSilent);
+}
+
+#[test]
+fn an_upstream_that_is_not_there_or_talks_nonsense_is_a_bad_gateway() {
+    let gone = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let bench = Bench::new(&[gone]);
+    let reply = bench.post("/v1/responses", b"{}");
+    assert_eq!(reply.status, 502);
+    assert_eq!(reply.json()["error"]["type"], "api_error");
+    assert_eq!(
+        bench.record("local", &reply.record()).ending,
+        Ending::UpstreamFailed
+    );
+    for nonsense in [
+        &b"\x00\x01\x02\x03\r\n\r\n"[..],
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+        b"",
+    ] {
+        let upstream = Upstream::new(move |_, stream| {
+            let _ = stream.write_all(nonsense);
+            let _ = stream.shutdown(Shutdown::Both);
+        });
+        let bench = Bench::new(&[upstream.url()]);
+        let reply = bench.post("/v1/responses", b"{}");
+        assert_eq!(reply.status, 502, "{}", String::from_utf8_lossy(nonsense));
+    }
+}
+
+#[test]
+fn an_upstream_with_endless_headers_is_a_bad_gateway() {
+    let upstream = Upstream::new(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+        for number in 0..100_000 {
+            if stream
+                .write_all(format!("x-{number}: {number}\r\n").as_bytes())
+                .is_err()
+            {
+                return;
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Both);
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    assert_eq!(bench.post("/v1/responses", b"{}").status, 502);
+}
+
+// --- framing --------------------------------------------------------------------------------------
+
+#[test]
+fn a_smuggled_request_reaches_nobody() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    let smuggled = "POST /v1/smuggled HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+    let attempts = [
+        // Both lengths, in both orders.
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        // Two lengths.
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\ncontent-length: {}\r\n\r\n{smuggled}",
+            smuggled.len()
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0, 5\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: +0\r\n\r\n{smuggled}"
+        ),
+        // A coding that is not understood, or hidden.
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding : chunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nx: y\r\n transfer-encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        // Chunks that are none.
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n0x0\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n{smuggled}"
+        ),
+        format!(
+            "POST /v1/responses HTTP/1.0\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+    ];
+    for attempt in &attempts {
+        let mut client = bench.connect();
+        client.raw(attempt.as_bytes());
+        // Whoever closed the connection at once would be taken for gone.
+        let patience = Duration::from_millis(300);
+        client.stream.set_read_timeout(Some(patience)).unwrap();
+        client.rest();
+    }
+    for seen in upstream.seen() {
+        assert!(!seen.line.contains("smuggled"), "{seen:?}");
+        assert!(
+            !String::from_utf8_lossy(&seen.body).contains("smuggled"),
+            "{seen:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_http_is_refused() {
+    let bench = Bench::new(&[]);
+    for nonsense in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: localhost\r\nx\x00: 1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\r\n\r\n\r\n",
+    ] {
+        let mut client = bench.connect();
+        client.raw(nonsense);
+        client.shut(Shutdown::Write);
+        let (rest, _) = client.rest();
+        let text = String::from_utf8_lossy(&rest);
+        assert!(rest.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
+    }
+    assert_eq!(bench.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_flood_of_headers_is_refused() {
+    let bench = Bench::new(&[]);
+    let many: Vec<String> = (0..200).map(|at| format!("x-{at}: {at}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(bench.ask("GET", "/healthz", &many, b"").status, 431);
+    let mut client = bench.connect();
+    client.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ");
+    let piece = vec![b'a'; 64 << 10];
+    let mut sent = 0;
+    while sent < 64 << 20 && client.stream.write_all(&piece).is_ok() {
+        sent += piece.len();
+    }
+    assert!(sent < 8 << 20, "{sent} bytes of one header were taken");
+    assert_eq!(bench.get("/healthz").status, 200);
+}
+
+// --- bodies ---------------------------------------------------------------------------------------
+
+#[test]
+fn a_body_that_is_too_large_never_reaches_the_upstream() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::with(&[upstream.url()], quick(|limits| limits.with_body(1_000)));
+    assert_eq!(bench.post("/v1/responses", &[b'x'; 1_000]).status, 200);
+    let reply = bench.post("/v1/responses", &[b'x'; 1_001]);
+    assert_eq!(reply.status, 413);
+    assert_eq!(reply.json()["error"]["type"], "request_too_large");
+    // One that does not say how large it is.
+    let mut client = bench.connect();
+    client.raw(
+        b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n",
+    );
+    for _ in 0..11 {
+        let _ = client.stream.write_all(&chunk(&[b'x'; 100]));
+    }
+    assert_eq!(client.reply().status, 413);
+    assert_eq!(upstream.seen().len(), 1);
+}
+
+#[test]
+fn a_body_that_does_not_come_is_given_up() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let short = Duration::from_millis(200);
+    let bench = Bench::with(
+        &[upstream.url()],
+        quick(|limits| limits.with_patience(short)),
+    );
+    // A body without an end.
+    let mut client = bench.connect();
+    client
+        .raw(b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nhalf");
+    assert_eq!(client.reply().status, 408);
+    // A head without an end.
+    let started = Instant::now();
+    let mut client = bench.connect();
+    client.raw(b"POST /v1/responses HTTP/1.1\r\nhost: local");
+    client.rest();
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(upstream.seen().is_empty());
+}
+
+#[test]
+fn a_socket_that_is_closed_halfway_is_let_go() {
+    let upstream = Upstream::new(|_, stream| {
+        std::thread::sleep(Duration::from_millis(100));
+        let _ = stream.write_all(&answer("200 OK", "application/json", b"{}"));
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    // Before the request is whole: nothing is sent on.
+    let mut client = bench.connect();
+    client
+        .raw(b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nhalf");
+    client.shut(Shutdown::Write);
+    client.rest();
+    assert!(upstream.seen().is_empty());
+    // After it: the client counts as gone, and its request is cancelled.
+    let mut client = bench.connect();
+    client.send("POST", "/v1/responses", &[], b"{}");
+    client.shut(Shutdown::Write);
+    client.rest();
+    assert_eq!(bench.get("/healthz").status, 200);
+    wait_for(|| (bench.metric("tenure_http_connections") == Some(1.0)).then_some(()));
+}
+
+#[test]
+fn a_slow_reader_gets_all_of_it_and_holds_nobody_up() {
+    let body: Vec<u8> = (0..8 << 20).map(|at: u32| (at % 253) as u8).collect();
+    let sent = body.clone();
+    let upstream = Upstream::new(move |seen, stream| {
+        let body = if seen.body == b"large" {
+            &sent[..]
+        } else {
+            b"{}"
+        };
+        let _ = stream.write_all(&answer("200 OK", "application/octet-stream", body));
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    let mut slow = bench.connect();
+    slow.send("POST", "/v1/responses", &[], b"large");
+    let head = slow.head().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    for _ in 0..10 {
+        assert_eq!(bench.post("/v1/responses", b"{}").body, b"{}");
+    }
+    let mut got = Vec::new();
+    while got.len() < body.len() {
+        got.extend_from_slice(&slow.some());
+    }
+    assert!(got == body);
+    let record = bench.record("local", head.header("x-tenure-record").unwrap());
+    assert_eq!(
+        (record.ending, record.response_bytes),
+        (Ending::Whole, body.len() as u64)
+    );
+}
+
+// --- names ----------------------------------------------------------------------------------------
+
+#[test]
+fn a_path_that_climbs_reaches_nothing() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    for path in [
+        "/v1/../admin",
+        "/v1/%2e%2e/admin",
+        "/v1/x/..%2f..%2fadmin",
+        "/v1/./models",
+    ] {
+        assert_eq!(bench.get(path).status, 400, "{path}");
+    }
+    for path in [
+        "/admin",
+        "/v1",
+        "/v2/models",
+        "//v1/models",
+        "/etc/passwd",
+        "/%76%31/models",
+    ] {
+        assert_eq!(bench.get(path).status, 404, "{path}");
+    }
+    assert!(upstream.seen().is_empty());
+}
+
+#[test]
+fn a_page_of_another_origin_is_refused() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    let host = format!("host: {}", bench.address);
+    for (headers, status) in [
+        (vec!["host: rebound.example"], 421),
+        (vec!["host: localhost.rebound.example:7878"], 421),
+        (vec!["host: localhost", "host: rebound.example"], 400),
+        (vec!["host:"], 400),
+        (vec![&host, "origin: https://evil.example"], 403),
+        (vec![&host, "origin: null"], 403),
+        (vec![&host, "origin: http://localhost:3000"], 403),
+        (vec![&host], 200),
+    ] {
+        let reply = bench.ask("POST", "/v1/responses", &headers, b"{}");
+        assert_eq!(reply.status, status, "{headers:?}");
+    }
+    let own = format!("origin: http://{}", bench.address);
+    assert_eq!(
+        bench
+            .ask("POST", "/v1/responses", &[&host, &own], b"{}")
+            .status,
+        200
+    );
+    let mut client = bench.connect();
+    client.raw(b"GET /healthz HTTP/1.0\r\n\r\n");
+    assert_eq!(client.reply().status, 400);
+    assert_eq!(upstream.seen().len(), 2);
+}
+
+#[test]
+fn many_connections_at_once_are_all_answered() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    let mut clients: Vec<_> = (0..400).map(|_| bench.connect()).collect();
+    for client in &mut clients {
+        client.send("POST", "/v1/responses", &[], b"{\"model\":\"gpt-4o\"}");
+    }
+    for client in &mut clients {
+        assert_eq!(client.reply().status, 200);
+    }
+}

@@ -1,0 +1,408 @@
+"""Whether the providers' own Python SDKs work through the gateway as they do without it.
+
+usage: gateway_sdk.py TENURE
+
+TENURE is the binary. A small provider on loopback answers each call twice, once asked directly and once
+through `tenure serve`: the bytes that it gets, and what the SDK makes of its answers, must be the same.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import anthropic
+import openai
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+LOOK = {
+    "type": "object",
+    "properties": {"at": {"type": "string"}},
+    "required": ["at"],
+}
+
+CHAT = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-4o",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": "call_1",
+                        "type": "function",
+                        "function": {"name": "look", "arguments": '{"at":"é"}'},
+                    }
+                ],
+            },
+        }
+    ],
+    "usage": {
+        "prompt_tokens": 21,
+        "completion_tokens": 5,
+        "total_tokens": 26,
+        "prompt_tokens_details": {"cached_tokens": 8},
+    },
+}
+
+
+def chat_delta(delta, reason=None, usage=None):
+    choices = [] if usage else [{"index": 0, "delta": delta, "finish_reason": reason}]
+    chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o"}
+    return {**chunk, "choices": choices, "usage": usage}
+
+
+CHAT_STREAM = [
+    (None, chat_delta({"role": "assistant", "content": "Hel"})),
+    (None, chat_delta({"content": "lo é 🧑‍🚀"})),
+    (None, chat_delta({}, reason="stop")),
+    (None, chat_delta({}, usage={"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12})),
+]
+
+
+def response(status, output, usage):
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": status,
+        "model": "gpt-4o",
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": usage,
+    }
+
+
+MESSAGE_ITEM = {
+    "type": "message",
+    "id": "msg_1",
+    "status": "completed",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Hello.", "annotations": []}],
+}
+RESPONSE_USAGE = {
+    "input_tokens": 30,
+    "input_tokens_details": {"cached_tokens": 16, "cache_write_tokens": 4},
+    "output_tokens": 6,
+    "output_tokens_details": {"reasoning_tokens": 2},
+    "total_tokens": 36,
+}
+RESPONSE = response("completed", [MESSAGE_ITEM], RESPONSE_USAGE)
+RESPONSE_STREAM = [
+    ("response.created", {"sequence_number": 0, "response": response("in_progress", [], None)}),
+    (
+        "response.output_text.delta",
+        {
+            "sequence_number": 1,
+            "item_id": "msg_1",
+            "output_index": 0,
+            "content_index": 0,
+            "delta": "Hello.",
+            "logprobs": [],
+        },
+    ),
+    ("response.completed", {"sequence_number": 2, "response": RESPONSE}),
+]
+
+MESSAGE = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-opus-4-5",
+    "content": [
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "text", "text": "Hello."},
+        {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": "é"}},
+    ],
+    "stop_reason": "tool_use",
+    "stop_sequence": None,
+    "usage": {
+        "input_tokens": 5,
+        "cache_read_input_tokens": 100,
+        "cache_creation_input_tokens": 10,
+        "output_tokens": 7,
+    },
+}
+START = {**MESSAGE, "content": [], "stop_reason": None, "usage": {"input_tokens": 5, "output_tokens": 1}}
+MESSAGE_STREAM = [
+    ("message_start", {"message": START}),
+    ("content_block_start", {"index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
+    ("content_block_delta", {"index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}}),
+    ("content_block_delta", {"index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}}),
+    ("content_block_stop", {"index": 0}),
+    ("ping", {}),
+    ("content_block_start", {"index": 1, "content_block": {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}}),
+    ("content_block_delta", {"index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"at": '}}),
+    ("content_block_delta", {"index": 1, "delta": {"type": "input_json_delta", "partial_json": '"é"}'}}),
+    ("content_block_stop", {"index": 1}),
+    ("message_delta", {"delta": {"stop_reason": "tool_use", "stop_sequence": None}, "usage": {"output_tokens": 9}}),
+    ("message_stop", {}),
+]
+MODELS = {
+    "object": "list",
+    "data": [{"id": "gpt-4o", "object": "model", "created": 1, "owned_by": "me"}],
+}
+
+ANSWERS = {
+    "/v1/chat/completions": (CHAT, CHAT_STREAM),
+    "/v1/responses": (RESPONSE, RESPONSE_STREAM),
+    "/v1/messages": (MESSAGE, MESSAGE_STREAM),
+    "/v1/messages/count_tokens": ({"input_tokens": 42}, None),
+}
+# What a client says of itself, its host and its connection may differ.
+OWN = {"host", "connection", "via", "x-tenure-session", "x-stainless-retry-count"}
+
+
+class Provider(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    received = []
+    failures = []
+
+    def answer(self, status, body):
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.send_header("request-id", "req_1")
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self):
+        self.received.append((self.path, b"", self.headers))
+        self.answer(200, MODELS)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.received.append((self.path, body, self.headers))
+        if self.failures:
+            status = self.failures.pop(0)
+            return self.answer(status, {"type": "error", "error": {"type": "overloaded_error", "message": "not now"}})
+        whole, events = ANSWERS[self.path.partition("?")[0]]
+        if not json.loads(body).get("stream"):
+            return self.answer(200, whole)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for name, data in events:
+            if name is None:
+                text = f"data: {json.dumps(data)}\n\n"
+            else:
+                text = f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
+            self.piece(text.encode())
+        if events is CHAT_STREAM:
+            self.piece(b"data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def piece(self, data):
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def log_message(self, *_):
+        pass
+
+
+def plain(value):
+    """What an SDK made of an answer, without what it notes of the connection."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+
+
+def openai_calls(client):
+    messages = [
+        {"role": "system", "content": "Be brief. É \ud7ff"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+            ],
+        },
+    ]
+    tools = [{"type": "function", "function": {"name": "look", "parameters": LOOK, "strict": False}}]
+    chat = client.chat.completions
+    yield lambda: chat.create(model="gpt-4o", messages=messages, tools=tools, seed=2**53 + 1)
+    yield lambda: list(
+        chat.create(model="gpt-4o", messages=messages, stream=True, stream_options={"include_usage": True})
+    )
+    responses = client.responses
+    yield lambda: responses.create(model="gpt-4o", input="Hi", instructions="Be brief.")
+    yield lambda: list(
+        responses.create(
+            model="gpt-4o",
+            input=[{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}],
+            stream=True,
+            context_management=[{"type": "compaction", "compact_threshold": 1000}],
+        )
+    )
+    yield lambda: list(client.models.list())
+
+
+def anthropic_calls(client):
+    tools = [{"name": "look", "input_schema": LOOK, "cache_control": {"type": "ephemeral"}}]
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": MESSAGE["content"]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "toolu_1",
+                    "content": [
+                        {
+                            "type": "image",
+                            "source": {"type": "base64", "media_type": "image/png", "data": PIXEL},
+                        }
+                    ],
+                }
+            ],
+        },
+    ]
+    asked = {"model": "claude-opus-4-5", "messages": messages, "tools": tools}
+    yield lambda: client.messages.create(max_tokens=100, system="Be brief.", **asked)
+    yield lambda: list(client.messages.create(max_tokens=100, stream=True, **asked))
+
+    def assembled():
+        with client.messages.stream(max_tokens=100, **asked) as stream:
+            return stream.get_final_message()
+
+    yield assembled
+    yield lambda: client.messages.count_tokens(**asked)
+    yield lambda: client.beta.messages.create(
+        max_tokens=100,
+        betas=["context-management-2025-06-27"],
+        context_management={"edits": [{"type": "clear_tool_uses_20250919"}]},
+        **asked,
+    )
+
+
+def refused(call, kind):
+    try:
+        call()
+    except kind as error:
+        return error.status_code, error.body
+    raise AssertionError(f"expected {kind.__name__}")
+
+
+def same(what, direct, through):
+    assert direct == through, f"{what}:\n  without the gateway {direct!r}\n  with it             {through!r}"
+
+
+def compare(make, calls, direct_url, through_url):
+    """Makes every call both ways."""
+    direct, through = make(direct_url), make(through_url)
+    for number, (one, other) in enumerate(zip(calls(direct), calls(through))):
+        Provider.received.clear()
+        expected, found = plain(one()), plain(other())
+        same(f"answer {number}", expected, found)
+        (path, body, headers), (path2, body2, headers2) = Provider.received
+        same(f"path {number}", path, path2)
+        same(f"body {number}", body, body2)
+        kept = lambda headers: {k.lower(): v for k, v in headers.items() if k.lower() not in OWN}
+        same(f"headers {number}", kept(headers), kept(headers2))
+    return number + 1
+
+
+def main():
+    provider = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    threading.Thread(target=provider.serve_forever, daemon=True).start()
+    direct = f"http://127.0.0.1:{provider.server_address[1]}"
+    tenure = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder}
+        store = f"sqlite://{folder}/store.db"
+
+        def run(*arguments):
+            done = subprocess.run([tenure, *arguments, "--store", store], env=environment, capture_output=True)
+            assert done.returncode == 0, done.stderr.decode()
+            return done.stdout.decode()
+
+        key = run("keys", "create", "--tenant", "local").strip()
+        server = subprocess.Popen(
+            [tenure, "serve", "--listen", "127.0.0.1:0", "--store", store, "--upstream", direct],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            through = server.stdout.readline().strip()
+            own = {"x-tenure-key": key}
+
+            def openai_client(url, retries=0):
+                return openai.OpenAI(
+                    base_url=f"{url}/v1", api_key="sk-1", max_retries=retries, timeout=60, default_headers=headers(url)
+                )
+
+            def anthropic_client(url, retries=0):
+                return anthropic.Anthropic(
+                    base_url=url, api_key="sk-2", max_retries=retries, timeout=60, default_headers=headers(url)
+                )
+
+            def headers(url):
+                return own if url == through else {}
+
+            count = compare(openai_client, openai_calls, direct, through)
+            count += compare(anthropic_client, anthropic_calls, direct, through)
+
+            # Refusals are the provider's, and SDKs try again as they would.
+            ask = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
+            for status, kind in [(429, openai.RateLimitError), (500, openai.InternalServerError)]:
+                seen = []
+                for url in direct, through:
+                    Provider.failures[:] = [status]
+                    seen.append(refused(lambda: openai_client(url).chat.completions.create(**ask), kind))
+                same(f"refusal {status}", *seen)
+            Provider.failures[:] = [529, 503]
+            Provider.received.clear()
+            anthropic_client(through, retries=2).messages.create(max_tokens=9, **ask)
+            assert len(Provider.received) == 3, len(Provider.received)
+
+            # What the gateway itself refuses, the SDKs understand.
+            own = {"x-tenure-key": "tnr_no_key"}
+            refused(lambda: openai_client(through).models.list(), openai.AuthenticationError)
+            refused(lambda: anthropic_client(through).messages.create(max_tokens=9, **ask), anthropic.AuthenticationError)
+            own = {"x-tenure-key": key}
+
+            # A client that stops reading is let go.
+            stream = openai_client(through).chat.completions.create(stream=True, **ask)
+            next(iter(stream))
+            stream.close()
+
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(20) == 0, server.returncode
+        finally:
+            server.kill()
+        listed = json.loads(run("store", "records", "--most", "100", "--format", "json"))
+        records = [json.loads(run("store", "records", entry["record_id"])) for entry in listed]
+        used = {(r["path"], r["streamed"]): r.get("usage") for r in records if r["status"] == 200 and r["ending"] == "whole"}
+        expected = {
+            ("/v1/chat/completions", False): (21, 8, 0, 5),
+            ("/v1/responses", True): (30, 16, 4, 6),
+            ("/v1/messages", False): (115, 100, 10, 7),
+            ("/v1/messages", True): (5, 0, 0, 9),
+        }
+        for call, numbers in expected.items():
+            usage = used[call]
+            same(f"usage {call}", numbers, tuple(usage[k] for k in ("input", "cache_read", "cache_write", "output")))
+        assert not any("sk-1" in json.dumps(r) or "Be brief" in json.dumps(r) for r in records)
+        print(f"   {count} calls the same with the gateway and without it, {len(records)} records")
+
+
+main()
