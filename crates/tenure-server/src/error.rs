@@ -3,6 +3,8 @@
 //! The API answers problem details (RFC 9457). The gateway answers in the form that the providers' own
 //! clients read, so that they show the message and retry as they would with the provider.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,6 +16,8 @@ use tenure::{Error, ErrorKind};
 pub(crate) struct Refusal {
     status: StatusCode,
     error: Error,
+    /// After how many seconds it is worth trying again.
+    retry_after: Option<u64>,
 }
 
 impl Refusal {
@@ -30,6 +34,7 @@ impl Refusal {
         Refusal {
             status,
             error: Error::new(kind, what),
+            retry_after: None,
         }
     }
 
@@ -45,6 +50,16 @@ impl Refusal {
     pub(crate) fn hint(self, hint: impl Into<String>) -> Refusal {
         Refusal {
             error: self.error.hint(hint),
+            ..self
+        }
+    }
+
+    /// The same with the time after which it is worth trying again.
+    #[must_use]
+    pub(crate) fn retry_after(self, wait: Duration) -> Refusal {
+        let retry_after = Some(wait.as_millis().div_ceil(1_000) as u64);
+        Refusal {
+            retry_after,
             ..self
         }
     }
@@ -122,6 +137,9 @@ impl Refusal {
             let challenge = HeaderValue::from_static("Bearer realm=\"tenure\"");
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
         response
     }
 }
@@ -148,7 +166,11 @@ impl From<Error> for Refusal {
             ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Refusal { status, error }
+        Refusal {
+            status,
+            error,
+            retry_after: None,
+        }
     }
 }
 

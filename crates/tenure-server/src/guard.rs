@@ -157,10 +157,7 @@ fn admit(app: &App, request: &Request, path: &str) -> Result<Option<Caller>, Ref
                     tenure::object::clip(&caller.tenant)
                 ),
             )
-            .expected(format!(
-                "the next request in {} ms",
-                wait.as_millis().max(1)
-            ))
+            .retry_after(wait)
         })?;
     Ok(Some(caller))
 }

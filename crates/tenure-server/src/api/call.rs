@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -21,7 +21,10 @@ use crate::error::Refusal;
 /// A body of JSON.
 pub(super) struct Json<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+/// The largest body that is read where connections are served; a larger one would hold others up.
+const SMALL: usize = 64 << 10;
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Json<T>, Refusal> {
@@ -39,8 +42,33 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         }
         let limits = &app.limits;
         let body: Bytes = whole_body(request.into_body(), limits.body, limits.silence).await?;
-        let value = serde_json::from_slice(&body).map_err(|error| json_error(&error, "request"))?;
-        Ok(Json(value))
+        let small = body.len() <= SMALL;
+        let read = move || {
+            let read = serde_json::from_slice(&body);
+            read.map_err(|error| json_error(&error, "request"))
+        };
+        Ok(Json(if small {
+            read()?
+        } else {
+            crate::blocking(read).await?
+        }))
+    }
+}
+
+/// What a path names.
+pub(super) struct Named(pub(super) String);
+
+impl FromRequestParts<Arc<App>> for Named {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Named, Refusal> {
+        match Path::<String>::from_request_parts(parts, app).await {
+            Ok(Path(name)) => Ok(Named(name)),
+            Err(_) => Err(Refusal::new(
+                StatusCode::BAD_REQUEST,
+                "the path names something that is no text",
+            )),
+        }
     }
 }
 

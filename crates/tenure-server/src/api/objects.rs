@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::{Expect, Put, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
-use super::call::{Asked, Json, Said, instant, limit, tenant, writing};
+use super::call::{Asked, Json, Named, Said, instant, limit, tenant, writing};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
@@ -115,7 +115,7 @@ pub(super) struct When {
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(named): Path<String>,
+    Named(named): Named,
     Asked(when): Asked<When>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -165,7 +165,7 @@ pub(super) async fn show(
 pub(super) async fn history(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(named): Path<String>,
+    Named(named): Named,
 ) -> Result<Response, Refusal> {
     let found = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
@@ -207,7 +207,7 @@ pub(super) async fn put_all(
 pub(super) async fn put(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(named): Path<String>,
+    Named(named): Named,
     headers: HeaderMap,
     Json(document): Json<ObjectDocument>,
 ) -> Result<Response, Refusal> {
@@ -250,7 +250,7 @@ pub(super) async fn put(
 pub(super) async fn retract(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(named): Path<String>,
+    Named(named): Named,
     headers: HeaderMap,
 ) -> Result<Said<Written>, Refusal> {
     let expect = expectation(&headers)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tenure::object::clip;
 use tenure::{Error, ErrorKind};
 
-use super::call::{Asked, Json, Said, limit, tenant};
+use super::call::{Asked, Json, Named, Said, limit, tenant};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
@@ -54,7 +54,7 @@ pub(super) struct Shown {
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Asked(asked): Asked<Shown>,
 ) -> Result<Said<Value>, Refusal> {
     let shown = crate::blocking(move || {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tenure::object::clip;
 use tenure::registry::{Kind, Op, Registries};
 
-use super::call::{Json, Said, tenant};
+use super::call::{Json, Named, Said, tenant};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
@@ -68,7 +68,7 @@ pub(super) async fn create(
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(label): Path<String>,
+    Named(label): Named,
 ) -> Result<Said<Value>, Refusal> {
     let shown = crate::blocking(move || {
         let mut kept = app
@@ -104,7 +104,7 @@ pub(super) struct Change {
 pub(super) async fn apply(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(label): Path<String>,
+    Named(label): Named,
     Json(change): Json<Change>,
 ) -> Result<Said<Value>, Refusal> {
     let done = crate::blocking(move || {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use tenure::inspect::{Diff, diff as difference};
 use tenure::{CountKind, Trace};
 use tenure_workspace::KnownModel;
 
-use super::call::{Json, Said};
+use super::call::{Json, Named, Said};
 use crate::app::App;
 use crate::error::Refusal;
 
@@ -84,7 +84,7 @@ pub(super) async fn models(State(app): State<Arc<App>>) -> Result<Response, Refu
 
 pub(super) async fn model(
     State(app): State<Arc<App>>,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Response, Refusal> {
     let catalogue = app.workspace.catalogue();
     match KnownModel::of(catalogue, &name) {
