@@ -65,8 +65,8 @@ def chat_delta(delta, reason=None, usage=None):
 
 
 CHAT_STREAM = [
-    (None, chat_delta({"role": "assistant", "content": "Hel"})),
-    (None, chat_delta({"content": "lo é 🧑‍🚀"})),
+    (None, chat_delta({"role": "assistant", "content": "He"})),
+    (None, chat_delta({"content": "llo é 🧑‍🚀"})),
     (None, chat_delta({}, reason="stop")),
     (None, chat_delta({}, usage={"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12})),
 ]
