@@ -194,6 +194,12 @@ class Provider(BaseHTTPRequestHandler):
         whole, events = ANSWERS[self.path.partition("?")[0]]
         if not json.loads(body).get("stream"):
             return self.answer(200, whole)
+        try:
+            self.stream(events)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client has heard enough
+
+    def stream(self, events):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
