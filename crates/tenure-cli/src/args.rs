@@ -5,8 +5,8 @@ mod condense;
 mod eval;
 mod models;
 mod registry;
-mod session;
 mod serve;
+mod session;
 mod store;
 
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ pub(crate) use condense::*;
 pub(crate) use eval::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
-pub(crate) use session::*;
 pub(crate) use serve::*;
+pub(crate) use session::*;
 pub(crate) use store::*;
 
 /// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the

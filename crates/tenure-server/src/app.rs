@@ -219,7 +219,7 @@ impl App {
                 return Err(
                     Error::unsupported(format!("the gateway mode `{}`", mode.term()))
                         .expected("observe")
-                        .hint("requests are not compiled on their way before sessions are there"),
+                        .hint("`tenure session` compiles conversations outside of the gateway"),
                 );
             }
         }

@@ -221,9 +221,9 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     let done = job.finish(&args.compile, compiled.outcome, &compiled.facts, latency)?;
     match args.compile.format {
         Format::Json => print_json(&Done {
-                session: Some(report),
-                ..done
-            }),
+            session: Some(report),
+            ..done
+        }),
         Format::Text => {
             anstream::eprintln!("{}", said(&report));
             for id in &done.record_ids {
