@@ -44,6 +44,7 @@ mod originals;
 mod read;
 pub mod records;
 mod registries;
+pub mod relay;
 pub mod sessions;
 mod shown;
 pub mod skills;

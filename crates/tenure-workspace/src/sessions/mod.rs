@@ -418,6 +418,11 @@ impl Session {
         }
     }
 
+    /// The window that a provider's error named.
+    pub fn learned(&self) -> Option<u32> {
+        self.learned
+    }
+
     /// Whether any of its messages no longer stands as it was said.
     pub fn is_cut(&self) -> bool {
         !self.frontier.checkpoints().is_empty() || !self.shortened.is_empty()

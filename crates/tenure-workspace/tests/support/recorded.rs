@@ -6,14 +6,17 @@ use serde_json::{Value, json};
 /// Something that was said once and is asked for much later.
 pub(crate) struct Planted {
     /// The words that only this fact has.
+    #[allow(dead_code)] // not all tests ask
     pub(crate) answer: String,
     /// How somebody would ask for it.
+    #[allow(dead_code)]
     pub(crate) query: String,
 }
 
 /// Messages in OpenAI's form, and what is planted among them.
 pub(crate) struct Recording {
     pub(crate) messages: Vec<Value>,
+    #[allow(dead_code)]
     pub(crate) planted: Vec<Planted>,
 }
 

@@ -1,0 +1,200 @@
+//! Requests on their way: what fits goes on as it came, what does not is cut, and sessions are found again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/recorded.rs"]
+mod recorded;
+
+use serde_json::{Value, json};
+use tenure::time::Instant;
+use tenure::wire::Format;
+use tenure::{FrameKey, World, conform};
+use tenure_store::{Store, Tenant};
+use tenure_workspace::Workspace;
+use tenure_workspace::relay::{Relay, Relayed, Relaying};
+
+use recorded::recording;
+
+struct Bench {
+    folder: tempfile::TempDir,
+    workspace: Workspace,
+    world: World,
+    relay: Relay,
+}
+
+impl Bench {
+    /// A model with a window of so many tokens.
+    fn new(window: u32) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let models = folder.path().join("models.toml");
+        let text =
+            format!("models.mine = {{ extends = \"gpt-4o\", window = {window}, reserve = 500 }}\n");
+        std::fs::write(&models, text).unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let workspace = workspace.load_catalogue(&models).unwrap();
+        Bench {
+            world: workspace.world("mine").unwrap(),
+            workspace,
+            folder,
+            relay: Relay::default(),
+        }
+    }
+
+    fn tenant(&self) -> Tenant {
+        let path = self.folder.path().join("store.db");
+        Store::sqlite(&path).unwrap().tenant("local").unwrap()
+    }
+
+    fn relay(&self, body: &str, key: &str) -> Relayed {
+        let asked = Relaying {
+            format: Format::OpenAiChat,
+            body,
+            key,
+            session: None,
+            now: Instant::from_micros(1_790_000_000_000_000),
+        };
+        self.relay
+            .relay(&self.workspace, &self.tenant(), &self.world, &asked)
+            .unwrap()
+    }
+}
+
+/// A request with odd bytes around these messages.
+fn request(messages: &[Value]) -> String {
+    let system = json!({ "role": "system", "content": "You watch over a fleet." });
+    let all: Vec<String> = std::iter::once(&system)
+        .chain(messages)
+        .map(Value::to_string)
+        .collect();
+    format!(
+        "{{\"stream\": true,  \"messages\": [{}], \"temperature\": 0.50, \"seed\": 12345678901234567890, \"max_tokens\": 400, \"tools\": {}}}",
+        all.join(", "),
+        recorded::tools()
+    )
+}
+
+/// The bytes around the messages.
+fn around(body: &str) -> (String, String) {
+    let (before, rest) = body.split_once("\"messages\":").unwrap();
+    let (_, after) = rest.split_once("], \"temperature\"").unwrap();
+    (before.to_owned(), after.to_owned())
+}
+
+#[test]
+fn what_fits_goes_on_as_it_came_and_its_session_is_found_again() {
+    let bench = Bench::new(60_000);
+    let messages = recording(4, 100).messages;
+    let mut sessions = Vec::new();
+    for end in [1, 4, messages.len() - 1] {
+        let relayed = bench.relay(&request(&messages[..end]), "key");
+        assert_eq!((relayed.body, relayed.saved), (None, 0));
+        sessions.push(relayed.session.unwrap());
+    }
+    sessions.dedup();
+    assert_eq!(sessions.len(), 1);
+    // A retry is the same session; another key, another beginning and another way on are not.
+    let retried = bench.relay(&request(&messages[..messages.len() - 1]), "key");
+    assert_eq!(retried.session.as_deref(), Some(sessions[0].as_str()));
+    let elsewhere = [
+        bench.relay(&request(&messages[..4]), "other key"),
+        bench.relay(&request(&messages[1..4]), "key"),
+        bench.relay(
+            &request(&[
+                messages[0].clone(),
+                json!({ "role": "user", "content": "No." }),
+            ]),
+            "key",
+        ),
+    ];
+    for relayed in elsewhere {
+        assert_ne!(relayed.session.as_deref(), Some(sessions[0].as_str()));
+    }
+    // A process that knows nothing finds it in the store.
+    let anew = Bench {
+        relay: Relay::default(),
+        ..bench
+    };
+    let again = anew.relay(&request(&messages[..messages.len() - 1]), "key");
+    assert_eq!(again.session.as_deref(), Some(sessions[0].as_str()));
+}
+
+#[test]
+fn what_does_not_fit_is_cut_and_nothing_else_changes() {
+    let bench = Bench::new(6_000);
+    let messages = recording(30, 300).messages;
+    let mut cut = 0;
+    let mut before: Option<Vec<Value>> = None;
+    for (at, message) in messages.iter().enumerate() {
+        let asks = message["role"] == "user"
+            || (message["role"] == "tool" && messages[at + 1]["role"] != "tool");
+        if !asks {
+            continue;
+        }
+        let body = request(&messages[..=at]);
+        let relayed = bench.relay(&body, "key");
+        let Some(sent) = relayed.body else {
+            assert_eq!(cut, 0, "once cut, it stays cut");
+            continue;
+        };
+        cut += 1;
+        assert_eq!(around(&sent), around(&body));
+        assert!(bench.world.tokenizer().count(&sent) < 6_000 + 400);
+        let broken = conform::check(Format::OpenAiChat, &sent, None).unwrap();
+        assert!(broken.is_empty(), "{broken:?}\n{sent}");
+        let parsed: Value = serde_json::from_str(&sent).unwrap();
+        let list = parsed["messages"].as_array().unwrap().clone();
+        assert_eq!(list[0]["content"], "You watch over a fleet.");
+        assert_eq!(list.last().unwrap(), message, "what was asked last stands");
+        if let Some(before) = before.replace(list.clone()) {
+            let same = before.iter().zip(&list).take_while(|(a, b)| a == b).count();
+            // Either it goes on, or an epoch ended.
+            assert!(same == before.len() || same >= 1);
+        }
+    }
+    assert!(cut > 10, "{cut}");
+}
+
+#[test]
+fn a_provider_that_keeps_the_history_is_left_alone() {
+    let bench = Bench::new(2_000);
+    let long = "word ".repeat(5_000);
+    let body = json!({ "model": "m", "input": long, "previous_response_id": "r1" }).to_string();
+    let asked = Relaying {
+        format: Format::OpenAiResponses,
+        body: &body,
+        key: "key",
+        session: None,
+        now: Instant::from_micros(0),
+    };
+    let relayed = bench
+        .relay
+        .relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
+        .unwrap();
+    assert_eq!(
+        relayed,
+        Relayed {
+            body: None,
+            session: None,
+            saved: 0
+        }
+    );
+}
+
+#[test]
+fn an_error_teaches_the_window() {
+    let bench = Bench::new(60_000);
+    let messages = recording(20, 300).messages;
+    let body = request(&messages[..messages.len() - 1]);
+    let relayed = bench.relay(&body, "key");
+    assert_eq!(relayed.body, None);
+    let session = relayed.session.unwrap();
+    let error = "This model's maximum context length is 5000 tokens.";
+    assert!(bench.relay.learn(&bench.tenant(), &session, error).unwrap());
+    assert!(
+        !bench
+            .relay
+            .learn(&bench.tenant(), &session, "overloaded")
+            .unwrap()
+    );
+    let again = bench.relay(&body, "key");
+    assert!(again.saved > 1_000 && bench.world.tokenizer().count(&again.body.unwrap()) < 5_400);
+}
