@@ -14,6 +14,7 @@ use tenure::{Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
 use tenure_workspace::Workspace;
 use tenure_workspace::keys::{Grant, KeySet, Keys};
+use tenure_workspace::relay::Relay;
 
 use crate::audit::Audit;
 use crate::gateway::{Gateway, Upstream};
@@ -154,6 +155,8 @@ pub struct Options {
     pub upstreams: Vec<Upstream>,
     /// What the gateway does.
     pub mode: Mode,
+    /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
+    pub fail_closed: bool,
     /// The names that the server is called by, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     /// What is too much.
@@ -174,6 +177,7 @@ impl Options {
             tenant: LOCAL_TENANT.into(),
             upstreams: Vec::new(),
             mode: Mode::Observe,
+            fail_closed: false,
             hosts: Vec::new(),
             limits: Limits::default(),
             audit: None,
@@ -196,6 +200,9 @@ pub(crate) struct App {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Option<Store>,
     pub(crate) gateway: Gateway,
+    pub(crate) mode: Mode,
+    pub(crate) fail_closed: bool,
+    pub(crate) relay: Relay,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) audit: Audit,
     pub(crate) rates: Rates,
@@ -213,15 +220,14 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(options: Options) -> Result<App, Error> {
-        match options.mode {
-            Mode::Observe => {}
-            mode => {
-                return Err(
-                    Error::unsupported(format!("the gateway mode `{}`", mode.term()))
-                        .expected("observe")
-                        .hint("`tenure session` compiles conversations outside of the gateway"),
-                );
-            }
+        if options.mode == Mode::Full {
+            return Err(Error::unsupported("the gateway mode `full`")
+                .expected("observe or fit")
+                .hint("`tenure session compile` puts memory and rules beside a conversation"));
+        }
+        if options.mode == Mode::Fit && options.store.is_none() {
+            let what = "the gateway mode `fit` keeps sessions, and there is no store";
+            return Err(Error::new(ErrorKind::Usage, what).expected("a store"));
         }
         if let Some(store) = &options.store {
             // A name that cannot be a tenant's is refused now, not at each request.
@@ -244,6 +250,9 @@ impl App {
         )?;
         Ok(App {
             gateway,
+            mode: options.mode,
+            fail_closed: options.fail_closed,
+            relay: Relay::default(),
             audit: Audit::open(options.audit.as_deref())?,
             rates: Rates::new(options.limits.rate),
             owner: Caller {
@@ -317,6 +326,17 @@ impl App {
         let world = Arc::new(self.workspace.world(model)?);
         known().insert(model.to_owned(), Arc::clone(&world));
         Ok(world)
+    }
+
+    /// The world of a model by its name, or by the longest name that it is a version of.
+    pub(crate) fn world_like(&self, model: &str) -> Result<Arc<World>, Error> {
+        let version = |name: &&str| {
+            let rest = model.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@']))
+        };
+        let names = self.workspace.catalogue().names().filter(version);
+        let name = names.max_by_key(|name| name.len());
+        self.world(name.unwrap_or(model))
     }
 
     /// What a tenant believes now: what is in memory, and what changed since. Blocks.

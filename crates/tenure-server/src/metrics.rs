@@ -57,6 +57,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) gateway_bytes: Family<What, Counter>,
     pub(crate) gateway_ended: Family<What, Counter>,
+    pub(crate) unfit: Counter,
     pub(crate) tokens: Family<Spent, Counter>,
     pub(crate) recorded: Counter,
     pub(crate) dropped: Family<What, Counter>,
@@ -81,6 +82,7 @@ impl Metrics {
             connections: Gauge::default(),
             gateway_bytes: Family::default(),
             gateway_ended: Family::default(),
+            unfit: Counter::default(),
             tokens: Family::default(),
             recorded: Counter::default(),
             dropped: Family::default(),
@@ -115,6 +117,11 @@ impl Metrics {
             "gateway_exchanges",
             "How exchanges ended",
             metrics.gateway_ended.clone(),
+        );
+        registry.register(
+            "gateway_unfit",
+            "Requests that could not be made to fit",
+            metrics.unfit.clone(),
         );
         registry.register(
             "gateway_tokens",

@@ -677,11 +677,11 @@ fn an_address_that_others_reach_needs_a_key() {
         ..open()
     };
     assert!(Server::bind(wrong).is_err());
-    let fit = Options {
-        mode: "fit".parse().unwrap(),
+    let full = Options {
+        mode: "full".parse().unwrap(),
         ..open()
     };
-    let Err(error) = Server::bind(fit) else {
+    let Err(error) = Server::bind(full) else {
         panic!("it was let in")
     };
     assert!(error.what.contains("not supported yet"), "{error}");

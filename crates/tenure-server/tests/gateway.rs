@@ -9,7 +9,9 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use support::{Bench, LONG, Upstream, answer, chunk, wait_for};
-use tenure::CountKind;
+use tenure::{CountKind, FrameKey};
+use tenure_server::{Mode, Options};
+use tenure_workspace::Workspace;
 use tenure_workspace::records::Ending;
 
 const CHAT: &[u8] = br#"{"model":"gpt-4o","messages":[{"role":"user","content":"Say hello."}]}"#;
@@ -431,4 +433,111 @@ fn what_is_under_way_comes_to_its_end_when_the_server_stops() {
     // It is recorded, and nobody is let in any more.
     bench.record("local", &reply.record());
     assert!(std::net::TcpStream::connect(bench.address).is_err());
+}
+
+/// A gateway in `fit` for a model with a window of 3,000 tokens.
+fn fitting(upstream: &Upstream, change: impl FnOnce(Options) -> Options) -> Bench {
+    let models = tempfile::NamedTempFile::new().unwrap();
+    let text = "models.small = { extends = \"gpt-4o\", window = 3000, reserve = 500 }\n";
+    std::fs::write(models.path(), text).unwrap();
+    Bench::with(&[upstream.url()], |options| {
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        change(Options {
+            workspace: workspace.load_catalogue(models.path()).unwrap(),
+            mode: Mode::Fit,
+            ..options
+        })
+    })
+}
+
+/// A request whose messages are so many turns of some hundred tokens.
+fn long_request(turns: usize) -> String {
+    let turn = |at: usize| {
+        let said = "the pump is warm and the valve is open ".repeat(12);
+        let role = if at.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
+        format!(r#"{{"role": "{role}", "content": "{at}: {said}"}}"#)
+    };
+    let turns: Vec<String> = (0..turns).map(turn).collect();
+    format!(
+        r#"{{"model": "small-2026-01-01",  "stream":false, "messages": [{}], "n": 1.0, "max_tokens": 300}}"#,
+        turns.join(", ")
+    )
+}
+
+#[test]
+fn what_does_not_fit_is_cut_on_its_way() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = fitting(&upstream, |options| options);
+    let ask = |body: &str| {
+        bench.ask(
+            "POST",
+            "/v1/chat/completions",
+            &["content-type: application/json"],
+            body.as_bytes(),
+        )
+    };
+    let short = long_request(3);
+    let reply = ask(&short);
+    assert_eq!(
+        (reply.status, reply.header("x-tenure-saved-tokens")),
+        (200, Some("0"))
+    );
+    assert_eq!(reply.header("x-tenure-mode"), Some("fit"));
+    let session = reply.header("x-tenure-session").unwrap().to_owned();
+    assert_eq!(upstream.seen()[0].body, short.as_bytes());
+    let long = long_request(61);
+    let reply = ask(&long);
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.header("x-tenure-session"), Some(session.as_str()));
+    let saved: u64 = reply
+        .header("x-tenure-saved-tokens")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(saved > 3_000, "{saved}");
+    let seen = upstream.seen();
+    let sent = String::from_utf8(seen[1].body.clone()).unwrap();
+    assert!(
+        sent.starts_with(r#"{"model": "small-2026-01-01",  "stream":false, "messages": ["#),
+        "{sent}"
+    );
+    assert!(sent.ends_with(r#"], "n": 1.0, "max_tokens": 300}"#));
+    assert!(sent.contains(r#""content": "60: the pump"#) && !sent.contains(r#""content": "20: "#));
+    let broken = tenure::conform::check(tenure::wire::Format::OpenAiChat, &sent, None).unwrap();
+    assert!(broken.is_empty(), "{broken:?}");
+    // The same request once more gets the same bytes.
+    ask(&long);
+    assert_eq!(upstream.seen()[2].body, seen[1].body);
+}
+
+#[test]
+fn what_cannot_be_made_to_fit_goes_on_as_it_came_or_is_refused() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bodies = [
+        r#"{"model":"unheard-of","messages":[{"role":"user","content":"Hi."}]}"#,
+        r#"{"model":"small","messages":"#,
+        r#"{"model":"small","messages":[{"role":"tool","tool_call_id":"x","content":7}]}"#,
+    ];
+    let open = fitting(&upstream, |options| options);
+    let closed = fitting(&upstream, |options| Options {
+        fail_closed: true,
+        ..options
+    });
+    for (at, body) in bodies.iter().enumerate() {
+        let head = ["content-type: application/json"];
+        let reply = open.ask("POST", "/v1/chat/completions", &head, body.as_bytes());
+        assert_eq!(
+            (reply.status, reply.header("x-tenure-fault")),
+            (200, Some("as-it-came")),
+            "{body}"
+        );
+        assert_eq!(upstream.seen()[at].body, body.as_bytes());
+        let reply = closed.ask("POST", "/v1/chat/completions", &head, body.as_bytes());
+        assert_eq!(reply.status / 100, 4, "{body}");
+    }
+    assert_eq!(upstream.seen().len(), bodies.len());
 }

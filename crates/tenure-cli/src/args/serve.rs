@@ -21,10 +21,13 @@ pub(crate) struct ServeArgs {
     /// both protocols
     #[arg(long = "upstream", value_name = "NAME=URL")]
     pub(crate) upstreams: Vec<String>,
-    /// What the gateway does to requests: observe (nothing: they are recorded). `fit` and `full` are
-    /// not supported yet
+    /// What the gateway does to requests: observe (nothing: they are recorded) or fit (what does not fit
+    /// the model's window is cut, as a turn of a session). `full` is not supported yet
     #[arg(long, value_name = "MODE", default_value = "observe")]
     pub(crate) mode: String,
+    /// In `fit`: refuse a request that cannot be made to fit, instead of letting it go on as it came
+    #[arg(long)]
+    pub(crate) fail_closed: bool,
     /// The tenant of the requests while there are no keys
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,

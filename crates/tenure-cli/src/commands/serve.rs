@@ -42,6 +42,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         tenant: args.tenant.clone(),
         upstreams,
         mode,
+        fail_closed: args.fail_closed,
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | where upstreams are, and connections to them | `upstream.rs` |
 //! | which headers go on, and which end here | `headers.rs` |
+//! | a request made to fit | `fit.rs` |
 //! | the answer on its way: kept for the record, watched for silence | `tap.rs` |
 //! | what the record says: tokens and usage | `measure.rs` |
 //! | the record, off the path of the request | `recorder.rs` |
 //!
-//! In `observe`, bodies go through as they came. The modes that compile will read the body in
-//! [`forward`], between the two lines that say so.
+//! In `observe`, bodies go through as they came. In `fit`, what does not fit is compiled first (`fit.rs`).
 
+mod fit;
 mod headers;
 mod measure;
 mod recorder;
@@ -34,7 +35,7 @@ use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_PREFIX, Ending};
 
-use crate::app::{App, Caller, Limits, now};
+use crate::app::{App, Caller, Limits, Mode, now};
 use crate::body::whole_body;
 use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
@@ -50,6 +51,8 @@ const MODE_HEADER: HeaderName = HeaderName::from_static("x-tenure-mode");
 const SAVED_HEADER: HeaderName = HeaderName::from_static("x-tenure-saved-tokens");
 /// Names the session that a request belongs to.
 const SESSION_HEADER: HeaderName = HeaderName::from_static("x-tenure-session");
+/// Says that a request could not be made to fit and went on as it came.
+const FAULT_HEADER: HeaderName = HeaderName::from_static("x-tenure-fault");
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 256;
 
@@ -146,7 +149,7 @@ async fn forward(
     }
 }
 
-async fn exchange(app: &App, caller: Caller, request: Request) -> Result<Response, Refusal> {
+async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Response, Refusal> {
     let started = Clock::now();
     let at = now();
     let gateway = &app.gateway;
@@ -167,8 +170,17 @@ async fn exchange(app: &App, caller: Caller, request: Request) -> Result<Respons
     let body = whole_body(body, app.limits.body, app.limits.silence).await?;
     gateway.counted("request", body.len() as u64);
 
-    // What compiles a request stands here: it takes the body and gives the one that is sent.
-    let sent = body.clone();
+    let fitted = match app.mode {
+        Mode::Fit => fit::fit(app, &caller, &parts, protocol, &body).await,
+        _ => fit::Fitted::default(),
+    };
+    if let Some(fault) = &fitted.fault {
+        gateway.metrics.unfit.inc();
+        if app.fail_closed {
+            return Err(Refusal::from(fault.clone()));
+        }
+    }
+    let sent = fitted.body.unwrap_or_else(|| body.clone());
 
     let exchange = is_recorded(&parts.method, path).then(|| Exchange {
         id: gateway.ids.next(at.micros()),
@@ -178,7 +190,8 @@ async fn exchange(app: &App, caller: Caller, request: Request) -> Result<Respons
         path: path.to_owned(),
         tenant: Arc::clone(&caller.tenant),
         key: caller.key.clone(),
-        session: session(&parts.headers),
+        session: fitted.session.clone().or_else(|| session(&parts.headers)),
+        mode: app.mode.term(),
         request_bytes: body.len() as u64,
         request: Some(body),
         encoding: None,
@@ -221,8 +234,14 @@ async fn exchange(app: &App, caller: Caller, request: Request) -> Result<Respons
     if let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) {
         headers.insert(RECORD_HEADER, id);
     }
-    headers.insert(MODE_HEADER, HeaderValue::from_static("observe"));
-    headers.insert(SAVED_HEADER, HeaderValue::from_static("0"));
+    headers.insert(MODE_HEADER, HeaderValue::from_static(app.mode.term()));
+    headers.insert(SAVED_HEADER, HeaderValue::from(fitted.saved));
+    if let Some(session) = fitted.session.and_then(|id| HeaderValue::try_from(id).ok()) {
+        headers.insert(SESSION_HEADER, session);
+    }
+    if fitted.fault.is_some() {
+        headers.insert(FAULT_HEADER, HeaderValue::from_static("as-it-came"));
+    }
     Ok(response)
 }
 

@@ -45,6 +45,7 @@ pub(super) struct Exchange {
     pub(super) tenant: Arc<str>,
     pub(super) key: Option<Arc<str>>,
     pub(super) session: Option<String>,
+    pub(super) mode: &'static str,
     pub(super) request_bytes: u64,
     /// The request's body, until it is let go.
     pub(super) request: Option<Bytes>,
@@ -285,7 +286,7 @@ impl Desk {
             version: EXCHANGE_RECORD_VERSION,
             record_id: exchange.id,
             at: exchange.at,
-            mode: "observe".into(),
+            mode: exchange.mode.into(),
             protocol: protocol.into(),
             path: exchange.path,
             key: exchange.key.as_deref().map(str::to_owned),
