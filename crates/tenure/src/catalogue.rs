@@ -24,8 +24,10 @@ use crate::error::{Error, nearest};
 use crate::object::clip;
 
 pub use image::Image;
-pub use model::{CacheKind, CacheRules, ChatOverhead, Kv, MessageRules, Model, SystemRole};
-pub use price::{Price, PriceTier};
+pub use model::{
+    CacheKind, CacheMark, CacheRules, ChatOverhead, Kv, MessageRules, Model, SystemRole,
+};
+pub use price::{Cost, Price, PriceTier};
 
 const BUILTIN: &str = include_str!("catalogue.toml");
 

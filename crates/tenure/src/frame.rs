@@ -367,13 +367,18 @@ fn raw(revision: &Revision, target: Target) -> Option<Outgoing> {
     revision.wire().filter(own).and_then(wire::outgoing)
 }
 
-/// At most what a message costs besides the texts and calls of its parts, and whether that is
-/// anything. An image costs what the largest costs that the model takes in whole.
-fn unread(world: &World, raw: &Outgoing) -> (u32, bool) {
+/// At most what an image costs, whose size is not known.
+pub(crate) fn image_tokens(world: &World) -> u32 {
     const MAX_SIDE: u32 = 8_000;
     const UNKNOWN: u32 = 5_000;
     let image = world.model().image;
-    let image = image.map_or(UNKNOWN, |image| image.tokens(MAX_SIDE, MAX_SIDE));
+    image.map_or(UNKNOWN, |image| image.tokens(MAX_SIDE, MAX_SIDE))
+}
+
+/// At most what a message costs besides the texts and calls of its parts, and whether that is
+/// anything. An image costs what the largest costs that the model takes in whole.
+fn unread(world: &World, raw: &Outgoing) -> (u32, bool) {
+    let image = image_tokens(world);
     let text = match raw.unread.is_empty() {
         true => 0,
         false => world.price(&raw.unread),

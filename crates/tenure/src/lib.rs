@@ -34,6 +34,7 @@
 //! ```
 
 pub mod allocate;
+pub mod cache;
 mod candidates;
 pub mod catalogue;
 mod compile;

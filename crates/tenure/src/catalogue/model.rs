@@ -120,6 +120,16 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// The field of a block by which a request marks the end of a prefix.
+    CacheMark ("mark of a cache") {
+        /// Anthropic's, with a lifetime of its own.
+        CacheControl = "cache_control",
+        /// OpenAI's from GPT-5.6 on. A message of the assistant takes none.
+        PromptCacheBreakpoint = "prompt_cache_breakpoint",
+    }
+}
+
 /// How prefixes of a model's input are cached. What is not known is missing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,7 +140,10 @@ pub struct CacheRules {
     /// The shortest prefix that is held, in tokens. A shorter one is left out without a word.
     #[serde(default)]
     pub min_tokens: Option<u32>,
-    /// The most marks in a request.
+    /// The field that marks the end of a prefix.
+    #[serde(default)]
+    pub mark: Option<CacheMark>,
+    /// The most marks in a request that entries are written for.
     #[serde(default)]
     pub breakpoints: Option<u32>,
     /// How many blocks of content before a mark an earlier entry is looked for in.
@@ -510,6 +523,7 @@ impl CacheRules {
         if self.kind == CacheKind::None {
             let said = numbers.iter().find(|(_, number)| number.is_some());
             let said = said.map(|(key, _)| *key);
+            let said = said.or(self.mark.map(|_| "mark"));
             if let Some(key) = said.or((!self.ttl_seconds.is_empty()).then_some("ttl_seconds")) {
                 return bad(key, "a cache of kind `none` has no rules", "no other key");
             }

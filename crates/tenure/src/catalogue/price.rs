@@ -1,6 +1,7 @@
 //! Prices, exactly: whole micro-dollars, so that no sum of them ever drifts.
 
 use std::fmt;
+use std::ops::Add;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -37,6 +38,62 @@ impl Price {
     /// This price in micro-dollars per million tokens.
     pub const fn micros(self) -> u64 {
         self.0
+    }
+
+    /// What so many tokens cost.
+    ///
+    /// ```
+    /// use tenure::catalogue::Price;
+    /// let price: Price = "0.20".parse()?;
+    /// assert_eq!(price.of(12_408).to_string(), "0.0024816");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn of(self, tokens: u32) -> Cost {
+        Cost(u128::from(self.0) * u128::from(tokens))
+    }
+}
+
+/// An amount in US dollars, exactly: a whole number of picodollars, of which a price of a million
+/// tokens in micro-dollars makes one for each token.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Cost(u128);
+
+/// Picodollars in a dollar.
+const PICOS: u128 = 1_000_000_000_000;
+
+impl Cost {
+    /// This amount in picodollars.
+    pub const fn picos(self) -> u128 {
+        self.0
+    }
+
+    /// What this is more than the other; nothing where it is less.
+    #[must_use]
+    pub fn less(self, other: Cost) -> Cost {
+        Cost(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost(self.0.saturating_add(other.0))
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = format!("{:012}", self.0 % PICOS);
+        // Cents are always shown, what is finer only when it is there.
+        let finer = decimals[2..].trim_end_matches('0');
+        f.pad(&format!("{}.{}{finer}", self.0 / PICOS, &decimals[..2]))
+    }
+}
+
+impl Serialize for Cost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -150,6 +207,17 @@ mod tests {
             );
             assert_eq!(shown.parse::<Price>().unwrap(), price);
         }
+    }
+
+    #[test]
+    fn costs_are_exact_to_the_last_token() {
+        let price: Price = "0.000001".parse().unwrap();
+        assert_eq!(price.of(1).to_string(), "0.000000000001");
+        assert_eq!(price.of(0).to_string(), "0.00");
+        let most: Price = "999999.999999".parse().unwrap();
+        assert_eq!(most.of(u32::MAX).to_string(), "4294967294.995705032705");
+        assert_eq!(most.of(1).less(most.of(2)), Cost::default());
+        assert_eq!(price.of(2) + price.of(3), price.of(5));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::object::clip;
 
 /// The fields of an object, in order. A key that stands twice is an error: readers differ in which
 /// of the two they take.
-pub(super) struct Fields<'a>(Vec<(String, &'a RawValue)>);
+pub(crate) struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields<'a>, D::Error> {
@@ -42,7 +42,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The value of this key, unless it is `null`.
-    pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
         let field = self.0.iter().find(|(known, _)| known == key);
         field
             .map(|(_, value)| *value)
@@ -50,11 +50,11 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of the first of these keys that has one.
-    pub(super) fn any(&self, keys: &[&str]) -> Option<&'a RawValue> {
+    pub(crate) fn any(&self, keys: &[&str]) -> Option<&'a RawValue> {
         keys.iter().find_map(|key| self.get(key))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), *value))
     }
 }
@@ -109,36 +109,42 @@ pub fn with_fields(body: &str, changes: &[(&str, &str)]) -> Result<String, Error
     Ok(changed)
 }
 
-pub(super) fn is_null(value: &RawValue) -> bool {
+pub(crate) fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }
 
-pub(super) fn is_string(value: &RawValue) -> bool {
+pub(crate) fn is_string(value: &RawValue) -> bool {
     value.get().starts_with('"')
 }
 
-pub(super) fn is_list(value: &RawValue) -> bool {
+pub(crate) fn is_list(value: &RawValue) -> bool {
     value.get().starts_with('[')
 }
 
 /// A place in what is read, for messages: `messages[3].content[1]`.
 #[derive(Clone, Debug)]
-pub(super) struct Place(String);
+pub(crate) struct Place(String);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 impl Place {
-    pub(super) fn new(root: &str) -> Place {
+    pub(crate) fn new(root: &str) -> Place {
         Place(root.to_owned())
     }
 
-    pub(super) fn at(&self, index: usize) -> Place {
+    pub(crate) fn at(&self, index: usize) -> Place {
         Place(format!("{}[{index}]", self.0))
     }
 
-    pub(super) fn key(&self, key: &str) -> Place {
+    pub(crate) fn key(&self, key: &str) -> Place {
         Place(format!("{}.{key}", self.0))
     }
 
-    pub(super) fn wrong(&self, what: impl Into<String>, expected: &str) -> Error {
+    pub(crate) fn wrong(&self, what: impl Into<String>, expected: &str) -> Error {
         Error::input(what)
             .at(self.0.clone(), None)
             .expected(expected)
@@ -157,20 +163,20 @@ impl Place {
         })
     }
 
-    pub(super) fn fields<'a>(&self, value: &'a RawValue) -> Result<Fields<'a>, Error> {
+    pub(crate) fn fields<'a>(&self, value: &'a RawValue) -> Result<Fields<'a>, Error> {
         self.read(value, "an object")
     }
 
-    pub(super) fn list<'a>(&self, value: &'a RawValue) -> Result<Vec<&'a RawValue>, Error> {
+    pub(crate) fn list<'a>(&self, value: &'a RawValue) -> Result<Vec<&'a RawValue>, Error> {
         self.read(value, "a list")
     }
 
-    pub(super) fn text(&self, value: &RawValue) -> Result<String, Error> {
+    pub(crate) fn text(&self, value: &RawValue) -> Result<String, Error> {
         self.read(value, "a text of valid Unicode")
     }
 
     /// The text under a key that must be there.
-    pub(super) fn needed(&self, fields: &Fields<'_>, key: &str) -> Result<String, Error> {
+    pub(crate) fn needed(&self, fields: &Fields<'_>, key: &str) -> Result<String, Error> {
         match fields.get(key) {
             Some(value) => self.key(key).text(value),
             None => Err(self.wrong(format!("`{key}` is missing"), &format!("a text `{key}`"))),
@@ -178,7 +184,7 @@ impl Place {
     }
 
     /// The text under a key that may be missing.
-    pub(super) fn maybe(&self, fields: &Fields<'_>, key: &str) -> Result<Option<String>, Error> {
+    pub(crate) fn maybe(&self, fields: &Fields<'_>, key: &str) -> Result<Option<String>, Error> {
         let value = fields.get(key);
         value.map(|value| self.key(key).text(value)).transpose()
     }

@@ -26,7 +26,7 @@ mod chat;
 mod convert;
 mod gemini;
 mod groups;
-mod json;
+pub(crate) mod json;
 mod marks;
 mod media;
 mod objects;

@@ -1,0 +1,234 @@
+//! A plan's marks written into a body, and taken back.
+
+use serde_json::value::RawValue;
+
+use super::body::{Block, Body, Said, Takes};
+use super::plan::{CachePlan, KEY, Why};
+use super::{lasting, marks};
+use crate::catalogue::{CacheMark, Model};
+use crate::conform;
+use crate::digest::Digest;
+use crate::envelope::{Compiled, Payload};
+use crate::error::Error;
+use crate::wire::Format;
+
+/// Bytes that stand in the place of others.
+struct Edit {
+    start: usize,
+    end: usize,
+    text: String,
+}
+
+impl CachePlan {
+    /// The body with its marks; as it is where there are none to write, or its author wrote some.
+    ///
+    /// Nothing else changes: a block gets its mark behind its last field, a bare text becomes a
+    /// block that begins with its mark.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it is not the body that was planned for.
+    pub fn apply(&self, body: &str) -> Result<String, Error> {
+        let Some(format) = self.target.filter(|_| !self.by_author) else {
+            return Ok(body.to_owned());
+        };
+        let read = Body::read(format, body)?;
+        let mut edits = Vec::new();
+        let mut beside = String::new();
+        let points = self.breakpoints.iter().filter(|point| point.marks);
+        for point in points {
+            let mark = mark(self.mark, point.ttl_seconds);
+            if point.why == Why::Automatic {
+                beside.push_str(&format!(",{mark}"));
+                continue;
+            }
+            let block = read.blocks.iter().find(|block| block.at == point.at);
+            let takes = block.and_then(|block| block.takes.as_ref());
+            edits.push(match takes {
+                Some(Takes::Field(at)) => Edit {
+                    start: *at,
+                    end: *at,
+                    text: format!(",{mark}"),
+                },
+                Some(Takes::Text(range, becomes)) => Edit {
+                    start: range.start,
+                    end: range.end,
+                    text: format!(
+                        "[{{{mark},\"text\":{},\"type\":\"{becomes}\"}}]",
+                        &body[range.clone()]
+                    ),
+                },
+                None => {
+                    return Err(Error::input("the plan is of another body")
+                        .at(point.at.clone(), None)
+                        .expected("the body that was planned for"));
+                }
+            });
+        }
+        if self.mark == Some(CacheMark::PromptCacheBreakpoint) && !edits.is_empty() {
+            let ttl = self.breakpoints.iter().find_map(|point| point.ttl_seconds);
+            let ttl = ttl.map_or(String::new(), |ttl| {
+                format!(",\"ttl\":\"{}\"", lasting(ttl))
+            });
+            beside.push_str(&format!(
+                ",\"prompt_cache_options\":{{\"mode\":\"explicit\"{ttl}}}"
+            ));
+        }
+        if let Some(key) = &self.prompt_cache_key {
+            beside.push_str(&format!(",\"prompt_cache_key\":\"{key}\""));
+        }
+        // A bare array of messages has no room beside them.
+        if let Some(end) = read.end.filter(|_| !beside.is_empty()) {
+            edits.push(Edit {
+                start: end,
+                end,
+                text: beside,
+            });
+        }
+        Ok(edited(body, edits))
+    }
+}
+
+impl CachePlan {
+    /// Writes the marks into a compiled payload, whose digest and spans follow. Does nothing to a text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) as [`CachePlan::apply`];
+    /// [`ErrorKind::Internal`](crate::ErrorKind::Internal) when the marked body breaks a rule.
+    pub fn mark(&self, compiled: &mut Compiled, model: &Model) -> Result<(), Error> {
+        let (Some(format), Some(Payload::Body(body))) = (self.target, &compiled.envelope.payload)
+        else {
+            return Ok(());
+        };
+        let bare = Body::read(format, body.get())?;
+        let becomes = |message: Option<u32>| {
+            let is_bare = |block: &Block<'_>| {
+                block.message == message
+                    && block.tool.is_none()
+                    && matches!(block.takes, Some(Takes::Text(..)))
+                    && self
+                        .breakpoints
+                        .iter()
+                        .any(|point| point.marks && point.at == block.at)
+            };
+            bare.blocks.iter().any(is_bare)
+        };
+        let sections = compiled.envelope.sections.iter_mut();
+        for span in sections
+            .flat_map(|section| &mut section.items)
+            .filter_map(|item| item.span.as_mut())
+        {
+            if span.tool.is_none() && span.block.is_none() && becomes(span.message) {
+                span.block = Some(0);
+            }
+        }
+        let marked = self.apply(body.get())?;
+        if let Some(broken) = conform::check(format, &marked, Some(model))?.first() {
+            let (rule, at) = (&broken.rule, &broken.at);
+            return Err(Error::assertion(format!(
+                "a marked body breaks {rule} at {at}"
+            )));
+        }
+        let body = RawValue::from_string(marked)
+            .map_err(|error| Error::assertion(format!("a marked body is JSON: {error}")))?;
+        let payload = Payload::Body(body);
+        let digest = Some(Digest::of(payload.bytes()));
+        compiled.envelope.payload = Some(payload);
+        compiled.envelope.payload_digest = digest;
+        compiled.trace.payload_digest = digest;
+        Ok(())
+    }
+}
+
+fn edited(body: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| edit.start);
+    let mut out = String::with_capacity(body.len() + edits.len() * 80);
+    let mut from = 0;
+    for edit in edits {
+        out.push_str(&body[from..edit.start]);
+        out.push_str(&edit.text);
+        from = edit.end;
+    }
+    out.push_str(&body[from..]);
+    out
+}
+
+/// A mark as a field.
+fn mark(mark: Option<CacheMark>, ttl: Option<u32>) -> String {
+    match (mark, ttl) {
+        (Some(CacheMark::PromptCacheBreakpoint), _) => {
+            "\"prompt_cache_breakpoint\":{\"mode\":\"explicit\"}".to_owned()
+        }
+        (_, Some(ttl)) if ttl != marks::SHORT => {
+            format!(
+                "\"cache_control\":{{\"type\":\"ephemeral\",\"ttl\":\"{}\"}}",
+                lasting(ttl)
+            )
+        }
+        _ => "\"cache_control\":{\"type\":\"ephemeral\"}".to_owned(),
+    }
+}
+
+/// A body without the marks that [`CachePlan::apply`] wrote into it: byte for byte what it was before.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) when it is no JSON of this form.
+pub fn strip(format: Format, body: &str) -> Result<String, Error> {
+    let read = Body::read(format, body)?;
+    let mut edits = Vec::new();
+    for block in &read.blocks {
+        let json = &body[block.range.clone()];
+        let leads = ["{\"cache_control\":", "{\"prompt_cache_breakpoint\":"];
+        let is_ours = leads.iter().any(|lead| json.starts_with(lead));
+        let around = block.range.start.checked_sub(1).and_then(|start| {
+            let around = body.get(start..block.range.end + 1)?;
+            (around.starts_with('[') && around.ends_with(']')).then_some(start)
+        });
+        match (&block.said, around.filter(|_| is_ours)) {
+            // A bare text that became a block.
+            (Said::Text { raw, .. }, Some(start)) => edits.push(Edit {
+                start,
+                end: block.range.end + 1,
+                text: (*raw).to_owned(),
+            }),
+            _ => edits.extend(block.cuts.iter().map(|cut| Edit {
+                start: cut.start,
+                end: cut.end,
+                text: String::new(),
+            })),
+        }
+    }
+    // What stands beside the messages is ours where it stands last.
+    if let Some(end) = read.end {
+        let head = &body[..end];
+        let last = |text: &str, key: &str, value: &dyn Fn(&str) -> bool| {
+            let at = text.rfind(&format!(",\"{key}\":"))?;
+            let rest = &text[at + key.len() + 4..];
+            let raw: Option<&RawValue> = serde_json::from_str(rest).ok();
+            raw.filter(|raw| value(raw.get())).map(|_| at)
+        };
+        let mut from = end;
+        let ours = |value: &str| value.starts_with(&format!("\"{KEY}"));
+        if let Some(at) = last(head, "prompt_cache_key", &ours) {
+            from = at;
+        }
+        let explicit = |value: &str| value.starts_with("{\"mode\":\"explicit\"");
+        if let Some(at) = last(&body[..from], "prompt_cache_options", &explicit) {
+            from = at;
+        }
+        let ephemeral = |value: &str| value.starts_with("{\"type\":\"ephemeral\"");
+        if read.automatic.is_some()
+            && let Some(at) = last(&body[..from], "cache_control", &ephemeral)
+        {
+            from = at;
+        }
+        edits.push(Edit {
+            start: from,
+            end,
+            text: String::new(),
+        });
+    }
+    Ok(edited(body, edits))
+}
