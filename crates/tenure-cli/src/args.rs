@@ -1,6 +1,7 @@
 //! The arguments: one table that makes the parser, the help, the man page and the completions.
 
 mod allocate;
+mod cache;
 mod condense;
 mod eval;
 mod models;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
+pub(crate) use cache::*;
 pub(crate) use condense::*;
 pub(crate) use eval::*;
 pub(crate) use models::*;
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     /// printed. Exit code 2 when any rule is broken. Rules that hold for some models only are checked
     /// with `--model`.
     Check(CheckArgs),
+    /// Plan what a provider's cache does with a request, or say why it misses
+    Cache(CacheArgs),
     /// List the models that are known, or show what is known of one
     Models(ModelsArgs),
     /// Compare two traces by section and object
@@ -224,6 +228,15 @@ pub(crate) struct CompileArgs {
     /// The most sensitive class that may be seen [default: highly_restricted]
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
+
+    /// The result of the call before (`--format json`): what it served stays as it was sent as long as
+    /// the epoch lasts, and the result says what of it stands unchanged
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) previous: Option<PathBuf>,
+    /// Write the cache's breakpoints into the body, where the target and the model take them
+    /// (`tenure cache plan`)
+    #[arg(long, conflicts_with = "record")]
+    pub(crate) cache: bool,
 
     /// Whose trace: with everything, or with what the caller was admitted to
     #[arg(long, value_enum, default_value = "operator")]

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Rehydrate(args) => commands::rehydrate::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Cache(args) => commands::cache::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Import(args) => commands::import::run(&args),

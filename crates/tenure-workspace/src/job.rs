@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant as Clock};
 
 use serde::Serialize;
+use tenure::cache::Explanation;
 use tenure::time::Instant;
 use tenure::trace::View;
 use tenure::{Error, Facts, Outcome, Policy, Request, World};
@@ -45,6 +46,9 @@ pub struct Done {
     /// How a session stands in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionReport>,
+    /// What the model's cache finds of it after the call before, where that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Explanation>,
 }
 
 impl Workspace {
@@ -107,6 +111,7 @@ impl Workspace {
             outcome,
             record_ids,
             session: None,
+            cache: None,
         })
     }
 }

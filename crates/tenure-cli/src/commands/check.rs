@@ -1,8 +1,6 @@
 //! `tenure check`.
 
 use std::fmt::Write;
-use std::io::Read;
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,26 +8,15 @@ use serde_json::value::RawValue;
 use tenure::Error;
 use tenure::conform::{Violation, check};
 use tenure::wire::Format as Form;
-use tenure_workspace::read_text;
 
 use super::compile::whole_name;
-use super::{print, print_json, usage, without_key};
+use super::{print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{CheckArgs, Format};
 use crate::failure::{Failure, printable};
 
 /// Prints the rules that a body breaks, and fails when it breaks any.
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let text = if args.file == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| {
-                Error::input(format!("cannot read standard input: {error}")).expected("UTF-8 text")
-            })?;
-        text
-    } else {
-        read_text(&args.file)?
-    };
+    let text = read_or_stdin(&args.file)?;
     let body = payload(&text).unwrap_or(&text);
     let format = match &args.target {
         Some(target) => usage(whole_name(target).parse::<Form>())?,

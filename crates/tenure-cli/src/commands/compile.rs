@@ -7,6 +7,7 @@ use std::time::{Duration, Instant as Clock, SystemTime, UNIX_EPOCH};
 
 use indicatif::ProgressBar;
 use serde::Serialize;
+use tenure::cache::{Explanation, Options, Sent, explain, plan};
 use tenure::object::{Classification, TaskType};
 use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
@@ -21,9 +22,10 @@ use tenure_workspace::{
     default_originals_path, read_text,
 };
 
+use super::cache::Read;
 use super::{print_json, reading, usage, write_whole};
 use crate::args::{CompileArgs, Format, View};
-use crate::failure::Failure;
+use crate::failure::{Failure, printable};
 use crate::report;
 
 /// The model that is compiled for when nobody names one.
@@ -38,6 +40,8 @@ pub(super) struct Job {
     pub(super) gathered: Gathered,
     /// The part of a store that is read, and written to where a record is kept.
     pub(super) tenant: Option<Tenant>,
+    /// The result of the call before.
+    previous: Option<Read>,
 }
 
 impl Job {
@@ -93,7 +97,13 @@ impl Job {
                 View::Caller => tenure::trace::View::Caller,
             },
         };
-        let done = self.workspace.finish(&job, outcome, facts, latency)?;
+        let mut done = self.workspace.finish(&job, outcome, facts, latency)?;
+        if args.cache && !self.request.dry_run {
+            self.mark(&mut done.outcome)?;
+        }
+        if let Some(previous) = self.previous.as_ref().filter(|_| !self.request.dry_run) {
+            done.cache = self.explain(previous, &done.outcome)?;
+        }
         if let Some(path) = &args.trace {
             let compiled = done.outcome.compiled();
             let traces: Vec<&Trace> = compiled.map(|compiled| &compiled.trace).collect();
@@ -103,6 +113,43 @@ impl Job {
             }
         }
         Ok(done)
+    }
+
+    /// Writes the cache's breakpoints into the payloads.
+    fn mark(&self, outcome: &mut Outcome) -> Result<(), Error> {
+        let previous = self
+            .previous
+            .as_ref()
+            .map(|read| read.sent(None))
+            .transpose()?;
+        let previous = previous.filter(|sent| sent.format() == self.request.target.format());
+        for compiled in outcome.compiled_mut() {
+            let sent = Sent::compiled(&compiled.envelope, Some(&compiled.trace.model))?;
+            let plan = plan(&self.world, &sent, &Options::default(), previous.as_ref())?;
+            drop(sent);
+            // What a plan would say of marks that are written is for `tenure cache plan`.
+            for note in plan.notes.iter().filter(|_| plan.mark.is_none()) {
+                anstream::eprintln!("note: {}", printable(note));
+            }
+            plan.mark(compiled, self.world.model())?;
+        }
+        Ok(())
+    }
+
+    /// What stands as it stood in the call before.
+    fn explain(&self, previous: &Read, outcome: &Outcome) -> Result<Option<Explanation>, Error> {
+        let Ok(compiled) = outcome.single() else {
+            return Ok(None);
+        };
+        let before = previous.sent(None)?;
+        let after = Sent::compiled(&compiled.envelope, Some(&compiled.trace.model))?;
+        if before.format() != after.format() {
+            anstream::eprintln!(
+                "note: the call before had another form: no cache has a prefix in common"
+            );
+            return Ok(None);
+        }
+        explain(&self.world, &before, &after).map(Some)
     }
 }
 
@@ -116,6 +163,9 @@ pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
         Format::Text => {
             for id in &compiled.record_ids {
                 anstream::eprintln!("recorded: {id}");
+            }
+            if let Some(why) = &compiled.cache {
+                anstream::eprint!("{}", super::cache::explained(why));
             }
             report::outcome(&compiled.outcome)
         }
@@ -177,7 +227,11 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
                 .hint("`tenure store migrate` makes one"),
         );
     }
+    let previous = args.previous.as_deref().map(Read::file).transpose()?;
     let mut request = request;
+    if let Some(previous) = &previous {
+        request.served = Some(previous.envelope()?.served.clone());
+    }
     let gathered = match &tenant {
         None => Gathered::of_sources(candidates),
         Some(tenant) => {
@@ -198,6 +252,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         request,
         gathered,
         tenant,
+        previous,
     })
 }
 

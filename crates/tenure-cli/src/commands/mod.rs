@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod allocate;
+pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod condense;
@@ -21,12 +22,13 @@ pub(crate) mod skills;
 pub(crate) mod store;
 pub(crate) mod tokens;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
 use tenure::{Error, ErrorKind, FrameKey};
 use tenure_workspace::{
     Originals, Workspace, default_catalogue_path, default_frame_key_path, default_originals_path,
+    read_text,
 };
 
 use crate::args::{CatalogueArgs, OriginalsArgs};
@@ -43,6 +45,19 @@ fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, 
 /// A workspace for what frames nothing, and so needs no key.
 fn without_key(args: &CatalogueArgs) -> Result<Workspace, Error> {
     with_models(Workspace::new(FrameKey::new("none", [0; 32]))?, args)
+}
+
+/// The text of a file, or of standard input where it is `-`.
+fn read_or_stdin(path: &Path) -> Result<String, Error> {
+    if path != Path::new("-") {
+        return read_text(path);
+    }
+    let mut text = String::new();
+    let read = io::stdin().read_to_string(&mut text);
+    read.map_err(|error| {
+        Error::input(format!("cannot read standard input: {error}")).expected("UTF-8 text")
+    })?;
+    Ok(text)
 }
 
 /// A workspace with its originals.

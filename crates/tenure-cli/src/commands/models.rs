@@ -240,6 +240,9 @@ fn cache(rules: &CacheRules) -> String {
         }
         .to_owned(),
     ];
+    if let Some(mark) = rules.mark {
+        facts.push(format!("a mark is the field `{mark}` of a block"));
+    }
     if let Some(marks) = rules.breakpoints {
         facts.push(format!("at most {} in a request", count(marks, "mark")));
     }
@@ -414,7 +417,7 @@ fn entry(origin: &Origin) -> String {
 // --- words and numbers ----------------------------------------------------------------------------
 
 /// Rows of cells in columns, two spaces apart. The columns in `right` are numbers.
-fn table<R: AsRef<[String]>>(rows: &[R], right: &[usize]) -> String {
+pub(super) fn table<R: AsRef<[String]>>(rows: &[R], right: &[usize]) -> String {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.as_ref().get(column));

@@ -1,29 +1,15 @@
 //! `tenure tokens`.
 
-use std::io::Read;
-use std::path::Path;
-
 use serde_json::json;
-use tenure::{CountKind, Error};
-use tenure_workspace::read_text;
+use tenure::CountKind;
 
-use super::{print, print_json, without_key};
+use super::{print, print_json, read_or_stdin, without_key};
 use crate::args::{Format, TokensArgs};
 use crate::failure::Failure;
 
 /// Counts and prints.
 pub(crate) fn run(args: &TokensArgs) -> Result<(), Failure> {
-    let text = if args.file == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| {
-                Error::input(format!("cannot read standard input: {error}")).expected("UTF-8 text")
-            })?;
-        text
-    } else {
-        read_text(&args.file)?
-    };
+    let text = read_or_stdin(&args.file)?;
     let world = without_key(&args.catalogue)?.world(&args.model)?;
     let tokenizer = world.tokenizer();
     let count = tokenizer.count(&text);
