@@ -294,3 +294,52 @@ fn the_call_before_keeps_what_it_served() {
         "{message}"
     );
 }
+
+#[test]
+fn a_message_that_came_from_the_provider_is_marked_and_its_span_is_still_all_of_it() {
+    let bench = bench();
+    let store = ["--store", "sqlite://store.db"];
+    bench.file("conversation.json", BODY);
+    bench.file(
+        "low.toml",
+        "[models.claude-opus-4-5]\ncache = { min_tokens = 1 }\n",
+    );
+    bench.ok(&with(&["store", "migrate"], &store));
+    let id = bench.ok(&with(&["session", "import", "conversation.json"], &store));
+    let args = [
+        "session",
+        "compile",
+        id.trim(),
+        "--task",
+        "Go.",
+        "--budget",
+        "4000",
+        "--format",
+        "json",
+    ];
+    let model = [
+        "--target",
+        "anthropic",
+        "--model",
+        "claude-opus-4-5",
+        "--catalogue",
+        "low.toml",
+        "--cache",
+    ];
+    let out = bench.run(&with(&with(&args, &model), &store));
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let out: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let sections = out["envelope"]["sections"].as_array().unwrap();
+    let history = sections
+        .iter()
+        .find(|section| section["name"] == "history")
+        .unwrap();
+    let span = &history["items"][0]["span"];
+    assert!(span.get("block").is_none(), "{span}");
+    let message = &out["envelope"]["payload"]["messages"][0];
+    assert_eq!(message["content"][0]["cache_control"]["type"], "ephemeral");
+    assert_eq!(
+        span["end"].as_u64().unwrap() as usize,
+        message.to_string().len()
+    );
+}

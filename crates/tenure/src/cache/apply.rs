@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::body::{Block, Body, Said, Takes};
-use super::plan::{CachePlan, KEY, Why};
+use super::plan::{Breakpoint, CachePlan, KEY, Why};
 use super::{lasting, marks};
 use crate::catalogue::{CacheMark, Model};
 use crate::conform;
@@ -33,38 +33,15 @@ impl CachePlan {
             return Ok(body.to_owned());
         };
         let read = Body::read(format, body)?;
-        let mut edits = Vec::new();
-        let mut beside = String::new();
-        let points = self.breakpoints.iter().filter(|point| point.marks);
-        for point in points {
-            let mark = mark(self.mark, point.ttl_seconds);
-            if point.why == Why::Automatic {
-                beside.push_str(&format!(",{mark}"));
-                continue;
-            }
-            let block = read.blocks.iter().find(|block| block.at == point.at);
-            let takes = block.and_then(|block| block.takes.as_ref());
-            edits.push(match takes {
-                Some(Takes::Field(at)) => Edit {
-                    start: *at,
-                    end: *at,
-                    text: format!(",{mark}"),
-                },
-                Some(Takes::Text(range, becomes)) => Edit {
-                    start: range.start,
-                    end: range.end,
-                    text: format!(
-                        "[{{{mark},\"text\":{},\"type\":\"{becomes}\"}}]",
-                        &body[range.clone()]
-                    ),
-                },
-                None => {
-                    return Err(Error::input("the plan is of another body")
-                        .at(point.at.clone(), None)
-                        .expected("the body that was planned for"));
-                }
-            });
-        }
+        let marks = self.edits(&read)?.into_iter();
+        let mut edits: Vec<Edit> = marks.map(|(_, edit)| edit).collect();
+        let automatic = self
+            .breakpoints
+            .iter()
+            .find(|point| point.marks && point.why == Why::Automatic);
+        let mut beside = automatic.map_or(String::new(), |point| {
+            format!(",{}", mark(self.mark, point.ttl_seconds))
+        });
         if self.mark == Some(CacheMark::PromptCacheBreakpoint) && !edits.is_empty() {
             let ttl = self.breakpoints.iter().find_map(|point| point.ttl_seconds);
             let ttl = ttl.map_or(String::new(), |ttl| {
@@ -90,6 +67,39 @@ impl CachePlan {
 }
 
 impl CachePlan {
+    /// The marks within blocks.
+    fn edits<'b, 'a>(&self, body: &'b Body<'a>) -> Result<Vec<(&'b Block<'a>, Edit)>, Error> {
+        let points = self.breakpoints.iter();
+        let points = points.filter(|point| point.marks && point.why != Why::Automatic);
+        let edit = |point: &Breakpoint| {
+            let mark = mark(self.mark, point.ttl_seconds);
+            let block = body.blocks.iter().find(|block| block.at == point.at);
+            let block = block.and_then(|block| Some((block, block.takes.as_ref()?)));
+            let (block, takes) = block.ok_or_else(|| {
+                Error::input("the plan is of another body")
+                    .at(point.at.clone(), None)
+                    .expected("the body that was planned for")
+            })?;
+            let edit = match takes {
+                Takes::Field(at) => Edit {
+                    start: *at,
+                    end: *at,
+                    text: format!(",{mark}"),
+                },
+                Takes::Text(range, becomes) => Edit {
+                    start: range.start,
+                    end: range.end,
+                    text: format!(
+                        "[{{{mark},\"text\":{},\"type\":\"{becomes}\"}}]",
+                        &body.json[range.clone()]
+                    ),
+                },
+            };
+            Ok((block, edit))
+        };
+        points.map(edit).collect()
+    }
+
     /// Writes the marks into a compiled payload, whose digest and spans follow. Does nothing to a text.
     ///
     /// # Errors
@@ -101,26 +111,31 @@ impl CachePlan {
         else {
             return Ok(());
         };
+        if self.by_author {
+            return Ok(());
+        }
         let bare = Body::read(format, body.get())?;
-        let becomes = |message: Option<u32>| {
-            let is_bare = |block: &Block<'_>| {
-                block.message == message
-                    && block.tool.is_none()
-                    && matches!(block.takes, Some(Takes::Text(..)))
-                    && self
-                        .breakpoints
-                        .iter()
-                        .any(|point| point.marks && point.at == block.at)
-            };
-            bare.blocks.iter().any(is_bare)
-        };
+        let edits = self.edits(&bare)?;
         let sections = compiled.envelope.sections.iter_mut();
-        for span in sections
-            .flat_map(|section| &mut section.items)
-            .filter_map(|item| item.span.as_mut())
-        {
-            if span.tool.is_none() && span.block.is_none() && becomes(span.message) {
-                span.block = Some(0);
+        let items = sections.flat_map(|section| &mut section.items);
+        for span in items.filter_map(|item| item.span.as_mut()) {
+            if span.block.is_some() {
+                continue;
+            }
+            for (block, edit) in &edits {
+                if (block.message, block.tool) != (span.message, span.tool) {
+                    continue;
+                }
+                match (&block.said, &block.takes) {
+                    // The text is now that of the first block.
+                    (Said::Text { text, .. }, Some(Takes::Text(..)))
+                        if span.end as usize <= text.len() =>
+                    {
+                        span.block = Some(0);
+                    }
+                    // It was, and is, the whole message or tool.
+                    _ => span.end += (edit.text.len() - (edit.end - edit.start)) as u32,
+                }
             }
         }
         let marked = self.apply(body.get())?;
