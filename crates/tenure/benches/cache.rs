@@ -1,7 +1,7 @@
 //! What planning for a provider's cache costs, and explaining a miss, on a body of 260 KB, beside
 //! counting its tokens, which both do.
 //!
-//! `cargo bench -p tenure --bench cache`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure --bench cache`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 
