@@ -254,7 +254,7 @@ fn recorded_session(bench: &Bench, recording: &Recording, target: Target) {
     for fact in &recording.planted {
         let wanted = Wanted::Query {
             text: fact.query.clone(),
-            tokens: 4_000,
+            tokens: 8_000,
         };
         let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
         let there = last.contains(&fact.answer)

@@ -175,7 +175,13 @@ fn a_long_session_fits_and_nothing_of_it_is_lost() {
             let compiled = bench.compile(&mut session, target, 5_000);
             let envelope = &compiled.outcome.single().unwrap().envelope;
             assert!(envelope.total_tokens <= 5_000);
-            epochs += u32::from(compiled.session.cause != EpochCause::Kept);
+            let cause = compiled.session.cause;
+            epochs += u32::from(cause != EpochCause::Kept);
+            let cut = matches!(cause, EpochCause::HighWater | EpochCause::OverBudget);
+            assert!(
+                cut || matches!(cause, EpochCause::Kept | EpochCause::First),
+                "{cause}"
+            );
             handoffs += u32::from(compiled.session.handoff);
             let newest = if message["role"] == "user" {
                 &message["content"]

@@ -135,7 +135,7 @@ pub(crate) struct RehydrateSessionArgs {
     )]
     pub(crate) query: Option<String>,
     /// For a query: the most tokens of what is printed
-    #[arg(long, value_name = "N", value_parser = tokens, default_value = "4000")]
+    #[arg(long, value_name = "N", value_parser = tokens, default_value = "8000")]
     pub(crate) budget: u32,
     /// Put what is found into the tail of the next request, where it stays until the epoch ends
     #[arg(long)]

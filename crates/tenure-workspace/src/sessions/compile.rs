@@ -262,7 +262,12 @@ impl Session {
         now: Instant,
         handoff: bool,
     ) -> Result<(), Error> {
-        let (tail, said) = tail(&compiled.envelope)?;
+        let (tail, mut said) = tail(&compiled.envelope)?;
+        if handoff {
+            // It is said once, and need not be there to be seen again.
+            let notice = notice(self).seal()?.revision().id();
+            said.retain(|revision| *revision != notice);
+        }
         let served = Served {
             at: now,
             target: request.target,
