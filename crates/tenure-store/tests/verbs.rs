@@ -541,6 +541,9 @@ fn logs_are_appended_to_by_one_at_a_time(home: &Home) {
     acme.append("b", 0, vec![entry(9)]).unwrap();
     let logs = acme.logs().unwrap();
     assert_eq!(logs, [("a".to_owned(), 3), ("b".to_owned(), 1)]);
+    let last = |log| acme.last(log).unwrap();
+    assert_eq!((last("a"), last("b"), last("none")), (3, 1, 0));
+    assert_eq!(acme.entries_in("a", 2..3).unwrap().len(), 1);
     let entries = acme.entries("a", 1).unwrap();
     assert_eq!(entries, [(2, entry(2)), (3, entry(3))]);
 }
