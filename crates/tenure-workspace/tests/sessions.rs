@@ -465,6 +465,33 @@ fn a_checkpoint_that_is_asked_for_ends_the_epoch() {
 }
 
 #[test]
+fn a_request_older_than_the_window_stays_until_the_epoch_ends() {
+    for target in CHATS {
+        let bench = Bench::new();
+        let mut session = bench.session();
+        let messages = recording(1, 100).messages;
+        let (answer, asked) = messages.split_last().unwrap();
+        append(&mut session, asked);
+        session
+            .checkpoint(&bench.world, &bench.policy, "Health.", 0)
+            .unwrap();
+        let first = body(&bench.compile(&mut session, target, 30_000));
+        assert!(first.contains(asked[0]["content"].as_str().unwrap()));
+        append(&mut session, std::slice::from_ref(answer));
+        append(
+            &mut session,
+            &[json!({ "role": "user", "content": "And now?" })],
+        );
+        let second = bench.compile(&mut session, target, 30_000);
+        assert_eq!(second.session.cause, EpochCause::Kept);
+        assert!(
+            blocks(&body(&second)).starts_with(&blocks(&first)),
+            "{target}"
+        );
+    }
+}
+
+#[test]
 fn a_providers_error_teaches_the_window() {
     let bench = Bench::new();
     let mut session = bench.session();

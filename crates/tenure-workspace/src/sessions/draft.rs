@@ -93,8 +93,10 @@ impl Session {
             start = self.leaving(how, &shortened, low);
             self.summarize(start, how, &mut frontier, &mut entries);
         }
+        // What stands before the window stands there until the epoch ends, whatever the user says since.
         let mut request = self.request.as_ref();
-        if let Some(last) = self.turns.iter().rposition(Turn::is_request) {
+        let asked = self.turns.iter().rposition(Turn::is_request);
+        if let Some(last) = asked.filter(|_| ending.is_some()) {
             request = self.turns[..start].get(last);
         }
         let mut draft = Draft {
