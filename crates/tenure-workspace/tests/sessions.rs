@@ -339,6 +339,24 @@ fn a_result_longer_than_the_window_stands_in_a_shorter_form_that_does_not_change
 }
 
 #[test]
+fn a_smaller_budget_does_not_change_what_was_sent() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let messages = recording(1, 700).messages;
+    let (answer, asked) = messages.split_last().unwrap();
+    append(&mut session, asked);
+    let first = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
+    append(&mut session, std::slice::from_ref(answer));
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "And now?" })],
+    );
+    let second = bench.compile(&mut session, Target::OpenAiChat, 4_000);
+    assert_eq!(second.session.cause, EpochCause::Kept);
+    assert!(blocks(&body(&second)).starts_with(&blocks(&first)));
+}
+
+#[test]
 fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
     let bench = Bench::new();
     let mut session = bench.session();

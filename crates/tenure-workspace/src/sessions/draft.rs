@@ -67,7 +67,10 @@ impl Session {
     pub(super) fn draft(&self, how: &Drafting<'_>, ending: Option<Ending>) -> Result<Draft, Error> {
         let mut entries = Vec::new();
         let mut shortened = self.shortened.clone();
-        for turn in &self.turns {
+        // What was sent keeps its form until the epoch ends, also where a later budget is smaller.
+        let sent = self.served.last().map_or(0, |(at, _)| *at);
+        let sent = if ending.is_some() { 0 } else { sent };
+        for turn in self.turns.iter().filter(|turn| turn.number > sent) {
             for part in turn.too_long(how) {
                 if let Slot::Vacant(slot) = shortened.entry((turn.number, part)) {
                     let text = slot.insert(turn.shorter(part, how)).clone();
