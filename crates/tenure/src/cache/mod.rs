@@ -3,7 +3,7 @@
 //! ([`explain`]).
 //!
 //! A cache holds prefixes of what a provider renders: the tools, then the system's text, then the messages. The
-//! model catalogue says who decides which ([`CacheRules`](crate::catalogue::CacheRules)): the request by
+//! model catalogue says who decides which ([`CacheRules`]): the request by
 //! its marks (Anthropic, OpenAI from GPT-5.6 on), the provider in steps of tokens (OpenAI before), the
 //! provider as it likes (Gemini), or an engine in blocks of tokens (vLLM, SGLang, llama.cpp).
 //!

@@ -2,7 +2,7 @@
 //! summaries, and when that changes (Prefill Compiler, 6.10).
 //!
 //! Turns only ever join at the end, so what was sent stays byte-identical. When the history passes its
-//! high-water mark the epoch ends: the oldest groups [leave](leaving) down to the low-water mark, in one
+//! high-water mark the epoch ends: the oldest groups leave ([`leaving`]) down to the low-water mark, in one
 //! batch, and a [`Checkpoint`] stands for each block of them. Checkpoints are summarised in turn
 //! ([`Frontier`]), so that a request holds O(log N) of them. Nothing here forgets anything: a checkpoint
 //! names its turns, and who keeps the session gives them back.
