@@ -325,7 +325,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`tenure::gate`].
+    /// As [`tenure::gate()`].
     pub fn gate(
         &self,
         world: &World,
