@@ -30,8 +30,10 @@ pub struct Unfetched {
 /// ```
 #[derive(Debug, Default)]
 pub struct Candidates {
-    objects: Vec<Arc<ContextObject>>,
+    objects: Arc<[Arc<ContextObject>]>,
     unfetched: Vec<Unfetched>,
+    /// The sets that these are made of; none where they are made of one.
+    layers: Vec<Arc<Candidates>>,
     normalized: OnceLock<Normalized>,
 }
 
@@ -39,8 +41,40 @@ impl Candidates {
     /// These objects, in registry order.
     pub fn new(objects: Vec<Arc<ContextObject>>) -> Candidates {
         Candidates {
-            objects,
+            objects: objects.into(),
             ..Candidates::default()
+        }
+    }
+
+    /// The objects of these sets, one set after the other. It is the same as all of them in one set, but
+    /// what was made for each set is not made again: what stays goes into one layer, what changes into
+    /// another.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tenure::{Candidates, ObjectDocument};
+    /// let set = |name: &str| Candidates::new(vec![ObjectDocument::new(name, "A rule.").seal().unwrap()]);
+    /// let both = Candidates::layered([Arc::new(set("one")), Arc::new(set("two"))]);
+    /// let names: Vec<&str> = both.objects().iter().map(|object| object.name()).collect();
+    /// assert_eq!(names, ["one", "two"]);
+    /// ```
+    pub fn layered(layers: impl IntoIterator<Item = Arc<Candidates>>) -> Candidates {
+        let mut sets: Vec<Arc<Candidates>> = Vec::new();
+        let mut unfetched = Vec::new();
+        for layer in layers {
+            unfetched.extend_from_slice(&layer.unfetched);
+            if !layer.layers.is_empty() {
+                sets.extend(layer.layers.iter().cloned());
+            } else if !layer.is_empty() {
+                sets.push(layer);
+            }
+        }
+        let objects = sets.iter().flat_map(|set| set.objects.iter().cloned());
+        Candidates {
+            objects: objects.collect(),
+            unfetched,
+            layers: sets,
+            normalized: OnceLock::new(),
         }
     }
 
@@ -50,8 +84,15 @@ impl Candidates {
         Candidates {
             objects: self.objects,
             unfetched,
-            ..Candidates::default()
+            layers: self.layers,
+            normalized: OnceLock::new(),
         }
+    }
+
+    /// The sets that these are made of, in their order: themselves, where they are made of one.
+    pub fn layers(&self) -> impl Iterator<Item = &Candidates> {
+        let own = self.layers.is_empty().then_some(self);
+        own.into_iter().chain(self.layers.iter().map(Arc::as_ref))
     }
 
     /// How many there are.
@@ -67,6 +108,10 @@ impl Candidates {
     /// The objects, in registry order.
     pub fn objects(&self) -> &[Arc<ContextObject>] {
         &self.objects
+    }
+
+    pub(crate) fn shared_objects(&self) -> Arc<[Arc<ContextObject>]> {
+        Arc::clone(&self.objects)
     }
 
     /// What was not fetched.
@@ -90,11 +135,27 @@ pub(crate) fn digest_of<'a>(
     objects: impl Iterator<Item = &'a ContextObject>,
     unfetched: &[Unfetched],
 ) -> Digest {
+    digest_of_leaves([leaves_of(objects).as_slice()], unfetched)
+}
+
+/// The same, from what [`leaves_of`] gave for runs of the objects.
+pub(crate) fn digest_of_leaves<'l>(
+    runs: impl IntoIterator<Item = &'l [u8]>,
+    unfetched: &[Unfetched],
+) -> Digest {
     let mut leaves = Vec::new();
     for Unfetched { what, why } in unfetched {
         let report = Digest::of_parts([what.as_bytes(), why.as_bytes()]);
         leaves.extend_from_slice(report.bytes());
     }
+    runs.into_iter()
+        .for_each(|run| leaves.extend_from_slice(run));
+    Digest::of(&leaves)
+}
+
+/// What a compile may depend on in each of these objects.
+pub(crate) fn leaves_of<'a>(objects: impl Iterator<Item = &'a ContextObject>) -> Vec<u8> {
+    let mut leaves = Vec::new();
     for object in objects {
         let status = object.status();
         leaves.extend_from_slice(object.revision().id().bytes());
@@ -123,5 +184,5 @@ pub(crate) fn digest_of<'a>(
             None => leaves.push(0),
         }
     }
-    Digest::of(&leaves)
+    leaves
 }

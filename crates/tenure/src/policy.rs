@@ -706,6 +706,12 @@ mod tests {
     }
 
     #[test]
+    fn the_settings_of_sessions_are_those_of_the_preset() {
+        let standard = Policy::preset("standard").unwrap();
+        assert_eq!(standard.document().session, Default::default());
+    }
+
+    #[test]
     fn a_policy_names_only_what_it_changes() {
         let policy = Policy::from_toml("name = \"mine\"\n[sections.memory]\nmax = 900\n").unwrap();
         assert_eq!(policy.section(Section::Memory).max, 900);

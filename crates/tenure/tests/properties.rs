@@ -133,6 +133,19 @@ fn fits_counted_exactly(case: &Case) -> Result<(), TestCaseError> {
 // ---------------------------------------------------------------------------------------------
 // 2. Byte-identical.
 
+/// The same candidates, cut at these places.
+fn layered(candidates: &Candidates, cuts: &[usize]) -> Candidates {
+    let objects = candidates.objects();
+    let mut layers = Vec::new();
+    let mut from = 0;
+    for until in cuts.iter().copied().chain([objects.len()]) {
+        let until = until.clamp(from, objects.len());
+        layers.push(Arc::new(Candidates::new(objects[from..until].to_vec())));
+        from = until;
+    }
+    Candidates::layered(layers).with_unfetched(candidates.unfetched().to_vec())
+}
+
 fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
     let run = case.run();
     let same = |world: &World, candidates: &Candidates| {
@@ -151,6 +164,10 @@ fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
         &seen(same(&common::fresh_world(case.model), &case.candidates())),
         &expected
     );
+    // In how many layers the candidates come is not seen.
+    for cuts in [vec![case.candidates().len() / 2], vec![1, 1, 4], vec![0, 3, 9]] {
+        prop_assert_eq!(&seen(same(run.world, &layered(&case.candidates(), &cuts))), &expected);
+    }
     // Several threads start at once on a world and candidates that have cached nothing yet.
     let world = common::fresh_world(case.model);
     let candidates = case.candidates();

@@ -15,6 +15,8 @@
 //!
 //! Texts with fewer words than a shingle, and texts above 1 MiB, are near only to their equals.
 
+use std::sync::{Arc, OnceLock};
+
 use super::Map;
 use super::fidelity::negates;
 use crate::digest::Digest;
@@ -78,9 +80,10 @@ pub fn near_duplicates<'t, K: Ord>(
     threshold: Score,
     key: impl Fn(usize) -> K,
 ) -> Vec<Option<Near>> {
-    let keyed = |text: &'t str| Some((Digest::of(text.as_bytes()).key(), text));
-    let texts: Vec<_> = texts.into_iter().map(keyed).collect();
-    let prints = Prints::of(&texts, threshold);
+    let texts: Vec<&str> = texts.into_iter().collect();
+    let keyed = |text: &&'t str| Some((Digest::of(text.as_bytes()).key(), *text));
+    let signed = Signed::of(texts.iter().map(keyed), threshold);
+    let prints = Prints::of(&[Arc::new(signed)], |at| texts[at as usize]);
     let mut order: Vec<u32> = (0..texts.len() as u32).collect();
     order.retain(|text| prints.has(*text));
     order.sort_by_cached_key(|text| (key(*text as usize), *text));
@@ -94,6 +97,75 @@ pub fn near_duplicates<'t, K: Ord>(
         });
     }
     near
+}
+
+/// What is known of texts before they meet others. The texts are known by their places.
+#[derive(Debug, Default)]
+pub(crate) struct Signed {
+    /// How many texts there are, with those that do not count.
+    count: usize,
+    /// Those that count by their digests, sorted: equal ones are one group.
+    texts: Vec<(u128, u32)>,
+    /// Where the groups begin among them, and the end.
+    groups: Vec<u32>,
+    /// The key of each band of each group, sorted.
+    keys: Vec<(u64, u32)>,
+    /// The shape of each group, when it was needed.
+    shapes: Vec<OnceLock<Arc<Shape>>>,
+}
+
+impl Signed {
+    /// Signs these texts, each with its digest; those that count. Near is what is at least as similar as
+    /// `threshold`.
+    pub(crate) fn of<'t>(
+        texts: impl IntoIterator<Item = Option<(u128, &'t str)>>,
+        threshold: Score,
+    ) -> Signed {
+        Signed::banded(texts, Banding::at(threshold))
+    }
+
+    fn banded<'t>(
+        texts: impl IntoIterator<Item = Option<(u128, &'t str)>>,
+        banding: Banding,
+    ) -> Signed {
+        let texts: Vec<_> = texts.into_iter().collect();
+        let counted = texts.iter().enumerate();
+        let mut equal: Vec<(u128, u32)> = counted
+            .filter_map(|(at, text)| Some((text.as_ref()?.0, at as u32)))
+            .collect();
+        equal.sort_unstable();
+        let mut signature = Signature::new(banding);
+        let (mut keys, mut groups) = (Vec::new(), vec![0]);
+        for (at, group) in equal.chunk_by(|a, b| a.0 == b.0).enumerate() {
+            let text = texts[group[0].1 as usize].map_or("", |(_, text)| text);
+            signature.each_band(text, |key| keys.push((key, at as u32)));
+            groups.push(groups[at] + group.len() as u32);
+        }
+        keys.sort_unstable();
+        Signed {
+            count: texts.len(),
+            texts: equal,
+            keys,
+            shapes: (1..groups.len()).map(|_| OnceLock::new()).collect(),
+            groups,
+        }
+    }
+
+    /// The texts of a group.
+    fn group(&self, group: u32) -> &[(u128, u32)] {
+        &self.texts[self.groups[group as usize] as usize..self.groups[group as usize + 1] as usize]
+    }
+
+    /// The groups with the digests of their texts.
+    fn digests(&self) -> impl Iterator<Item = (u128, u32)> {
+        let firsts = self
+            .groups
+            .iter()
+            .zip(&self.groups[1.min(self.groups.len())..]);
+        (0u32..)
+            .zip(firsts)
+            .map(|(group, (first, _))| (self.texts[*first as usize].0, group))
+    }
 }
 
 /// What near texts are found by. It is made once for all texts and asked for any of them: what one
@@ -114,7 +186,7 @@ const NONE: u32 = u32::MAX;
 struct Body {
     /// The bands that other texts have, too.
     bands: Box<[u32]>,
-    shape: Shape,
+    shape: Arc<Shape>,
 }
 
 /// What is compared exactly.
@@ -127,29 +199,36 @@ struct Shape {
 }
 
 impl Prints {
-    /// The prints of these texts, each with its digest; of those that count. Near is what is at
-    /// least as similar as `threshold`.
-    pub(crate) fn of(texts: &[Option<(u128, &str)>], threshold: Score) -> Prints {
-        Prints::banded(texts, Banding::at(threshold))
-    }
-
-    fn banded(texts: &[Option<(u128, &str)>], banding: Banding) -> Prints {
-        // Equal texts are one from here on.
-        let counted = texts.iter().enumerate();
-        let mut equal: Vec<(u128, u32)> = counted
-            .filter_map(|(at, text)| Some((text.as_ref()?.0, at as u32)))
-            .collect();
-        equal.sort_unstable();
-        let groups: Vec<&[(u128, u32)]> = equal.chunk_by(|a, b| a.0 == b.0).collect();
-        let text_of =
-            |group: &[(u128, u32)]| texts[group[0].1 as usize].map_or("", |(_, text)| text);
-
-        let mut signature = Signature::new(banding);
-        let mut keys: Vec<(u64, u32)> = Vec::new();
-        for (at, group) in groups.iter().enumerate() {
-            signature.each_band(text_of(group), |key| keys.push((key, at as u32)));
+    /// The prints of texts that were signed for one threshold: the places of each run follow those of the
+    /// one before it. Where the runs are cut changes nothing.
+    pub(crate) fn of<'t>(runs: &[Arc<Signed>], text_of: impl Fn(u32) -> &'t str) -> Prints {
+        let firsts = runs.iter().scan(0, |next, run| {
+            let first = *next;
+            *next += run.count as u32;
+            Some(first)
+        });
+        let firsts: Vec<u32> = firsts.collect();
+        // Equal texts are one from here on. What is in order already is merged.
+        let mut equal: Vec<(u128, u32, u32)> = Vec::new();
+        for (at, run) in (0u32..).zip(runs) {
+            equal.extend(run.digests().map(|(digest, group)| (digest, at, group)));
         }
-        keys.sort_unstable();
+        equal.sort();
+        let mut groups_of: Vec<Vec<u32>> =
+            runs.iter().map(|run| vec![0; run.shapes.len()]).collect();
+        let groups: Vec<&[(u128, u32, u32)]> = equal.chunk_by(|a, b| a.0 == b.0).collect();
+        for (at, group) in (0u32..).zip(&groups) {
+            for (_, run, own) in *group {
+                groups_of[*run as usize][*own as usize] = at;
+            }
+        }
+        let mut keys: Vec<(u64, u32)> = Vec::new();
+        for (run, groups) in runs.iter().zip(&groups_of) {
+            let known = run.keys.iter();
+            keys.extend(known.map(|(key, group)| (*key, groups[*group as usize])));
+        }
+        keys.sort();
+        keys.dedup();
         let mut starts = vec![0];
         let mut shared: Vec<(u32, u32)> = Vec::new();
         for met in keys.chunk_by(|a, b| a.0 == b.0).filter(|met| met.len() > 1) {
@@ -160,26 +239,33 @@ impl Prints {
         shared.sort_unstable();
 
         let mut prints = Prints {
-            bodies_of: vec![NONE; texts.len()],
+            bodies_of: vec![NONE; runs.iter().map(|run| run.count).sum()],
             bodies: Vec::new(),
             starts,
         };
         let mut shared = shared.as_slice();
         let mut shaping = Shaping::default();
-        for (at, group) in groups.iter().enumerate() {
-            let own = shared.partition_point(|(group, _)| *group == at as u32);
+        for (at, group) in (0u32..).zip(&groups) {
+            let own = shared.partition_point(|(group, _)| *group == at);
             let (bands, rest) = shared.split_at(own);
             shared = rest;
-            if bands.is_empty() && group.len() == 1 {
+            let texts = group.iter().flat_map(|(_, run, own)| {
+                let texts = runs[*run as usize].group(*own).iter();
+                texts.map(|(_, text)| firsts[*run as usize] + text)
+            });
+            if bands.is_empty() && texts.clone().nth(1).is_none() {
                 continue;
             }
-            for (_, text) in *group {
-                prints.bodies_of[*text as usize] = prints.bodies.len() as u32;
+            for text in texts.clone() {
+                prints.bodies_of[text as usize] = prints.bodies.len() as u32;
             }
-            let shape = if bands.is_empty() {
-                Shape::default()
-            } else {
-                shaping.of(text_of(group))
+            let shape = match (bands.is_empty(), texts.clone().next()) {
+                (false, Some(text)) => {
+                    let (_, run, own) = group[0];
+                    let known = &runs[run as usize].shapes[own as usize];
+                    Arc::clone(known.get_or_init(|| Arc::new(shaping.of(text_of(text)))))
+                }
+                _ => Arc::default(),
             };
             prints.bodies.push(Body {
                 bands: bands.iter().map(|(_, band)| *band).collect(),
@@ -196,7 +282,9 @@ impl Prints {
 
     /// Whether there is a text that this one could be near to.
     pub(crate) fn has(&self, text: u32) -> bool {
-        self.bodies_of[text as usize] != NONE
+        self.bodies_of
+            .get(text as usize)
+            .is_some_and(|body| *body != NONE)
     }
 
     /// Each text of `order` that is near to one before it, with the first such that stands and how
@@ -216,7 +304,7 @@ impl Prints {
         let mut filled = self.starts.clone();
         let mut met: Vec<u32> = Vec::new();
         for (text, stays) in order {
-            let at = self.bodies_of[text as usize];
+            let at = *self.bodies_of.get(text as usize).unwrap_or(&NONE);
             let Some(body) = self.bodies.get(at as usize) else {
                 continue;
             };
@@ -562,8 +650,17 @@ mod tests {
             .collect()
     }
 
-    fn keyed(text: &str) -> Option<(u128, &str)> {
-        Some((Digest::of(text.as_bytes()).key(), text))
+    /// The prints of texts in two runs.
+    fn banded(texts: &[&str], cut: usize, banding: Banding) -> Prints {
+        let (one, other) = texts.split_at(cut);
+        let runs = [one, other].map(|run| {
+            let run: Vec<_> = run
+                .iter()
+                .map(|text| Some((Digest::of(text.as_bytes()).key(), *text)))
+                .collect();
+            Arc::new(Signed::banded(run, banding))
+        });
+        Prints::of(&runs, |at| texts[at as usize])
     }
 
     /// Words of one letter.
@@ -701,7 +798,7 @@ mod tests {
             "a b c d e f g",
             "a b c d e f g h",
         ];
-        let prints = Prints::banded(&texts.map(keyed), Banding { rows: 1, bands: 64 });
+        let prints = banded(&texts, 2, Banding { rows: 1, bands: 64 });
         let order = [(0, true), (1, true), (2, false), (3, false)];
         let found = prints.near(order.into_iter(), score(0.7));
         assert_eq!(found, [(2, 1, Score::ONE), (3, 1, score(0.8))]);
@@ -780,6 +877,7 @@ mod tests {
             texts in texts(),
             millionths in 500_000u32..=1_000_000,
             turned: bool,
+            cut in 0usize..24,
         ) {
             let threshold = Score::from_millionths(millionths);
             let mut order: Vec<usize> = (0..texts.len()).collect();
@@ -787,8 +885,8 @@ mod tests {
                 order.reverse();
             }
             // Bands of one row: all pairs of this similarity meet.
-            let with_digests: Vec<_> = texts.iter().map(|text| keyed(text)).collect();
-            let prints = Prints::banded(&with_digests, Banding { rows: 1, bands: 96 });
+            let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let prints = banded(&all, cut.min(all.len()), Banding { rows: 1, bands: 96 });
             let mut found = vec![None; texts.len()];
             for (text, of, similarity) in
                 prints.near(order.iter().map(|at| (*at as u32, false)), threshold)

@@ -2,8 +2,9 @@
 //! units alone; what counts beside them (which of them are seen, how rare a term is among those, the
 //! weights) comes with each question.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
 
 use super::terms::{self, Terms};
 use super::{FIELDS, TEXT, Unit, Weights};
@@ -15,13 +16,23 @@ type FixedState = BuildHasherDefault<DefaultHasher>;
 /// Units, ready to be ranked under any weights, among any of them.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
+    /// Each with the number of its first unit. Where the parts are cut changes no score.
+    parts: Vec<(u32, Arc<Part>)>,
+    /// The places of all units that have one, in order.
+    places: Arc<[Placed]>,
+    units: usize,
+}
+
+/// Units that were read together. Their numbers begin with nought.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
     terms: HashMap<Box<str>, u32, FixedState>,
     postings: Vec<Vec<Posting>>,
     /// How many terms the text of each unit has.
     lengths: Vec<u32>,
     total: u64,
     /// The places of the units in ordered material, in their order; those that have none are not here.
-    places: Vec<Placed>,
+    places: Arc<[Placed]>,
     /// Who says each unit, as a place in `speakers`.
     said_by: Vec<Option<u32>>,
     /// The words of each speaker's name.
@@ -39,8 +50,8 @@ struct Posting {
 /// Where a unit stands in ordered material. What ends where the next one begins is its neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Place {
-    /// Which material.
-    pub(crate) material: u32,
+    /// Which material, the same in every part.
+    pub(crate) material: u128,
     /// Where it begins.
     pub(crate) from: u64,
     /// Where the next one begins at the latest.
@@ -78,9 +89,27 @@ pub(crate) struct Dense<'a> {
     pub(crate) unrelated: f64,
 }
 
-impl Index {
-    /// Reads a unit; its number is how many were read before.
-    pub(crate) fn add(&mut self, unit: &Unit<'_>, place: Option<Place>, terms: &mut Terms) {
+impl Part {
+    /// Reads units, each with its place in ordered material if it has one.
+    pub(crate) fn of<'u>(units: impl IntoIterator<Item = (Unit<'u>, Option<Place>)>) -> Part {
+        let mut part = Part::default();
+        let mut terms = Terms::default();
+        let mut places = Vec::new();
+        for (unit, place) in units {
+            let number = part.lengths.len() as u32;
+            places.extend(place.map(|place| Placed {
+                place,
+                unit: number,
+            }));
+            part.add(&unit, &mut terms);
+        }
+        places.sort_unstable();
+        part.places = places.into();
+        part.postings.iter_mut().for_each(Vec::shrink_to_fit);
+        part
+    }
+
+    fn add(&mut self, unit: &Unit<'_>, terms: &mut Terms) {
         let number = self.lengths.len() as u32;
         let fields = [unit.name, unit.tags, unit.speaker, unit.date, unit.text];
         let mut length = 0u32;
@@ -96,10 +125,6 @@ impl Index {
         }
         self.lengths.push(length);
         self.total += u64::from(length);
-        self.places.extend(place.map(|place| Placed {
-            place,
-            unit: number,
-        }));
         let said_by = (!unit.speaker.trim().is_empty()).then(|| {
             let words = terms::words(unit.speaker);
             let known = self.speakers.iter().position(|known| *known == words);
@@ -109,12 +134,6 @@ impl Index {
             }) as u32
         });
         self.said_by.push(said_by);
-    }
-
-    /// Puts the places in order, when all units were read.
-    pub(crate) fn finish(&mut self) {
-        self.places.sort_unstable();
-        self.postings.iter_mut().for_each(Vec::shrink_to_fit);
     }
 
     fn posting(&mut self, term: &str, unit: u32) -> &mut Posting {
@@ -143,9 +162,41 @@ impl Index {
         }
     }
 
+    /// The units that hold a term.
+    fn holders(&self, term: &str) -> &[Posting] {
+        let id = self.terms.get(term);
+        id.map_or(&[], |id| &self.postings[*id as usize])
+    }
+}
+
+impl Index {
+    /// The units of these parts, one part after the other.
+    pub(crate) fn of(parts: impl IntoIterator<Item = Arc<Part>>) -> Index {
+        let mut index = Index::default();
+        for part in parts {
+            index.parts.push((index.units as u32, Arc::clone(&part)));
+            index.units += part.lengths.len();
+        }
+        index.places = match &*index.parts {
+            [(_, part)] => Arc::clone(&part.places),
+            parts => {
+                let each = parts.iter().flat_map(|(first, part)| {
+                    part.places.iter().map(move |placed| Placed {
+                        unit: first + placed.unit,
+                        ..*placed
+                    })
+                });
+                let mut places: Vec<Placed> = each.collect();
+                places.sort(); // Merges what is in order already.
+                places.into()
+            }
+        };
+        index
+    }
+
     /// How many units there are.
     pub(crate) fn len(&self) -> usize {
-        self.lengths.len()
+        self.units
     }
 
     /// The score of each unit that is seen, from 0 to 1, where the greatest is 1; nought for the others.
@@ -173,22 +224,23 @@ impl Index {
     /// BM25F (Robertson and Zaragoza, 2009, section 3.6). The sums run in the order of the query's sorted
     /// terms, so they are the same on every platform.
     fn lexical(&self, query: &str, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
-        let mut asked: Vec<(&str, u32)> = Vec::new();
+        let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
         Terms::default().each(query, |term| {
-            let known = self.terms.get_key_value(term);
-            asked.extend(known.map(|(term, id)| (&**term, *id)));
+            let known = |(_, part): &(u32, Arc<Part>)| part.terms.contains_key(term);
+            if !asked.contains(term) && self.parts.iter().any(known) {
+                asked.insert(term.into());
+            }
         });
-        asked.sort_unstable();
-        asked.dedup();
         let mut scores = vec![0.0; self.len()];
         if asked.is_empty() || seen.count == 0 {
             return scores;
         }
         let count = seen.count as f64;
-        let total = match seen.rows {
-            None => self.total,
+        let total: u64 = match seen.rows {
+            None => self.parts.iter().map(|(_, part)| part.total).sum(),
             Some(rows) => {
-                let both = self.lengths.iter().zip(rows).filter(|(_, seen)| **seen);
+                let all = self.parts.iter().flat_map(|(_, part)| &part.lengths);
+                let both = all.zip(rows).filter(|(_, seen)| **seen);
                 both.map(|(length, _)| u64::from(*length)).sum()
             }
         };
@@ -196,23 +248,34 @@ impl Index {
         let (k1, b) = (weights.saturation, weights.length);
         let share = b / mean;
         let rest = &weights.fields[..FIELDS - 1];
-        for (_, id) in asked {
-            let postings = &self.postings[id as usize];
+        for term in &asked {
+            let held = || {
+                self.parts.iter().flat_map(|(first, part)| {
+                    let holders = part.holders(term).iter();
+                    let here = holders.filter(move |held| seen.has(first + held.unit));
+                    here.map(move |held| {
+                        (first + held.unit, part.lengths[held.unit as usize], held)
+                    })
+                })
+            };
             let holders = match seen.rows {
-                None => postings.len(),
-                Some(_) => postings.iter().filter(|held| seen.has(held.unit)).count(),
+                None => self
+                    .parts
+                    .iter()
+                    .map(|(_, part)| part.holders(term).len())
+                    .sum(),
+                Some(_) => held().count(),
             } as f64;
             let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
-            for posting in postings.iter().filter(|held| seen.has(held.unit)) {
-                let unit = posting.unit as usize;
-                let damping = 1.0 - b + share * f64::from(self.lengths[unit]);
-                let mut frequency = weights.fields[TEXT] * f64::from(posting.text) / damping;
-                if posting.rest != [0; FIELDS - 1] {
-                    for (weight, times) in rest.iter().zip(posting.rest) {
+            for (unit, length, held) in held() {
+                let damping = 1.0 - b + share * f64::from(length);
+                let mut frequency = weights.fields[TEXT] * f64::from(held.text) / damping;
+                if held.rest != [0; FIELDS - 1] {
+                    for (weight, times) in rest.iter().zip(held.rest) {
                         frequency += weight * f64::from(times);
                     }
                 }
-                scores[unit] += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+                scores[unit as usize] += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
             }
         }
         scores
@@ -284,16 +347,18 @@ impl Index {
         weights: &Weights,
         seen: Seen<'_>,
     ) -> bool {
-        if self.speakers.is_empty() || weights.named == 0.0 {
+        if weights.named == 0.0 || self.parts.iter().all(|(_, part)| part.speakers.is_empty()) {
             return false;
         }
         let words = terms::words(query);
         let named = |name: &Vec<Box<str>>| name.iter().any(|word| words.contains(word));
-        let named: Vec<bool> = self.speakers.iter().map(named).collect();
-        let units = scores.iter_mut().zip(&self.said_by).enumerate();
-        for (unit, (score, said_by)) in units {
-            if seen.has(unit as u32) && said_by.is_some_and(|speaker| named[speaker as usize]) {
-                *score += weights.named;
+        for (first, part) in &self.parts {
+            let named: Vec<bool> = part.speakers.iter().map(named).collect();
+            let units = (*first..).zip(&part.said_by);
+            for (unit, said_by) in units {
+                if seen.has(unit) && said_by.is_some_and(|speaker| named[speaker as usize]) {
+                    scores[unit as usize] += weights.named;
+                }
             }
         }
         true

@@ -22,8 +22,10 @@
 mod index;
 mod terms;
 
-pub(crate) use self::index::{Dense, Index, Place, Seen};
-pub(crate) use self::terms::{Terms, each_term};
+use std::sync::Arc;
+
+pub(crate) use self::index::{Dense, Index, Part, Place, Seen};
+pub(crate) use self::terms::each_term;
 
 /// Something that may be found. What it lacks is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -104,17 +106,15 @@ pub struct Ranker {
 impl Ranker {
     /// Reads the units.
     pub fn new(units: &[Unit<'_>], weights: Weights) -> Ranker {
-        let mut index = Index::default();
-        let mut terms = Terms::default();
-        for unit in units {
+        let placed = units.iter().map(|unit| {
             let place = unit.order.map(|order| Place {
                 material: 0,
                 from: order,
                 until: order.saturating_add(1),
             });
-            index.add(unit, place, &mut terms);
-        }
-        index.finish();
+            (*unit, place)
+        });
+        let index = Index::of([Arc::new(Part::of(placed))]);
         Ranker { weights, index }
     }
 

@@ -1,6 +1,7 @@
 //! From text to the terms that are compared: words in small letters, without those that say nothing, cut
 //! to their stems.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -91,10 +92,11 @@ fn says_nothing(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Makes terms; what was cut once is remembered.
+/// Makes terms; what was looked at once is remembered.
 pub(crate) struct Terms {
     stemmer: Stemmer,
-    stems: HashMap<Box<str>, Box<str>, BuildHasherDefault<std::hash::DefaultHasher>>,
+    /// The stem of each word, nothing for those that say nothing.
+    stems: HashMap<Box<str>, Option<Box<str>>, BuildHasherDefault<std::hash::DefaultHasher>>,
 }
 
 impl Default for Terms {
@@ -110,23 +112,20 @@ impl Terms {
     /// Calls `found` for each term of a unit.
     pub(crate) fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
         each_term(text, |word| {
-            if !says_nothing(word) {
-                self.stem(word, &mut found);
+            // Numbers and other scripts have no English endings, and all of them say something.
+            if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                return found(word);
             }
+            if let Some(known) = self.stems.get(word) {
+                return known.as_deref().into_iter().for_each(&mut found);
+            }
+            let stem = (!says_nothing(word)).then(|| match word.len() {
+                0..3 => Cow::Borrowed(word),
+                _ => self.stemmer.stem(word),
+            });
+            stem.as_deref().into_iter().for_each(&mut found);
+            self.stems.insert(word.into(), stem.map(Into::into));
         });
-    }
-
-    fn stem(&mut self, word: &str, found: &mut impl FnMut(&str)) {
-        // Numbers and other scripts have no English endings.
-        if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            return found(word);
-        }
-        if let Some(stem) = self.stems.get(word) {
-            return found(stem);
-        }
-        let stem = self.stemmer.stem(word);
-        found(&stem);
-        self.stems.insert(word.into(), stem.as_ref().into());
     }
 }
 

@@ -5,21 +5,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::candidates::{Candidates, Unfetched, digest_of};
-use crate::condense::duplicates::Prints;
+use crate::candidates::{Candidates, Unfetched, digest_of_leaves, leaves_of};
+use crate::condense::duplicates::{Prints, Signed};
 use crate::digest::Digest;
 use crate::num::Score;
 use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType,
     Protection, Role, Scope,
 };
-use crate::ranker::{Index, Place, Terms, Unit};
+use crate::ranker::{Index, Part, Place, Unit};
 use crate::section::{Section, section_of};
 use crate::text::{Hygiene, examine};
 use crate::time::Instant;
 
 /// What the stages read of a candidate, without following a pointer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) section: Section,
     pub(crate) object_type: ObjectType,
@@ -72,25 +72,66 @@ pub(crate) const OPEN: i64 = i64::MAX;
 /// The candidates as rows, with what was found while making them.
 #[derive(Debug)]
 pub(crate) struct Normalized {
-    pub(crate) objects: Vec<Arc<ContextObject>>,
+    pub(crate) objects: Arc<[Arc<ContextObject>]>,
     pub(crate) rows: Vec<Row>,
     pub(crate) scopes: Vec<Arc<Scope>>,
     /// What hides in which content.
     pub(crate) hygiene: BTreeMap<u32, Hygiene>,
     /// What collecting did not fetch.
     pub(crate) unfetched: Vec<Unfetched>,
+    /// What is made of the objects alone, one after the other: of each layer, once.
+    layers: Vec<Arc<Layer>>,
     index: OnceLock<Index>,
     /// By tenths of the threshold, from one half on.
-    prints: [OnceLock<Prints>; 5],
+    prints: [OnceLock<Prints>; TENTHS],
     digest: OnceLock<Digest>,
+}
+
+/// For so many thresholds near-duplicates are looked for.
+const TENTHS: usize = 5;
+
+/// What takes longest to make, of a run of objects.
+#[derive(Debug)]
+struct Layer {
+    objects: Arc<[Arc<ContextObject>]>,
+    leaves: OnceLock<Vec<u8>>,
+    terms: OnceLock<Arc<Part>>,
+    signed: [OnceLock<Arc<Signed>>; TENTHS],
+}
+
+impl Layer {
+    fn terms(&self) -> Arc<Part> {
+        let made = self.terms.get_or_init(|| {
+            let mut materials = Materials::default();
+            let tags: Vec<String> = self.objects.iter().map(|object| tags_of(object)).collect();
+            let dates: Vec<String> = self.objects.iter().map(|object| date_of(object)).collect();
+            let texts = self.objects.iter().zip(tags.iter().zip(&dates));
+            let units = texts.map(|(object, (tags, date))| {
+                let unit = Unit {
+                    name: object.name(),
+                    tags,
+                    date,
+                    text: object.revision().content(),
+                    ..Unit::default()
+                };
+                (unit, materials.place(object))
+            });
+            Arc::new(Part::of(units))
+        });
+        Arc::clone(made)
+    }
 }
 
 impl Normalized {
     /// The digest of everything that a compile may depend on in the candidates.
     pub(crate) fn digest(&self) -> Digest {
-        *self
-            .digest
-            .get_or_init(|| digest_of(self.objects.iter().map(|object| &**object), &self.unfetched))
+        *self.digest.get_or_init(|| {
+            let leaves = self.layers.iter().map(|layer| {
+                let of = || leaves_of(layer.objects.iter().map(Arc::as_ref));
+                layer.leaves.get_or_init(of).as_slice()
+            });
+            digest_of_leaves(leaves, &self.unfetched)
+        })
     }
 
     pub(crate) fn object(&self, row: u32) -> &ContextObject {
@@ -107,47 +148,36 @@ impl Normalized {
 
     /// What ranking needs of the texts, made when something is first ranked.
     pub(crate) fn index(&self) -> &Index {
-        self.index.get_or_init(|| {
-            let mut index = Index::default();
-            let mut terms = Terms::default();
-            let mut materials = Materials::default();
-            for (row, object) in self.rows.iter().zip(&self.objects) {
-                let revision = object.revision();
-                let tags: Vec<&str> = revision.tags().collect();
-                let date = match row.valid_from {
-                    UNKNOWN => String::new(),
-                    micros => Instant::from_micros(micros).to_string(),
-                };
-                let unit = Unit {
-                    name: object.name(),
-                    tags: &tags.join(" "),
-                    date: date.split('T').next().unwrap_or_default(),
-                    text: revision.content(),
-                    ..Unit::default()
-                };
-                index.add(&unit, materials.place(row, object), &mut terms);
-            }
-            index.finish();
-            index
-        })
+        self.index
+            .get_or_init(|| Index::of(self.layers.iter().map(|layer| layer.terms())))
     }
 
     /// What near-duplicates at this threshold are found by, made when something is first ranked.
     pub(crate) fn prints(&self, threshold: Score) -> &Prints {
         let tenths = threshold.max(Score::HALF).millionths() / 100_000;
-        let at = (tenths as usize - 5).min(self.prints.len() - 1);
-        let from = Score::from_millionths((at as u32 + 5) * 100_000);
+        let at = (tenths as usize - TENTHS).min(TENTHS - 1);
+        let from = Score::from_millionths((at + TENTHS) as u32 * 100_000);
         self.prints[at].get_or_init(|| {
             let loose_data = |row: &Row| row.is_loose() && row.authority == Authority::Data;
-            let any_data = self.rows.iter().any(loose_data);
-            let rows = self.rows.iter().zip(&self.objects);
-            let texts = rows.map(|(row, object)| {
-                let revision = object.revision();
-                let text = || (revision.content_digest().key(), revision.content());
-                (row.is_loose() && any_data).then(text)
+            if !self.rows.iter().any(loose_data) {
+                return Prints::default();
+            }
+            let mut rows = self.rows.iter();
+            let signed = self.layers.iter().map(|layer| {
+                let rows = rows.by_ref().take(layer.objects.len());
+                let loose: Vec<bool> = rows.map(Row::is_loose).collect();
+                let sign = || {
+                    let texts = layer.objects.iter().zip(loose);
+                    let counted = texts.map(|(object, loose)| {
+                        let revision = object.revision();
+                        loose.then(|| (revision.content_digest().key(), revision.content()))
+                    });
+                    Arc::new(Signed::of(counted, from))
+                };
+                Arc::clone(layer.signed[at].get_or_init(sign))
             });
-            let texts: Vec<_> = texts.collect();
-            Prints::of(&texts, from)
+            let signed: Vec<_> = signed.collect();
+            Prints::of(&signed, |row| self.object(row).revision().content())
         })
     }
 
@@ -171,69 +201,140 @@ impl Normalized {
 /// White space, marks and the like between two parts of a source that follow each other, in bytes.
 const SEAM: u64 = 64;
 
-/// What is ordered by itself: conversations, and the sources that evidence stands in.
+/// What is ordered by itself: conversations, and the sources that evidence stands in. They have the same
+/// number in every layer.
 #[derive(Default)]
-struct Materials<'a>(BTreeMap<(u32, &'a str), u32>);
+struct Materials<'a> {
+    scopes: BTreeMap<&'a Scope, Digest>,
+    numbers: BTreeMap<(Digest, &'a str), u128>,
+}
 
 impl<'a> Materials<'a> {
     /// A turn stands beside the turn before it; a passage beside the one that ends where it begins.
-    fn place(&mut self, row: &Row, object: &'a ContextObject) -> Option<Place> {
-        let provenance = object.revision().provenance();
-        let (name, from, until) = if row.section == Section::History {
+    fn place(&mut self, object: &'a ContextObject) -> Option<Place> {
+        let revision = object.revision();
+        let (name, from, until) = if section_of(revision) == Section::History {
             ("", 0, 0)
         } else {
-            let provenance = provenance?;
+            let provenance = revision.provenance()?;
             let chunk = provenance.chunk?;
             let source = provenance.source_id.as_deref()?;
             (source, chunk.start, chunk.end.saturating_add(SEAM))
         };
-        let next = self.0.len() as u32;
+        let scope = revision.scope();
+        let digest = || Digest::of(format!("{scope:?}").as_bytes());
+        let scope = *self.scopes.entry(scope).or_insert_with(digest);
+        let number = || Digest::of_parts([scope.bytes(), name.as_bytes()]).key();
         Some(Place {
-            material: *self.0.entry((row.scope, name)).or_insert(next),
+            material: *self.numbers.entry((scope, name)).or_insert_with(number),
             from,
             until,
         })
     }
 }
 
+fn tags_of(object: &ContextObject) -> String {
+    object.revision().tags().collect::<Vec<_>>().join(" ")
+}
+
+/// The day from which on it is true, where it is known.
+fn date_of(object: &ContextObject) -> String {
+    let mut date = object
+        .valid()
+        .from
+        .map_or(String::new(), |from| from.to_string());
+    date.truncate(date.find('T').unwrap_or(date.len()));
+    date
+}
+
 /// The rows of these candidates.
 pub(crate) fn normalize(candidates: &Candidates) -> &Normalized {
     candidates.normalized(|| {
-        let objects = candidates.objects().to_vec();
-        let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
-        let mut hygiene = BTreeMap::new();
-        let mut rows = Vec::with_capacity(objects.len());
-        for (at, object) in objects.iter().enumerate() {
-            let next = scopes.len() as u32;
-            let scope = *scopes
-                .entry(Arc::clone(object.revision().scope()))
-                .or_insert(next);
-            let rare = object.revision().rare();
-            let forms = [&rare.abstract_text, &rare.overview];
-            let forms = forms.into_iter().filter_map(|form| form.as_deref());
-            let found = std::iter::once(object.revision().content())
-                .chain(forms)
-                .find_map(examine);
-            if let Some(found) = found {
-                hygiene.insert(at as u32, found);
-            }
-            rows.push(row(object, scope));
-        }
-        let mut ordered: Vec<(u32, Arc<Scope>)> =
-            scopes.into_iter().map(|(scope, at)| (at, scope)).collect();
-        ordered.sort_by_key(|(at, _)| *at);
-        let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
-        Normalized {
-            objects,
-            rows,
-            scopes,
-            hygiene,
-            unfetched: candidates.unfetched().to_vec(),
-            index: OnceLock::new(),
-            prints: Default::default(),
-            digest: OnceLock::new(),
+        let mut layers = candidates.layers();
+        match (layers.next(), layers.next()) {
+            (Some(_), Some(_)) => joined(candidates),
+            _ => alone(candidates),
         }
     })
+}
+
+/// The rows of layers, one after the other.
+fn joined(candidates: &Candidates) -> Normalized {
+    let mut joined = Normalized {
+        objects: candidates.shared_objects(),
+        rows: Vec::with_capacity(candidates.len()),
+        scopes: Vec::new(),
+        hygiene: BTreeMap::new(),
+        unfetched: candidates.unfetched().to_vec(),
+        layers: Vec::new(),
+        index: OnceLock::new(),
+        prints: Default::default(),
+        digest: OnceLock::new(),
+    };
+    let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
+    for layer in candidates.layers().map(normalize) {
+        let first = joined.rows.len() as u32;
+        let known = layer.scopes.iter().map(|scope| {
+            *scopes.entry(Arc::clone(scope)).or_insert_with(|| {
+                joined.scopes.push(Arc::clone(scope));
+                joined.scopes.len() as u32 - 1
+            })
+        });
+        let known: Vec<u32> = known.collect();
+        joined.rows.extend(layer.rows.iter().map(|row| Row {
+            scope: known[row.scope as usize],
+            ..row.clone()
+        }));
+        let hygiene = layer.hygiene.iter();
+        joined
+            .hygiene
+            .extend(hygiene.map(|(row, found)| (first + row, found.clone())));
+        joined.layers.extend(layer.layers.iter().cloned());
+    }
+    joined
+}
+
+fn alone(candidates: &Candidates) -> Normalized {
+    let objects = candidates.shared_objects();
+    let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
+    let mut hygiene = BTreeMap::new();
+    let mut rows = Vec::with_capacity(objects.len());
+    for (at, object) in objects.iter().enumerate() {
+        let next = scopes.len() as u32;
+        let scope = *scopes
+            .entry(Arc::clone(object.revision().scope()))
+            .or_insert(next);
+        let rare = object.revision().rare();
+        let forms = [&rare.abstract_text, &rare.overview];
+        let forms = forms.into_iter().filter_map(|form| form.as_deref());
+        let found = std::iter::once(object.revision().content())
+            .chain(forms)
+            .find_map(examine);
+        if let Some(found) = found {
+            hygiene.insert(at as u32, found);
+        }
+        rows.push(row(object, scope));
+    }
+    let mut ordered: Vec<(u32, Arc<Scope>)> =
+        scopes.into_iter().map(|(scope, at)| (at, scope)).collect();
+    ordered.sort_by_key(|(at, _)| *at);
+    let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
+    Normalized {
+        layers: vec![Arc::new(Layer {
+            objects: Arc::clone(&objects),
+            leaves: OnceLock::new(),
+            terms: OnceLock::new(),
+            signed: Default::default(),
+        })],
+        objects,
+        rows,
+        scopes,
+        hygiene,
+        unfetched: candidates.unfetched().to_vec(),
+        index: OnceLock::new(),
+        prints: Default::default(),
+        digest: OnceLock::new(),
+    }
 }
 
 fn row(object: &ContextObject, scope: u32) -> Row {
