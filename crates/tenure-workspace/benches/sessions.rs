@@ -12,6 +12,7 @@ mod recorded;
 use std::time::{Duration, Instant as Clock};
 
 use serde_json::{Value, json};
+use tenure::object::ObjectType;
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::{self, Format};
@@ -63,6 +64,9 @@ fn main() {
     }
     if runs("growth") {
         growth(&bench);
+    }
+    if runs("beside") {
+        beside(&bench);
     }
 }
 
@@ -336,4 +340,66 @@ fn growth(bench: &Bench) {
             compiles.clear();
         }
     }
+}
+
+/// What the next turn costs when so many objects are resident beside the session.
+fn beside(bench: &Bench) {
+    let recording = recording(160, 600);
+    for count in [0, 100, 1_000, 10_000] {
+        let workspace = Workspace::new(FrameKey::new("bench", [7; 32])).unwrap();
+        let resident = Gathered::of_sources(Candidates::new((0..count).map(belief).collect()));
+        let mut session = session(bench.tenant(&format!("beside-{count}")));
+        let mut times = Vec::new();
+        let mut first = Duration::ZERO;
+        for (place, message) in recording.messages.iter().enumerate() {
+            append(&mut session, std::slice::from_ref(message));
+            if place + 1 == recording.messages.len() || !asks(&recording.messages, place) {
+                continue;
+            }
+            let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(WINDOW));
+            request.target = Target::OpenAiChat;
+            let job = SessionJob {
+                world: &bench.world,
+                policy: &bench.policy,
+                request: &request,
+                beside: &resident,
+                instructions: true,
+                now: at(9_000),
+            };
+            let started = Clock::now();
+            let compiled = workspace.compile_session(&mut session, &job).unwrap();
+            let took = started.elapsed();
+            match compiled.session.cause {
+                EpochCause::First => first = took,
+                EpochCause::Kept => times.push(took),
+                _ => {}
+            }
+        }
+        println!(
+            "{count} objects beside: the first compile {first:.2?}, a later one {:.2?} (median of {})",
+            median(times.clone()),
+            times.len(),
+        );
+    }
+}
+
+/// A belief of about 140 tokens, different for each number.
+fn belief(number: usize) -> std::sync::Arc<tenure::ContextObject> {
+    const WORDS: [&str; 24] = [
+        "pump", "valve", "the", "pressure", "of", "line", "is", "read", "by", "a", "sensor",
+        "before", "after", "shift", "never", "bar", "flow", "checked", "alarm", "relay", "and",
+        "north", "tank", "level",
+    ];
+    let mut state = number as u64 * 2_654_435_761 + 12_345;
+    let mut text = format!("Unit {number}:");
+    for _ in 0..110 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push(' ');
+        text.push_str(WORDS[(state >> 33) as usize % WORDS.len()]);
+    }
+    let mut document = ObjectDocument::new(format!("unit-{number}"), text);
+    document.object_type = Some(ObjectType::ProjectDecision);
+    document.seal().unwrap()
 }

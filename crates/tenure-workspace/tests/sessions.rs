@@ -6,6 +6,7 @@
 mod recorded;
 
 use serde_json::{Value, json};
+use tenure::request::{Progress, Subtask};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::{self, Format};
@@ -71,6 +72,14 @@ impl Bench {
     ) -> Result<SessionCompiled, tenure::Error> {
         let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(budget));
         request.target = target;
+        self.ask(session, request)
+    }
+
+    fn ask(
+        &self,
+        session: &mut Session,
+        request: Request,
+    ) -> Result<SessionCompiled, tenure::Error> {
         let job = SessionJob {
             world: &self.world,
             policy: &self.policy,
@@ -418,6 +427,63 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
         .rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer())
         .unwrap();
     assert!(whole.originals[0].text.starts_with("stale words"));
+}
+
+#[test]
+fn the_state_of_the_task_is_said_whole_once_in_an_epoch() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let since = |before: &str, after: &str| blocks(after)[blocks(before).len()..].concat();
+    let say = |session: &mut Session, role: &str, text: &str| {
+        append(session, &[json!({ "role": role, "content": text })]);
+    };
+    let ask = |session: &mut Session, done: usize| {
+        let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(20_000));
+        request.target = Target::OpenAiChat;
+        let step = |at: usize| Subtask {
+            title: format!("Look at pump {at} and write down how hot it is"),
+            status: if at < done {
+                Progress::Done
+            } else {
+                Progress::Pending
+            },
+        };
+        request.task.subtasks = (0..8).map(step).collect();
+        bench.ask(session, request).unwrap()
+    };
+    say(&mut session, "user", "Begin.");
+    let first = body(&ask(&mut session, 0));
+    assert_eq!(first.matches("[pending] Look at pump").count(), 8);
+    say(&mut session, "assistant", "Done with the first.");
+    say(&mut session, "user", "Go on.");
+    let second = ask(&mut session, 1);
+    assert_eq!(second.session.cause, EpochCause::Kept);
+    let second = body(&second);
+    assert!(blocks(&second).starts_with(&blocks(&first)));
+    let new = since(&first, &second);
+    assert!(new.contains("new: subtask: [done] Look at pump 0"), "{new}");
+    assert_eq!(new.matches("Look at pump").count(), 2, "{new}");
+    // What is new is new since it was said last, by whoever reads the session, too.
+    say(&mut session, "assistant", "Done with the second.");
+    say(&mut session, "user", "Go on.");
+    let mut anew = Session::open(bench.tenant.clone(), session.id()).unwrap();
+    let third = body(&ask(&mut anew, 2));
+    let new = since(&second, &third);
+    assert!(
+        new.contains("[done] Look at pump 1") && !new.contains("pump 0"),
+        "{new}"
+    );
+    // A new epoch begins with the whole.
+    session.refresh().unwrap();
+    session
+        .checkpoint(&bench.world, &bench.policy, "Health.", 1)
+        .unwrap();
+    let fourth = body(&ask(&mut session, 2));
+    assert_eq!(
+        fourth.matches("[pending] Look at pump").count(),
+        6,
+        "{fourth}"
+    );
 }
 
 #[test]

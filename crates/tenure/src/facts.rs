@@ -181,16 +181,27 @@ impl Facts {
 
     /// The vector of a text. Those that are asked for in the order in which they were added are found
     /// the soonest: `next` remembers where the last one was.
-    pub(crate) fn vector(&self, text: &Digest, next: &mut usize) -> Option<Vector<'_>> {
-        let found = |set: &Arc<Vectors>, guess| set.find(text, guess);
-        let mut sets = self.vectors.iter();
-        if let Some(first) = sets.next()
-            && let Some(place) = found(first, *next)
+    pub(crate) fn vector(&self, text: &Digest, next: &mut Next) -> Option<Vector<'_>> {
+        while self
+            .vectors
+            .get(next.set)
+            .is_some_and(|set| next.place >= set.len())
         {
-            *next = place + 1;
-            return Some(first.at(place));
+            *next = Next {
+                set: next.set + 1,
+                place: 0,
+            };
         }
-        sets.find_map(|set| Some(set.at(found(set, usize::MAX)?)))
+        let guessed = self.vectors.get(next.set).map(|set| (next.set, set));
+        let sets = guessed.into_iter().chain(self.vectors.iter().enumerate());
+        let (at, set, place) = sets
+            .into_iter()
+            .find_map(|(at, set)| Some((at, set, set.find(text, next.place)?)))?;
+        *next = Next {
+            set: at,
+            place: place + 1,
+        };
+        Some(set.at(place))
     }
 
     /// The digest of all answers but the vectors, of which a compile uses those of what it may see.
@@ -200,6 +211,13 @@ impl Facts {
         }
         Digest::of(&serde_json::to_vec(&self.answers).unwrap_or_default())
     }
+}
+
+/// Where the next vector is likely to be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Next {
+    set: usize,
+    place: usize,
 }
 
 #[cfg(test)]

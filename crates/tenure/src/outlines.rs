@@ -1,7 +1,7 @@
 //! Which contents are source code, and what is asked and known about their parts.
 
+use crate::condense::ContentType;
 use crate::condense::code::{Elidable, ending};
-use crate::condense::{ContentType, detect};
 use crate::digest::Digest;
 use crate::facts::{Asked, Fact, Facts, Need};
 use crate::object::{Authority, ContextObject, ObjectType, Protection};
@@ -67,7 +67,7 @@ fn need(set: &Normalized, row: u32, policy: &Policy) -> Option<Need> {
     }
     let object = set.object(row);
     let ending = ending_of(object);
-    let is_code = ending.is_some() || detect(object.revision().content()) == ContentType::Code;
+    let is_code = ending.is_some() || set.content_type(row) == ContentType::Code;
     is_code.then(|| Need::Outline {
         content: object.revision().content_digest(),
         ending: ending.unwrap_or_default().to_owned(),

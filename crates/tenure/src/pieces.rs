@@ -16,7 +16,7 @@ use crate::outlines::{self, Outline};
 use crate::pointer::{pointer_id, pointer_line};
 use crate::policy::{Order, Policy};
 use crate::render::chat;
-use crate::request::{Request, Target};
+use crate::request::{Request, Target, TaskState};
 use crate::section::Section;
 use crate::stages::normalize::Normalized;
 use crate::trace::{Form, Note};
@@ -297,8 +297,9 @@ impl Pricing<'_> {
         revision ^ ((section.index() as u128) << 8 | alone | self.target as u128 | 0x100_0000)
     }
 
-    /// The precedence, the task's state and the query.
-    pub(crate) fn added(&self, request: &Request) -> Vec<Added> {
+    /// The precedence, the task's state and the query. Of a state that the model has before it, what is new
+    /// since it was said.
+    pub(crate) fn added(&self, request: &Request, said: Option<&TaskState>) -> Vec<Added> {
         let cached =
             |name: &'static str, section: Section, text: &[u8], make: &dyn Fn() -> Piece| {
                 let key = Digest::of_parts([name.as_bytes(), text]).key();
@@ -323,16 +324,16 @@ impl Pricing<'_> {
                 })
             })
             .flatten();
-        let state = serde_json::to_vec(&request.task).unwrap_or_default();
+        let state = serde_json::to_vec(&(&request.task, said)).unwrap_or_default();
         let task = cached("@task", Section::Task, &state, &|| {
-            frame::task_state(self.world, &request.task).0
+            frame::task_state(self.world, &request.task, said).0
         });
         let has_data = !request.task.results.is_empty() || !request.task.errors.is_empty();
-        let data = has_data.then(|| {
-            cached("@task-data", Section::Task, &state, &|| {
-                let (state, data) = frame::task_state(self.world, &request.task);
-                data.unwrap_or(state)
-            })
+        let data = has_data.then(|| frame::task_state(self.world, &request.task, said).1);
+        let data = data.flatten().map(|piece| Added {
+            name: "@task-data",
+            section: Section::Task,
+            piece,
         });
         let query = request.query.as_deref().and_then(|query| {
             cached("@query", Section::Query, query.as_bytes(), &|| {
@@ -342,7 +343,7 @@ impl Pricing<'_> {
         precedence
             .into_iter()
             .chain(task)
-            .chain(data.flatten())
+            .chain(data)
             .chain(query)
             .collect()
     }
@@ -370,7 +371,7 @@ impl Pricing<'_> {
     /// At most what stands in a payload besides the candidates: the compiler's own texts, and what the
     /// provider adds.
     pub(crate) fn most_around(&self, request: &Request) -> u64 {
-        let added = self.added(request);
+        let added = self.added(request, None);
         let headings = self.headings();
         let texts = added.iter().map(|added| &added.piece);
         let texts = texts.chain(headings.iter().flatten());

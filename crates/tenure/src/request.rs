@@ -412,6 +412,10 @@ pub struct ServedLedger {
     /// said again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<Digest>,
+    /// The state of the task as it stands in what was sent: while the epoch lasts, only what is new since is
+    /// said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<Box<TaskState>>,
     /// Why the epoch ends now, where whoever keeps the history ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<EpochCause>,

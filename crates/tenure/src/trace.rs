@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::allocate::Certificate;
 use crate::candidates::Unfetched;
-use crate::condense::Method;
+use crate::condense::{Method, Omission};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::num::Score;
@@ -234,6 +234,9 @@ pub enum Reason {
         left: u32,
         /// The last that was let in before that.
         displaced_by: Option<Arc<str>>,
+        /// Why a turn of the history had to wait for the others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<Omission>,
     },
     /// Omitted: it is longer than one item's share of its section, and when the others had had their
     /// turn not enough was left over.
@@ -435,10 +438,13 @@ impl Reason {
                 needed,
                 left,
                 displaced_by,
-            } => match displaced_by {
-                Some(name) => format!("needs {needed} tokens, {left} left after `{name}`"),
-                None => format!("needs {needed} tokens, {left} left"),
-            },
+                class,
+            } => {
+                let after = displaced_by.as_ref();
+                let after = after.map_or(String::new(), |name| format!(" after `{name}`"));
+                let class = class.map_or("", loss);
+                format!("needs {needed} tokens, {left} left{after}{class}")
+            }
             Reason::OverShare { needed, share } => {
                 format!("needs {needed} tokens, more than one item's share of {share}")
             }
@@ -872,6 +878,17 @@ pub struct ProviderUsage {
     pub output: u64,
 }
 
+/// What makes a turn wait for others.
+fn loss(class: Omission) -> &'static str {
+    match class {
+        Omission::Formatting | Omission::LowRelevance => "; others say more",
+        Omission::Acknowledgement => "; it only acknowledges",
+        Omission::Repeat => "; it is said again later",
+        Omission::SupersededOutput => "; a later call repeats it",
+        Omission::CompletedSubtask => "; its subtask is done",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -882,6 +899,7 @@ mod tests {
             needed: 12,
             left: 3,
             displaced_by: Some("a".into()),
+            class: None,
         };
         let json = serde_json::to_string(&reason).unwrap();
         assert_eq!(

@@ -805,3 +805,118 @@ fn equal_passages_that_mandatory_rules_need_both_stand() {
         ["kept_with", "kept_with", "duplicate"]
     );
 }
+
+/// A conversation in which some turns can be done without.
+fn conversation() -> Value {
+    let turn = |name: &str, role: &str, text: &str| json!({ "name": name, "object_type": "turn", "role": role, "content": text });
+    let long = |text: &str| text.repeat(6).trim().to_owned();
+    let call = |name: &str, id: &str| {
+        let calls = json!([{ "id": id, "name": "read_level", "arguments": { "tank": 3 } }]);
+        json!({ "name": name, "object_type": "turn", "role": "assistant", "content": "", "tool_calls": calls })
+    };
+    let result = |name: &str, id: &str, text: &str| {
+        let provenance = json!({ "source_id": "plc", "retrieved_at": "2026-06-01T00:00:00Z" });
+        json!({ "name": name, "object_type": "tool_result", "tool_call_id": id, "content": long(text),
+            "provenance": provenance })
+    };
+    let mut step = turn(
+        "step",
+        "assistant",
+        &long("The seal was taken out and weighed. "),
+    );
+    merge(&mut step, json!({ "tags": ["weigh the seal"] }));
+    json!([
+        turn("ask", "user", "Look after tank 3."),
+        call("call1", "c1"),
+        result("old", "c1", "The level is 41 per cent. "),
+        step,
+        turn("sure", "assistant", "Sure, I can help with that."),
+        turn("said", "assistant", &long("The pump is the north one. ")),
+        turn(
+            "plain",
+            "assistant",
+            &long("The valve was opened at noon. ")
+        ),
+        call("call2", "c2"),
+        result("new", "c2", "The level is 44 per cent. "),
+        turn("again", "assistant", &long("The pump is the north one. ")),
+        turn("now", "user", "What should I do?"),
+    ])
+}
+
+#[test]
+fn the_history_loses_first_what_loses_least() {
+    let objects = conversation();
+    let subtasks = json!([{ "title": "weigh the seal", "status": "done" }]);
+    let compile = |tokens: u32| {
+        let mut request = budget(tokens);
+        merge(&mut request, json!({ "task": { "subtasks": subtasks } }));
+        outcome(&objects, request, "overflow = \"truncate_lowest\"").unwrap()
+    };
+    let all = compile(20_000);
+    let mut tokens = first(&all).envelope.total_tokens;
+    let mut lost: Vec<(String, Option<String>)> = Vec::new();
+    while lost.len() < 7 && tokens > 100 {
+        tokens -= 1;
+        let less = compile(tokens);
+        for verdict in &first(&less).trace.verdicts {
+            let Reason::NoRoom { class, .. } = &verdict.reason else {
+                continue;
+            };
+            let name = verdict.name.to_string();
+            if lost.iter().all(|(known, _)| *known != name) {
+                lost.push((name, class.map(|class| class.to_string())));
+            }
+        }
+    }
+    let of = |name: &str| lost.iter().position(|(known, _)| known == name);
+    let class = |name: &str| {
+        lost.iter()
+            .find(|(known, _)| known == name)
+            .and_then(|(_, class)| class.clone())
+    };
+    assert_eq!(
+        lost[0],
+        ("sure".into(), Some("acknowledgement".into())),
+        "{lost:?}"
+    );
+    assert_eq!(class("said").as_deref(), Some("repeat"), "{lost:?}");
+    assert_eq!(
+        class("old").as_deref(),
+        Some("superseded_output"),
+        "{lost:?}"
+    );
+    assert_eq!(
+        class("call1").as_deref(),
+        Some("superseded_output"),
+        "{lost:?}"
+    );
+    assert_eq!(
+        class("step").as_deref(),
+        Some("completed_subtask"),
+        "{lost:?}"
+    );
+    let order = ["sure", "said", "old", "step"].map(of);
+    assert!(
+        order.is_sorted() && order.iter().all(Option::is_some),
+        "{lost:?}"
+    );
+    // Only then what is old.
+    assert!(
+        of("plain").is_none_or(|plain| Some(plain) > of("step")),
+        "{lost:?}"
+    );
+    assert_eq!(class("plain"), None);
+    // A subtask that goes on is no reason.
+    let mut request = budget(tokens);
+    merge(
+        &mut request,
+        json!({ "task": { "subtasks": [{ "title": "weigh the seal", "status": "in_progress" }] } }),
+    );
+    let going = outcome(&objects, request, "overflow = \"truncate_lowest\"").unwrap();
+    let step = first(&going).trace.verdict("step").unwrap().reason.clone();
+    assert!(
+        !matches!(step, Reason::NoRoom { class: Some(_), .. }),
+        "{step:?}"
+    );
+}

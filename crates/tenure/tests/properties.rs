@@ -165,8 +165,15 @@ fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
         &expected
     );
     // In how many layers the candidates come is not seen.
-    for cuts in [vec![case.candidates().len() / 2], vec![1, 1, 4], vec![0, 3, 9]] {
-        prop_assert_eq!(&seen(same(run.world, &layered(&case.candidates(), &cuts))), &expected);
+    for cuts in [
+        vec![case.candidates().len() / 2],
+        vec![1, 1, 4],
+        vec![0, 3, 9],
+    ] {
+        prop_assert_eq!(
+            &seen(same(run.world, &layered(&case.candidates(), &cuts))),
+            &expected
+        );
     }
     // Several threads start at once on a world and candidates that have cached nothing yet.
     let world = common::fresh_world(case.model);
@@ -832,6 +839,7 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
             needed,
             left,
             displaced_by,
+            ..
         } = &verdict.reason
         else {
             continue;

@@ -900,6 +900,7 @@ fn no_room() {
             needed,
             left: needed - 1,
             displaced_by,
+            class: None,
         },
     )];
     check(

@@ -23,8 +23,12 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error>;
 }
 
-/// How many sets of candidates are remembered.
-const REMEMBERED: usize = 4;
+/// How many layers of candidates are remembered: those of a few sessions, and what stands beside them.
+const REMEMBERED: usize = 64;
+/// So many however many texts they have.
+const ALWAYS: usize = 4;
+/// The most texts of the others.
+const MOST_TEXTS: usize = 1 << 16;
 /// Below this many texts, threads cost more than they save.
 const WORTH_THREADS: usize = 2_000;
 
@@ -85,27 +89,37 @@ impl Vectorizer {
             Source::Builtin => builtin_model()?,
             Source::Own(own) => own.model(),
         };
-        let of = candidates.digest();
-        let recent = self.remembered();
-        let known = recent.iter().find(|known| known.of == of);
-        let vectors = match known {
-            Some(known) if !self.asks_outside() => Arc::clone(&known.vectors),
-            _ => {
-                let objects = candidates.objects().iter();
-                let all = objects.map(|object| {
-                    let revision = object.revision();
-                    (revision.content_digest(), revision.content())
-                });
-                let wanted: Vec<(Digest, &str)> = match needs {
-                    None => all.collect(),
-                    Some(needs) => needs.vectors(candidates).collect(),
-                };
-                let made = Arc::new(self.vectors(model.clone(), &wanted, &recent)?);
-                self.remember(of, &made);
-                made
+        let mut recent = self.remembered();
+        match needs {
+            // Each layer once, however often it stands below others.
+            None => {
+                for layer in candidates.layers() {
+                    let of = layer.digest();
+                    let known = recent.iter().find(|known| known.of == of);
+                    let vectors = match known {
+                        Some(known) => Arc::clone(&known.vectors),
+                        None => {
+                            let objects = layer.objects().iter();
+                            let texts = objects.map(|object| {
+                                let revision = object.revision();
+                                (revision.content_digest(), revision.content())
+                            });
+                            let texts: Vec<(Digest, &str)> = texts.collect();
+                            Arc::new(self.vectors(model.clone(), &texts, &recent)?)
+                        }
+                    };
+                    self.remember(of, &vectors);
+                    facts.add_vectors(vectors)?;
+                }
             }
-        };
-        facts.add_vectors(vectors)?;
+            Some(needs) => {
+                let wanted: Vec<(Digest, &str)> = needs.vectors(candidates).collect();
+                let made = Arc::new(self.vectors(model.clone(), &wanted, &recent)?);
+                self.remember(candidates.digest(), &made);
+                facts.add_vectors(made)?;
+                recent = self.remembered();
+            }
+        }
         let asked = [(Digest::of(query.as_bytes()), query)];
         facts.add_vectors(Arc::new(self.vectors(model, &asked, &recent)?))
     }
@@ -179,6 +193,12 @@ impl Vectorizer {
         recent.truncate(REMEMBERED - 1);
         let vectors = Arc::clone(vectors);
         recent.insert(0, Remembered { of, vectors });
+        let mut texts = 0;
+        let mut kept = 0..;
+        recent.retain(|known| {
+            texts += known.vectors.len();
+            kept.next() < Some(ALWAYS) || texts <= MOST_TEXTS
+        });
     }
 }
 

@@ -147,7 +147,9 @@ impl Workspace {
             let goes_on = ending.is_none() && draft.ledger.is_some();
             let handoff = goes_on && draft.tokens > share(settings.handoff) && !told;
             request.served.clone_from(&draft.ledger);
-            let gathered = gathered(&draft, job.beside, handoff.then(|| notice(session)))?;
+            let layers = session.layers.over(&draft.objects);
+            let notice = handoff.then(|| notice(session));
+            let gathered = gathered(&draft, layers, job.beside, notice)?;
             let candidates = &gathered.candidates;
             let facts = self.answer(job.world, job.policy, &request, candidates)?;
             match tenure::compile(job.world, job.policy, &request, candidates, &facts) {
@@ -159,6 +161,7 @@ impl Workspace {
                     }
                     // The core ended the epoch: what was sent of earlier tails goes with it.
                     ending = Some(Ending { cause, low: None });
+                    draft = session.draft(&how, ending)?;
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
@@ -170,15 +173,14 @@ impl Workspace {
                         cause,
                         low: Some(low),
                     });
-                    let next = session.draft(&how, ending)?;
-                    if !next.cut {
+                    draft = session.draft(&how, ending)?;
+                    if !draft.cut {
                         // There is nothing left that could go.
                         return Err(error);
                     }
                 }
                 Err(error) => return Err(error),
             }
-            draft = session.draft(&how, ending)?;
         };
         let compiled = outcome.single()?;
         let mut report = SessionReport {
@@ -273,6 +275,7 @@ impl Session {
             target: request.target,
             ledger: compiled.envelope.served.clone(),
             task: request.asked(),
+            state: (!request.task_said).then(|| Box::new(request.task.clone())),
             tail,
             said,
             payload: compiled.envelope.payload_digest,
@@ -294,18 +297,18 @@ impl Session {
 /// The session's objects, then what stands beside it.
 fn gathered(
     draft: &Draft,
+    mut layers: Vec<Arc<Candidates>>,
     beside: &Gathered,
     notice: Option<ObjectDocument>,
 ) -> Result<Gathered, Error> {
-    let mut objects = draft.objects.clone();
     if let Some(notice) = notice {
-        objects.push(notice.seal()?);
+        layers.push(Arc::new(Candidates::new(vec![notice.seal()?])));
     }
-    let own = objects.len();
-    objects.extend(beside.candidates.objects().iter().cloned());
+    let own: usize = layers.iter().map(|layer| layer.len()).sum();
+    layers.push(Arc::clone(&beside.candidates));
     let unfetched = [draft.unfetched.as_slice(), beside.candidates.unfetched()].concat();
     Ok(Gathered {
-        candidates: Arc::new(Candidates::new(objects).with_unfetched(unfetched)),
+        candidates: Arc::new(Candidates::layered(layers).with_unfetched(unfetched)),
         sources: own + beside.sources,
         unfetched: [draft.unfetched.as_slice(), &beside.unfetched].concat(),
         stored: beside.stored.clone(),

@@ -2,20 +2,21 @@
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use serde_json::Value;
 use tenure::condense::turns::Speaker;
 use tenure::condense::{Condensed, Goal, condense};
 use tenure::num::Score;
 use tenure::object::{Authority, ObjectType, Protection, Provenance, Role, ToolCall};
 use tenure::request::ServedLedger;
-use tenure::session::{Frontier, Group, Said, SessionPolicy, Summarizing, leaving};
+use tenure::session::{
+    Frontier, Group, Said, SessionPolicy, Step, Summarizing, Superseded, leaving, superseded,
+};
 use tenure::trace::EpochCause;
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
 use super::entry::{Entry, Mark, Served};
-use super::{Session, Turn};
+use super::{Sealed, Session, Turn};
 
 /// What stands for a tool that was called and that nobody offers any more.
 const GONE: &str =
@@ -82,9 +83,14 @@ impl Session {
         let mut frontier = self.frontier.clone();
         let (mut start, mut replaced) = (0, false);
         if let Some(low) = ending.and_then(|ending| ending.low) {
-            // What a later call of the same tool with the same arguments returned stands for it.
-            for ((turn, part), later) in self.superseded() {
-                let text = format!("[omitted: t{later} is newer; rehydrate with t{turn}]");
+            // What a later call of the same tool with the same arguments returned stands for it, and what
+            // was changed since is no longer so.
+            for ((turn, part), later, changed) in self.superseded() {
+                let why = match changed {
+                    true => "changed it",
+                    false => "is newer",
+                };
+                let text = format!("[omitted: t{later} {why}; rehydrate with t{turn}]");
                 let shown = shortened.get(&(turn, part)).map(String::as_str);
                 let said = || self.content(turn, part);
                 if how.world.price(shown.unwrap_or_else(said)) > 2 * how.world.price(&text) {
@@ -157,30 +163,29 @@ impl Session {
         Ok(draft)
     }
 
-    /// The results that a later one takes the place of, by message and part, each with the later message.
-    fn superseded(&self) -> Vec<((u64, u32), u64)> {
-        let mut calls: BTreeMap<&str, (&str, String)> = BTreeMap::new();
-        let mut newest: BTreeMap<(&str, String), (u64, u32)> = BTreeMap::new();
-        let mut superseded = Vec::new();
-        for turn in &self.turns {
-            for (part, object) in (0u32..).zip(&turn.entry.objects) {
-                for call in &object.tool_calls {
-                    // Arguments that differ only in the order of their keys are the same.
-                    let text = call.arguments.as_str();
-                    let parsed = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
-                    let arguments = parsed.as_ref().unwrap_or(&call.arguments).to_string();
-                    calls.insert(&call.id, (&call.name, arguments));
-                }
-                let answers = object.tool_call_id.as_deref().and_then(|id| calls.get(id));
-                if let (Some(call), Some(ObjectType::ToolResult)) = (answers, object.object_type) {
-                    let place = (turn.number, part);
-                    if let Some(older) = newest.insert(call.clone(), place) {
-                        superseded.push((older, turn.number));
-                    }
-                }
+    /// The results that no longer say how things are, by message and part, each with the later message and
+    /// whether that changed what had been read.
+    fn superseded(&self) -> Vec<((u64, u32), u64, bool)> {
+        let parts = self.turns.iter().flat_map(|turn| {
+            let objects = (0u32..).zip(&turn.entry.objects);
+            objects.map(|(part, object)| ((turn.number, part), object))
+        });
+        let parts: Vec<((u64, u32), &ObjectDocument)> = parts.collect();
+        let steps = parts.iter().map(|(_, object)| {
+            let result = object.object_type == Some(ObjectType::ToolResult);
+            Step {
+                calls: &object.tool_calls,
+                answers: object.tool_call_id.as_deref().filter(|_| result),
             }
-        }
-        superseded
+        });
+        let found = superseded(steps);
+        let found = parts.iter().zip(found);
+        let found = found.filter_map(|((place, _), superseded)| {
+            let Superseded { by, changed } = superseded?;
+            let ((later, _), _) = parts.get(by)?;
+            Some((*place, *later, changed))
+        });
+        found.collect()
     }
 
     fn content(&self, turn: u64, part: u32) -> &str {
@@ -191,8 +196,7 @@ impl Session {
 
     /// How many of the oldest turns leave, whole groups of them.
     fn leaving(&self, how: &Drafting<'_>, shortened: &Shortened, low: u64) -> usize {
-        let entries: Vec<wire::Entry> = self.turns.iter().map(|turn| turn.entry.clone()).collect();
-        let ranges = wire::groups(&entries);
+        let ranges = wire::groups(self.turns.iter().map(|turn| &turn.entry));
         let groups: Vec<Group> = ranges
             .iter()
             .map(|range| {
@@ -234,11 +238,7 @@ impl Session {
             entries.push(Entry::Checkpoint(checkpoint.clone()));
             base + entries.len() as u64
         };
-        let leaving: Vec<wire::Entry> = self.turns[..start]
-            .iter()
-            .map(|turn| turn.entry.clone())
-            .collect();
-        let groups = wire::groups(&leaving);
+        let groups = wire::groups(self.turns[..start].iter().map(|turn| &turn.entry));
         for block in groups.chunks(how.policy.checkpoint_every as usize) {
             let (Some(first), Some(last)) = (block.first(), block.last()) else {
                 continue;
@@ -303,13 +303,14 @@ impl Session {
     fn ledger(&self, ending: Option<Ending>) -> Option<ServedLedger> {
         let last = self.served.last().map(|(_, served)| &served.ledger);
         let mut ledger = last.or(self.mark.ledger.as_ref())?.clone();
-        (ledger.said, ledger.task) = Default::default();
+        (ledger.said, ledger.task, ledger.state) = Default::default();
         match ending {
             Some(ending) => ledger.ends = Some(ending.cause),
             None => {
                 for (_, served) in self.followed() {
                     ledger.said.extend(&served.said);
                     ledger.task = Some(served.task);
+                    ledger.state = served.state.clone().or(ledger.state);
                 }
             }
         }
@@ -386,22 +387,9 @@ impl Session {
         draft: &mut Draft,
     ) -> Result<(), Error> {
         draft.tokens += turn.stands_at(how.world, shortened);
-        let short = |part: u32| shortened.get(&(turn.number, part));
-        let parts = 0..turn.entry.objects.len() as u32;
-        if parts.clone().any(|part| short(part).is_some()) {
-            for (part, object) in (0u32..).zip(&turn.entry.objects) {
-                let mut document = object.clone();
-                // The message is no longer the one that came.
-                document.wire = None;
-                document.removable = Some(false);
-                if let Some(text) = short(part) {
-                    document.content.clone_from(text);
-                }
-                draft.objects.push(document.seal()?);
-            }
-            return Ok(());
-        }
-        draft.objects.extend(turn.sealed()?.iter().cloned());
+        draft
+            .objects
+            .extend(turn.sealed(shortened)?.iter().cloned());
         Ok(())
     }
 
@@ -465,6 +453,14 @@ impl Session {
     }
 }
 
+impl Sealed {
+    /// Whether these are the shorter forms.
+    fn are<'s>(&self, forms: impl Iterator<Item = (&'s (u64, u32), &'s String)>) -> bool {
+        let own = self.forms.iter().map(|(part, text)| (*part, text));
+        own.eq(forms.map(|((_, part), text)| (*part, text)))
+    }
+}
+
 /// A call as it is read: a text of arguments stays as it is.
 pub(super) fn called(call: &ToolCall) -> String {
     match call.arguments.as_str() {
@@ -508,34 +504,76 @@ impl Turn {
 
     /// What it costs as it stands.
     fn stands_at(&self, world: &World, shortened: &Shortened) -> u64 {
-        let mut forms = shortened.range((self.number, 0)..=(self.number, u32::MAX));
-        if forms.next().is_none() {
+        let mut forms = self.forms(shortened).peekable();
+        if forms.peek().is_none() {
             return self.cost(world);
         }
-        let objects = (0u32..).zip(&self.entry.objects);
-        let texts = objects.map(|(part, object)| {
-            let form = shortened.get(&(self.number, part));
-            form.unwrap_or(&object.content)
-        });
-        texts
-            .map(|text| u64::from(world.price(text)) + AROUND)
-            .sum()
+        let texts = self.entry.objects.iter().map(|object| &object.content);
+        let mut texts: Vec<&str> = texts.map(String::as_str).collect();
+        for ((_, part), form) in forms {
+            if let Some(text) = texts.get_mut(*part as usize) {
+                *text = form;
+            }
+        }
+        let count = || {
+            let each = texts
+                .iter()
+                .map(|text| u64::from(world.price(text)) + AROUND);
+            (world.model_name().to_owned(), each.sum())
+        };
+        let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = sealed.as_mut();
+        let Some(known) = known.filter(|known| known.are(self.forms(shortened))) else {
+            return count().1;
+        };
+        match &known.tokens {
+            Some((model, tokens)) if model == world.model_name() => *tokens,
+            _ => known.tokens.insert(count()).1,
+        }
     }
 
-    /// Its objects, made once.
-    fn sealed(&self) -> Result<&[Arc<ContextObject>], Error> {
-        if let Some(sealed) = self.sealed.get() {
-            return Ok(sealed);
+    fn forms<'s>(
+        &self,
+        shortened: &'s Shortened,
+    ) -> impl Iterator<Item = (&'s (u64, u32), &'s String)> + use<'s> {
+        shortened.range((self.number, 0)..=(self.number, u32::MAX))
+    }
+
+    /// Its objects as they stand, made once for the same shorter forms.
+    fn sealed(&self, shortened: &Shortened) -> Result<Arc<[Arc<ContextObject>]>, Error> {
+        let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = sealed
+            .as_ref()
+            .filter(|known| known.are(self.forms(shortened)))
+        {
+            return Ok(Arc::clone(&known.objects));
         }
-        let objects = self.entry.objects.iter().cloned();
-        let sealed: Result<Vec<_>, Error> = objects
-            .map(|mut object| {
-                object.removable = Some(false);
-                object.seal()
-            })
+        let forms: Vec<(u32, String)> = self
+            .forms(shortened)
+            .map(|((_, part), text)| (*part, text.clone()))
             .collect();
-        let sealed = sealed?;
-        Ok(self.sealed.get_or_init(|| sealed))
+        let mut documents = self.entry.objects.clone();
+        for document in &mut documents {
+            document.removable = Some(false);
+            if !forms.is_empty() {
+                // The message is no longer the one that came.
+                document.wire = None;
+            }
+        }
+        for (part, text) in &forms {
+            if let Some(document) = documents.get_mut(*part as usize) {
+                document.content.clone_from(text);
+            }
+        }
+        let objects: Result<Arc<[_]>, Error> =
+            documents.into_iter().map(ObjectDocument::seal).collect();
+        let objects = objects?;
+        *sealed = Some(Sealed {
+            forms,
+            objects: Arc::clone(&objects),
+            tokens: None,
+        });
+        Ok(objects)
     }
 
     /// What is said in it, by whom.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure::object::RevisionId;
-use tenure::request::ServedLedger;
+use tenure::request::{ServedLedger, TaskState};
 use tenure::session::Checkpoint;
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
@@ -132,6 +132,9 @@ pub(super) struct Served {
     pub(super) ledger: ServedLedger,
     /// The digest of the task and query.
     pub(super) task: Digest,
+    /// The state of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) state: Option<Box<TaskState>>,
     /// The texts of the tail, as they were sent.
     pub(super) tail: Vec<String>,
     /// The revisions that stand in them.

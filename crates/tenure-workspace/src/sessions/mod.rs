@@ -7,11 +7,11 @@
 mod compile;
 mod draft;
 mod entry;
+mod layers;
 mod rehydrate;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
@@ -27,6 +27,7 @@ pub use entry::{Message, Opened};
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
+use layers::Layers;
 
 /// The logs of sessions are named so.
 const PREFIX: &str = "session/";
@@ -42,9 +43,18 @@ const MAX_MESSAGES: usize = 100_000;
 pub(crate) struct Turn {
     number: u64,
     entry: wire::Entry,
-    sealed: OnceLock<Vec<Arc<ContextObject>>>,
+    sealed: Mutex<Option<Sealed>>,
     /// What it costs, and by whose vocabulary.
     tokens: OnceLock<(String, u64)>,
+}
+
+/// The objects of a message, with the shorter forms that some of its parts have there.
+#[derive(Debug)]
+struct Sealed {
+    forms: Vec<(u32, String)>,
+    objects: Arc<[Arc<ContextObject>]>,
+    /// What they cost, and by whose vocabulary.
+    tokens: Option<(String, u64)>,
 }
 
 /// A session, as far as its next compile needs it.
@@ -70,6 +80,7 @@ pub struct Session {
     learned: Option<u32>,
     shortened: BTreeMap<(u64, u32), String>,
     messages: u64,
+    layers: Layers,
 }
 
 /// What is known of a session without reading it.
@@ -152,6 +163,7 @@ impl Session {
             learned: None,
             shortened: BTreeMap::new(),
             messages: 0,
+            layers: Layers::default(),
         }
     }
 
@@ -549,7 +561,7 @@ impl Turn {
                 opaque: message.opaque,
                 faults: Vec::new(),
             },
-            sealed: OnceLock::new(),
+            sealed: Mutex::default(),
             tokens: OnceLock::new(),
         }
     }

@@ -29,7 +29,7 @@ pub mod json;
 mod lines;
 pub mod log;
 mod markdown;
-mod prose;
+pub(crate) mod prose;
 pub mod search;
 mod select;
 mod signal;
@@ -113,8 +113,12 @@ vocabulary! {
         Acknowledgement = "acknowledgement",
         /// What is said elsewhere in the result.
         Repeat = "repeat",
+        /// Results that a later call of the same tool with the same arguments repeats.
+        SupersededOutput = "superseded_output",
         /// What the task seems not to need.
         LowRelevance = "low_relevance",
+        /// The steps of a subtask that is done.
+        CompletedSubtask = "completed_subtask",
     }
 }
 

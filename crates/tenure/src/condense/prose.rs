@@ -37,7 +37,7 @@ pub(super) struct Prose<'t>(pub(super) &'t str);
 
 /// The sentences of a text: what ends with a full stop before white space, or with a line that
 /// another one does not continue.
-pub(super) fn sentences(text: &str) -> Vec<&str> {
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut stop = false;
@@ -115,7 +115,7 @@ pub(super) fn density(sentence: &str) -> f64 {
     f64::from(telling) / f64::from(words.max(1))
 }
 
-pub(super) fn acknowledges(sentence: &str) -> bool {
+pub(crate) fn acknowledges(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(|start| lower.starts_with(start))
 }

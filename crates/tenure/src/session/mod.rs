@@ -9,6 +9,7 @@
 
 mod checkpoint;
 mod frontier;
+mod stale;
 mod window;
 
 use schemars::JsonSchema;
@@ -18,6 +19,7 @@ use crate::num::Score;
 
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
 pub use frontier::Frontier;
+pub use stale::{Step, Superseded, superseded};
 pub use window::{Group, learned_window, leaving};
 
 /// How a session's history is kept in its budget.

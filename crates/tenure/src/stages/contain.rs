@@ -158,7 +158,8 @@ pub(crate) fn contain<'a>(
             live.notes.extend(pieces::notes(set.name(row), piece));
         }
     }
-    let mut added = pricing.added(request);
+    let said = rescued.ranked.planned.said_task(request);
+    let mut added = pricing.added(request, said);
     if rescued.ranked.planned.offers_archive {
         added.push(pricing.archive()?);
     }

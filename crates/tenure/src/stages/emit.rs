@@ -99,6 +99,7 @@ pub(crate) fn emit(
             // Whoever keeps the history knows what new stands in it.
             said: kept.map(|ledger| ledger.said.clone()).unwrap_or_default(),
             task: kept.and_then(|ledger| ledger.task),
+            state: kept.and_then(|ledger| ledger.state.clone()),
             ends: None,
         },
     };

@@ -5,6 +5,7 @@
 
 mod account;
 mod elastic;
+mod losses;
 mod pages;
 
 use crate::envelope::Part;
@@ -84,6 +85,7 @@ fn choices(
     budget: u32,
 ) -> Result<Vec<Choice>, Error> {
     let around = Around::new(contained, world, policy, request.target);
+    let losses = losses::losses(contained, request);
     let rows = contained.live().rows.len();
     let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(rows);
     let account = Account {
@@ -95,6 +97,7 @@ fn choices(
         last_in: [None; Section::COUNT],
         contained,
         around: &around,
+        losses: &losses,
     };
     let account = mandatory(account, &mut verdicts, budget)?;
     let overflow = policy.overflow(request.task.class());
@@ -356,6 +359,7 @@ fn in_order<'c, 'a>(
                         needed: cost,
                         left: account.left,
                         displaced_by,
+                        class: None,
                     },
                 ));
                 stopped_at = policy.document().strict_stop.then_some(row);

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::candidates::{Candidates, Unfetched, digest_of_leaves, leaves_of};
 use crate::condense::duplicates::{Prints, Signed};
+use crate::condense::{ContentType, detect};
 use crate::digest::Digest;
 use crate::num::Score;
 use crate::object::{
@@ -79,8 +80,8 @@ pub(crate) struct Normalized {
     pub(crate) hygiene: BTreeMap<u32, Hygiene>,
     /// What collecting did not fetch.
     pub(crate) unfetched: Vec<Unfetched>,
-    /// What is made of the objects alone, one after the other: of each layer, once.
-    layers: Vec<Arc<Layer>>,
+    /// What is made of the objects alone, one after the other: of each layer, once. Each with its first row.
+    layers: Vec<(u32, Arc<Layer>)>,
     index: OnceLock<Index>,
     /// By tenths of the threshold, from one half on.
     prints: [OnceLock<Prints>; TENTHS],
@@ -97,6 +98,7 @@ struct Layer {
     leaves: OnceLock<Vec<u8>>,
     terms: OnceLock<Arc<Part>>,
     signed: [OnceLock<Arc<Signed>>; TENTHS],
+    types: Vec<OnceLock<ContentType>>,
 }
 
 impl Layer {
@@ -126,7 +128,7 @@ impl Normalized {
     /// The digest of everything that a compile may depend on in the candidates.
     pub(crate) fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| {
-            let leaves = self.layers.iter().map(|layer| {
+            let leaves = self.layers.iter().map(|(_, layer)| {
                 let of = || leaves_of(layer.objects.iter().map(Arc::as_ref));
                 layer.leaves.get_or_init(of).as_slice()
             });
@@ -146,10 +148,19 @@ impl Normalized {
         self.object(row).shared_name()
     }
 
+    /// Of what type a row's content seems to be, found when it is first asked.
+    pub(crate) fn content_type(&self, row: u32) -> ContentType {
+        let content = || detect(self.object(row).revision().content());
+        let after = self.layers.partition_point(|(first, _)| *first <= row);
+        let layer = self.layers.get(after.wrapping_sub(1));
+        let known = layer.and_then(|(first, layer)| layer.types.get((row - first) as usize));
+        known.map_or_else(content, |known| *known.get_or_init(content))
+    }
+
     /// What ranking needs of the texts, made when something is first ranked.
     pub(crate) fn index(&self) -> &Index {
         self.index
-            .get_or_init(|| Index::of(self.layers.iter().map(|layer| layer.terms())))
+            .get_or_init(|| Index::of(self.layers.iter().map(|(_, layer)| layer.terms())))
     }
 
     /// What near-duplicates at this threshold are found by, made when something is first ranked.
@@ -163,7 +174,7 @@ impl Normalized {
                 return Prints::default();
             }
             let mut rows = self.rows.iter();
-            let signed = self.layers.iter().map(|layer| {
+            let signed = self.layers.iter().map(|(_, layer)| {
                 let rows = rows.by_ref().take(layer.objects.len());
                 let loose: Vec<bool> = rows.map(Row::is_loose).collect();
                 let sign = || {
@@ -289,7 +300,10 @@ fn joined(candidates: &Candidates) -> Normalized {
         joined
             .hygiene
             .extend(hygiene.map(|(row, found)| (first + row, found.clone())));
-        joined.layers.extend(layer.layers.iter().cloned());
+        let layers = layer.layers.iter();
+        joined
+            .layers
+            .extend(layers.map(|(at, layer)| (first + at, Arc::clone(layer))));
     }
     joined
 }
@@ -320,12 +334,16 @@ fn alone(candidates: &Candidates) -> Normalized {
     ordered.sort_by_key(|(at, _)| *at);
     let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
     Normalized {
-        layers: vec![Arc::new(Layer {
-            objects: Arc::clone(&objects),
-            leaves: OnceLock::new(),
-            terms: OnceLock::new(),
-            signed: Default::default(),
-        })],
+        layers: vec![(
+            0,
+            Arc::new(Layer {
+                types: objects.iter().map(|_| OnceLock::new()).collect(),
+                objects: Arc::clone(&objects),
+                leaves: OnceLock::new(),
+                terms: OnceLock::new(),
+                signed: Default::default(),
+            }),
+        )],
         objects,
         rows,
         scopes,

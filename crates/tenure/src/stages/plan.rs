@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::links::Links;
 use crate::object::{ObjectType, RevisionId};
 use crate::policy::Policy;
-use crate::request::{Request, ServedLedger, Strategy};
+use crate::request::{Request, ServedLedger, Strategy, TaskState};
 use crate::section::Section;
 use crate::stages::Live;
 use crate::stages::resolve::Resolved;
@@ -53,6 +53,13 @@ impl Planned<'_> {
         let served = request.served.as_ref().and_then(|ledger| ledger.task);
         let kept = self.report.cause == EpochCause::Kept;
         request.task_said || (kept && served == Some(request.asked()))
+    }
+
+    /// The state of the task that the model has before it, where it has another than this one.
+    pub(crate) fn said_task<'r>(&self, request: &'r Request) -> Option<&'r TaskState> {
+        let served = request.served.as_ref()?;
+        let kept = self.report.cause == EpochCause::Kept;
+        served.state.as_deref().filter(|_| kept)
     }
 
     /// The section that a row stands in.

@@ -25,10 +25,10 @@ use crate::object::{ObjectDocument, ObjectType};
 /// assert_eq!(open_chain(&conversation.entries), None);
 /// # Ok::<(), tenure::Error>(())
 /// ```
-pub fn groups(entries: &[Entry]) -> Vec<Range<usize>> {
+pub fn groups<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();
-    for (at, entry) in entries.iter().enumerate() {
+    for (at, entry) in entries.into_iter().enumerate() {
         let answers = entry.objects.iter().any(|object| {
             object
                 .tool_call_id

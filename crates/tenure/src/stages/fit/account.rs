@@ -8,6 +8,7 @@ use crate::render::chat::shared_messages;
 use crate::request::Target;
 use crate::section::Section;
 use crate::stages::contain::Contained;
+use crate::stages::fit::losses::Losses;
 use crate::stages::normalize::Normalized;
 use crate::trace::{Form, Reason};
 use crate::world::{ChatOverhead, World};
@@ -96,6 +97,8 @@ impl Shortened {
 pub(super) struct Account<'c, 'a> {
     pub(super) contained: &'c Contained<'a>,
     pub(super) around: &'c Around<'c>,
+    /// The turns that the history can do without before others.
+    pub(super) losses: &'c Losses,
     pub(super) chosen: Vec<bool>,
     pub(super) short: Shortened,
     pub(super) opened: [bool; Section::COUNT],

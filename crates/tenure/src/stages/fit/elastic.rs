@@ -405,6 +405,7 @@ impl<'p> Elastic<'p> {
                 needed,
                 left,
                 displaced_by: account.last_in[at].map(|row| account.set().name(row)),
+                class: account.losses.get(&row).copied(),
             }
         }
     }
@@ -519,8 +520,9 @@ pub(super) struct Waiting {
     tie: u64,
 }
 
-/// These rows by rank: in the history the latest first, elsewhere pinned first, then the higher
-/// grade, the higher score, the content's own key.
+/// These rows by rank: in the history the latest first, but those behind all others that it can do without,
+/// the greater loss before the lesser; elsewhere pinned first, then the higher grade, the higher score, the
+/// content's own key.
 pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32>) -> Vec<Waiting> {
     let ranked = account.contained.ranked();
     let set = account.set();
@@ -540,6 +542,7 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
     let mut queue: Vec<Waiting> = rows.into_iter().map(entry).collect();
     if section == Section::History {
         queue.reverse();
+        queue.sort_by_key(|entry| account.losses.get(&entry.row).copied().map(Reverse));
     } else {
         queue.sort_unstable_by(|a, b| {
             let key = |entry: &Waiting| (entry.rank, entry.tie);

@@ -1,7 +1,7 @@
 //! How near each row is to the task: the built-in ranker over what the caller may see.
 
 use crate::digest::Digest;
-use crate::facts::{Asked, Facts, Need};
+use crate::facts::{Asked, Facts, Need, Next};
 use crate::policy::{Policy, Scorer};
 use crate::ranker::{Dense, Seen};
 use crate::stages::Live;
@@ -68,8 +68,8 @@ fn similarities(
     query: &str,
 ) -> (Option<(Vec<f64>, f64)>, Digest) {
     let answers = facts.answers_digest();
-    let (mut next, mut anywhere) = (0, usize::MAX);
-    let asked = facts.vector(&Digest::of(query.as_bytes()), &mut anywhere);
+    let mut next = Next::default();
+    let asked = facts.vector(&Digest::of(query.as_bytes()), &mut Next::default());
     let (Some(model), Some(asked)) = (facts.vectors().first(), asked) else {
         if !live.rows.is_empty() {
             live.notes.push(Note::NoVectors {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::digest::Digest;
-use crate::facts::Facts;
+use crate::facts::{Facts, Next};
 use crate::num::Score;
 use crate::object::ContextObject;
 use crate::policy::{Order, Overflow, Policy, Rescue, Scorer};
@@ -64,12 +64,10 @@ pub(super) fn attach(
 
     let active = active_terms(request);
     let hybrid = policy.document().scorer == Scorer::Hybrid;
-    let mut anywhere = usize::MAX;
-    let mut vector = |row: u32| {
+    let vector = |row: u32| {
         let text = set.object(row).revision().content_digest();
-        let vector = facts.vector(&text, &mut anywhere).filter(|_| hybrid);
-        anywhere = usize::MAX;
-        vector
+        let vector = facts.vector(&text, &mut Next::default());
+        vector.filter(|_| hybrid)
     };
     let hosts: Vec<_> = hosts
         .into_iter()
