@@ -278,3 +278,24 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         json!([{ "id": id, "entries": 7 }])
     );
 }
+
+#[test]
+fn messages_and_sessions_are_erased() {
+    let (bench, id) = imported(TALK);
+    compiled(&bench, &id, "anthropic");
+    let erase = ["store", "erase", "--session", id.as_str()];
+    let message = bench.refused(2, &[&erase[..], &["--messages", "t99"]].concat());
+    assert!(message.contains("no message t99"), "{message}");
+    bench.ok(&[&erase[..], &["--messages", "t6"]].concat());
+    let shown = bench.ok(&["session", "show", &id]);
+    assert!(
+        !shown.contains("81.5 degrees") && shown.contains("And pump 9?"),
+        "{shown}"
+    );
+    compiled(&bench, &id, "anthropic");
+    bench.ok(&erase);
+    assert_eq!(bench.ok(&["session", "list"]), "");
+    bench.refused(2, &["session", "show", &id]);
+    bench.refused(2, &erase);
+    bench.refused(1, &[&erase[..], &["--subject", "ada"]].concat());
+}

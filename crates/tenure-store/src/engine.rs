@@ -179,6 +179,8 @@ pub trait Read {
     fn usage(&mut self, ids: Option<&[ObjectId]>) -> Result<BTreeMap<ObjectId, Usage>, Error>;
     /// The log: at most `most` writes after this version, the oldest first.
     fn log(&mut self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error>;
+    /// The last write up to this version.
+    fn written(&mut self, version: u64) -> Result<Option<Stamp>, Error>;
     /// The tombstones with these digests.
     fn tombstones(&mut self, digests: &[Digest]) -> Result<Vec<Tombstone>, Error>;
     /// What was answered under this key.
@@ -187,10 +189,10 @@ pub trait Read {
     fn record(&mut self, id: &str) -> Result<Option<RecordRow>, Error>;
     /// The ids of at most `most` records, the newest first.
     fn records(&mut self, most: u32) -> Result<Vec<(String, Instant)>, Error>;
-    /// The records that speak of any of these objects.
-    fn records_of(&mut self, ids: &[ObjectId]) -> Result<Vec<RecordRow>, Error>;
     /// A text that is found by its digest: a policy, or the original of what was condensed.
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error>;
+    /// The digests of all texts that are found by them.
+    fn blobs(&mut self) -> Result<Vec<Digest>, Error>;
     /// The names of the logs, with the number of the last entry of each.
     fn logs(&mut self) -> Result<Vec<(String, u64)>, Error>;
     /// The number of the last entry of a log; 0 where it has none.
@@ -201,7 +203,8 @@ pub trait Read {
 
 /// What is written of one tenant. All of it takes effect, or nothing.
 pub trait Write: Read {
-    /// The stamp of this write. The first call makes it, and holds up other writers of the tenant.
+    /// The stamp of this write. The first call makes it, and holds up other writers of the tenant. Whoever
+    /// takes one notes the write: an engine refuses a version without a line in the log.
     fn stamp(&mut self) -> Result<Stamp, Error>;
     /// How many places are taken; the next object has this place.
     fn take_places(&mut self, count: u64) -> Result<u64, Error>;
@@ -211,7 +214,8 @@ pub trait Write: Read {
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error>;
     /// Adds to the counters of objects.
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error>;
-    /// Removes every row of these objects but those that records hold, and leaves tombstones.
+    /// Removes every row of these objects, and the answers that name them, but no record, and leaves
+    /// tombstones.
     fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error>;
     /// Keeps an answer under a key.
     fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error>;
@@ -221,10 +225,26 @@ pub trait Write: Read {
     fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error>;
     /// Keeps a text by its digest.
     fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error>;
+    /// Removes texts: only an erasure does.
+    fn drop_blobs(&mut self, digests: &[Digest]) -> Result<(), Error>;
     /// Appends entries to a log whose last number is `after`; says whether it was.
     fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error>;
     /// Replaces the text of entries of a log: only an erasure does.
     fn rewrite(&mut self, log: &str, entries: &[(u64, String)]) -> Result<(), Error>;
+    /// Removes a log: only an erasure does.
+    fn drop_log(&mut self, log: &str) -> Result<(), Error>;
+}
+
+/// Whether a write that took a stamp was noted. A version that nobody finds in the log could not be looked
+/// back from.
+pub(crate) fn logged(stamp: Option<Stamp>, noted: bool) -> Result<(), Error> {
+    match stamp {
+        Some(stamp) if !noted => Err(Error::assertion(format!(
+            "version {} has a line in the log",
+            stamp.version
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A job over a transaction. It may run more than once, and only the last run counts.

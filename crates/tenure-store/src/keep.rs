@@ -9,6 +9,7 @@ use tenure::time::Instant;
 use tenure::{Digest, Error};
 
 use crate::engine::RecordRow;
+use crate::erase::refuse_buried_log;
 use crate::tenant::{Tenant, unwritable};
 
 /// Entries for a log.
@@ -112,7 +113,7 @@ impl Tenant {
     /// # Errors
     ///
     /// [`ErrorKind::Conflict`] when somebody else appended to one of them meanwhile;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Policy`] when one was erased; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn append_all(&self, appends: Vec<Append>) -> Result<(), Error> {
         self.write(move |rows| {
             rows.stamp()?;
@@ -122,6 +123,9 @@ impl Tenant {
                 entries,
             } in &appends
             {
+                if *after == 0 {
+                    refuse_buried_log(rows, log)?;
+                }
                 if !rows.append(log, *after, entries)? {
                     let what = format!("somebody else appended to the log `{}`", clip(log));
                     return Err(Error::new(ErrorKind::Conflict, what)

@@ -265,10 +265,11 @@ impl Tenant {
                 return repeat(key, asked, &before);
             }
             let stamp = rows.stamp()?;
-            // The same write may have been made while this one waited for its stamp.
+            // The same write may have been made while this one waited for its stamp, which is taken then.
             if let Some(key) = &key
                 && let Some(before) = rows.answered(key)?
             {
+                rows.note("repeat", author.as_deref(), 0)?;
                 return repeat(key, asked, &before);
             }
             let objects = job(rows)?;
@@ -431,6 +432,15 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn log(&self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error> {
         self.read(|rows| rows.log(after, most))
+    }
+
+    /// The last write up to a version: that of this version, in a store that every version has a line of.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn written(&self, version: u64) -> Result<Option<Stamp>, Error> {
+        self.read(|rows| rows.written(version))
     }
 
     /// Calls `each` with a line for every belief there ever was: by object, in the order in which they

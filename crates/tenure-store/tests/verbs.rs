@@ -27,6 +27,9 @@ on_both_engines!(
     an_import_refuses_what_cannot_have_been,
     nothing_is_left_of_what_is_erased,
     who_is_forgotten_is_forgotten_whole,
+    an_erasure_reaches_what_quotes_it,
+    a_log_is_erased_whole,
+    every_version_has_its_line,
     what_is_too_old_goes_by_its_own_rule,
     records_are_kept_as_long_as_they_may,
     texts_are_found_by_their_digests,
@@ -427,6 +430,121 @@ fn who_is_forgotten_is_forgotten_whole(home: &Home) {
     assert_eq!(acme.named("three").unwrap().len(), 1);
     let nobody = acme.erase_subject("eve", &quietly()).unwrap();
     assert!(nobody.objects.is_empty());
+}
+
+fn an_erasure_reaches_what_quotes_it(home: &Home) {
+    let acme = home.tenant("acme");
+    let secret = "Ada said \"meet me at 12 Analytical Street, on Friday\".";
+    let note = ObjectDocument {
+        subjects: vec!["ada".into()],
+        why_it_matters: Some("For whoever visits Analytical Street.".into()),
+        ..document("note", secret)
+    };
+    let writing = under("the-note");
+    let written = acme.put(vec![Put::new(note)], &writing).unwrap();
+    let (source, revision) = (
+        written.objects[0].object_id,
+        written.objects[0].revision.unwrap(),
+    );
+    let summary = made_from("summary", "Analytical Street, again.", &[source]);
+    let mut logged = document("scratch", "In a registry, about Analytical Street.");
+    logged.derived_from = vec![source];
+    let other = serde_json::json!({"op": "write", "object": document("other", "Another.")});
+    let op = serde_json::json!({"op": "write", "object": logged});
+    let logs = [other.to_string(), op.to_string()];
+    acme.append("registry/main", 0, logs.to_vec()).unwrap();
+    put(&acme, vec![summary]);
+    let vector = |text: &str| serde_json::json!([Digest::of(text.as_bytes()), "7f017f01"]);
+    let body = serde_json::json!({
+        "inputs": { "facts": { "vectors": [
+            { "vectors": [vector(secret), vector("For whoever visits Analytical Street."), vector("x")] },
+        ] } },
+        "request": format!("Somebody wrote: {secret}"),
+    });
+    // It does not list the object.
+    acme.put_records(vec![record_of("r1", 5, &body, &[])])
+        .unwrap();
+    let quote = serde_json::json!({ "content": format!("> {secret}") }).to_string();
+    let blobs = acme
+        .put_blobs(vec![quote.into(), b"a policy".to_vec()])
+        .unwrap();
+
+    let erased = acme.erase_subject("ada", &quietly()).unwrap();
+    assert_eq!(erased.objects.len(), 3);
+    assert_eq!(acme.blob(blobs[0]).unwrap(), None);
+    assert_eq!(acme.blob(blobs[1]).unwrap().unwrap(), b"a policy");
+    let record = acme.record("r1").unwrap().unwrap();
+    let entries = acme.entries("registry/main", 0).unwrap();
+    assert_eq!(entries[0].1, logs[0]);
+    assert!(record.body.contains("Somebody wrote: [erased]"));
+    assert!(record.body.contains(&Digest::of(b"x").to_string()));
+    let left = format!("{record:?} {entries:?} {:?}", exported(&acme));
+    let text = Digest::of(secret.as_bytes()).to_string();
+    for word in [
+        "Analytical",
+        &text,
+        &revision.to_string(),
+        &source.to_string(),
+    ] {
+        assert!(!left.contains(word), "{word} is left in {left}");
+    }
+    assert_eq!(record.body.matches("7f017f01").count(), 1);
+    // The answer of the write named it.
+    let again = Put::new(document("note", secret));
+    let refused = acme.put(vec![again], &writing).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Policy);
+}
+
+fn a_log_is_erased_whole(home: &Home) {
+    let acme = home.tenant("acme");
+    let said = serde_json::json!({"said": {"objects": [document("t2.0", "The code is 7342.")]}});
+    let stays = serde_json::json!({"note": "She says: The code is 7342. So it is."});
+    acme.append("session/a", 0, vec![said.to_string()]).unwrap();
+    acme.append("session/b", 0, vec![stays.to_string()])
+        .unwrap();
+    let chain = |session: &str| vec![serde_json::json!({"session": session}).to_string()];
+    for session in ["a", "b", "c"] {
+        acme.append(&format!("chain/{session}"), 0, chain(session))
+            .unwrap();
+    }
+    let erased = acme.erase_log("session/a", &quietly()).unwrap();
+    assert_eq!(erased.objects.len(), 1);
+    let logs = acme.logs().unwrap();
+    // Whoever holds the other session is told by an entry of its own.
+    assert_eq!(logs, [("chain/c".into(), 1), ("session/b".into(), 2)]);
+    let left = acme.entries("session/b", 0).unwrap();
+    assert_eq!(left[0].1, "{\"note\":\"She says: [erased] So it is.\"}");
+    assert_eq!(left[1].1, "{\"erased\":{}}");
+    let refused = acme.append("session/a", 0, vec!["{}".into()]).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Policy);
+    let missing = acme.erase_log("session/z", &quietly()).unwrap_err();
+    assert_eq!(missing.kind, ErrorKind::Input);
+}
+
+fn every_version_has_its_line(home: &Home) {
+    let acme = home.tenant("acme");
+    for round in 0..10 {
+        let key = under(&format!("round {round}"));
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                let (own, key) = (acme.clone(), key.clone());
+                scope.spawn(move || {
+                    let object = document("note", &format!("round {round}"));
+                    own.put(vec![Put::new(object)], &key).unwrap()
+                });
+            }
+        });
+    }
+    let version = acme.version().unwrap();
+    let log = acme.log(0, u32::MAX).unwrap();
+    let lines: Vec<u64> = log.iter().map(|write| write.stamp.version).collect();
+    assert_eq!(lines, (1..=version).collect::<Vec<u64>>());
+    assert_eq!(log.iter().filter(|write| write.verb == "put").count(), 10);
+    for write in log {
+        let found = acme.written(write.stamp.version).unwrap();
+        assert_eq!(found, Some(write.stamp));
+    }
+    assert_eq!(acme.written(0).unwrap(), None);
 }
 
 fn what_is_too_old_goes_by_its_own_rule(home: &Home) {

@@ -237,9 +237,18 @@ impl Relay {
             let Some(chain) = self.chain(tenant, &chains[length])? else {
                 continue;
             };
-            let session = self.held(tenant, &chain.session)?;
+            let found = self.held(tenant, &chain.session).and_then(|session| {
+                let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
+                open.refresh()?;
+                drop(open);
+                Ok(session)
+            });
+            let session = match found {
+                // It was erased: what is sent now begins another.
+                Err(error) if error.kind == ErrorKind::Input => break,
+                found => found?,
+            };
             let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
-            open.refresh()?;
             // An agent may go on from an earlier place: then the session has gone another way.
             if open.len() != chain.messages {
                 break;

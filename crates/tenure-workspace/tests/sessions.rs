@@ -13,7 +13,8 @@ use tenure::wire::{self, Format};
 use tenure::{
     Budget, Candidates, ErrorKind, FrameKey, ObjectDocument, Policy, Request, Target, World,
 };
-use tenure_store::{Store, Tenant};
+use tenure_store::{Store, Tenant, Writing};
+use tenure_workspace::records::{self, Proof, Replay};
 use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
@@ -62,6 +63,21 @@ impl Bench {
 
     fn compile(&self, session: &mut Session, target: Target, budget: u32) -> SessionCompiled {
         self.try_compile(session, target, budget).unwrap()
+    }
+
+    /// Keeps a record of a compile.
+    fn record(&self, compiled: &SessionCompiled) -> String {
+        let recording = records::Recording {
+            outcome: &compiled.outcome,
+            request: &compiled.request,
+            policy: &self.policy,
+            gathered: &compiled.gathered,
+            facts: &compiled.facts,
+            compiled_at: at(9_000),
+            latency: std::time::Duration::ZERO,
+        };
+        let kept = self.workspace.keep_record(&self.tenant, &recording);
+        kept.unwrap().remove(0)
     }
 
     fn try_compile(
@@ -690,5 +706,100 @@ mod random {
                 serde_json::from_str(&session.export(Format::OpenAiChat).unwrap().messages).unwrap();
             prop_assert_eq!(kept, all);
         }
+    }
+}
+
+/// Everything that a store holds, as text.
+fn all_of(tenant: &Tenant) -> String {
+    let mut all = String::new();
+    for (log, _) in tenant.logs().unwrap() {
+        all.push_str(&format!("{log} {:?}\n", tenant.entries(&log, 0).unwrap()));
+    }
+    for (id, _) in tenant.records(1_000).unwrap() {
+        all.push_str(&format!("{:?}\n", tenant.record(&id).unwrap()));
+    }
+    all
+}
+
+#[test]
+fn what_is_erased_leaves_the_session_and_what_was_sent_of_it() {
+    for target in CHATS {
+        let mut bench = Bench::new();
+        let secret = "The door of the archive opens with the code 7342.";
+        let note = ObjectDocument {
+            tenant_id: Some("local".into()),
+            ..ObjectDocument::new("door", secret)
+        };
+        let put = tenure_store::Put::new(note);
+        let written = bench.tenant.put(vec![put], &Writing::default()).unwrap();
+        let resident = bench.tenant.load().unwrap();
+        bench.beside = Gathered::over(Candidates::default(), &bench.tenant, &resident, None);
+        let mut session = bench.session();
+        let say = |session: &mut Session, role: &str, text: &str| {
+            append(session, &[json!({ "role": role, "content": text })])[0]
+        };
+        say(&mut session, "user", "What opens the archive?");
+        let first = bench.compile(&mut session, target, 8_000);
+        assert!(body(&first).contains("7342"), "{target:?}");
+        let record = bench.record(&first);
+        let answer = format!("I found this:\n{secret}\nUse it with care.");
+        say(&mut session, "assistant", &answer);
+        let own = say(&mut session, "user", "My own code is 99-31-07, by the way.");
+        bench.compile(&mut session, target, 8_000);
+        say(&mut session, "assistant", "I will not repeat it.");
+        say(&mut session, "user", "And the cellar?");
+        let mut other = Session::open(bench.tenant.clone(), session.id()).unwrap();
+
+        let ids = vec![written.objects[0].object_id];
+        bench.tenant.erase(ids, &Writing::default()).unwrap();
+        let left = all_of(&bench.tenant);
+        assert!(!left.contains("7342"), "{left}");
+        let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
+        let Replay {
+            erased, unproven, ..
+        } = &replay;
+        assert_eq!((*erased, unproven.as_slice()), (1, &[][..]), "{target:?}");
+        assert_eq!(replay.proof, Proof::Rest);
+        let asked = replay.record.inputs.sources[0].object;
+        assert!(bench.tenant.blob(asked).unwrap().is_some());
+        let ids = session.objects_of(&format!("t{own}")).unwrap();
+        bench.tenant.erase(ids, &Writing::default()).unwrap();
+        let left = all_of(&bench.tenant);
+        assert!(!left.contains("99-31-07"), "{left}");
+        assert!(left.contains("I will not repeat it."));
+
+        // Who held the session in memory cannot write what was erased again, and learns of it.
+        let late = bench.try_compile(&mut other, target, 8_000).unwrap_err();
+        assert_eq!(late.kind, ErrorKind::Conflict);
+        other.refresh().unwrap();
+        let resident = bench.tenant.load().unwrap();
+        bench.beside = Gathered::over(Candidates::default(), &bench.tenant, &resident, None);
+        let next = bench.compile(&mut other, target, 8_000);
+        let sent = body(&next);
+        assert!(
+            !sent.contains("7342") && !sent.contains("99-31-07"),
+            "{sent}"
+        );
+        assert!(sent.contains("I found this:") && sent.contains("And the cellar?"));
+        assert_ne!(next.session.cause, EpochCause::Kept);
+        // And the session goes on from there.
+        say(&mut other, "assistant", "It has no door.");
+        say(&mut other, "user", "Thank you.");
+        let last = bench.compile(&mut other, target, 8_000);
+        assert_eq!(last.session.cause, EpochCause::Kept, "{target:?}");
+        assert_eq!(other.len(), session.len() + 2);
+        other.export(Format::OpenAiChat).unwrap();
+
+        let id = other.id().to_owned();
+        Session::erase(&bench.tenant, &id, &Writing::default()).unwrap();
+        assert_eq!(bench.tenant.blob(asked).unwrap(), None);
+        let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
+        assert_eq!(replay.proof, Proof::Rest);
+        assert!(!all_of(&bench.tenant).contains("cellar"));
+        assert_eq!(Session::list(&bench.tenant).unwrap().len(), 0);
+        assert_eq!(other.refresh().unwrap_err().kind, ErrorKind::Input);
+        let none = (None, None);
+        let again = Session::create(bench.tenant.clone(), Some(&id), at(0), none, None);
+        assert_eq!(again.unwrap_err().kind, ErrorKind::Policy);
     }
 }

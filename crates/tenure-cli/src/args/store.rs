@@ -66,7 +66,7 @@ pub(crate) enum StoreCommand {
     Export(ExportArgs),
     /// Read an export, or objects to write, as JSON Lines
     Import(ImportLinesArgs),
-    /// Erase objects, what was made from them, and what records say of them
+    /// Erase objects or messages, what was made from them, and what is said of them elsewhere
     Erase(EraseArgs),
     /// Retire what has become too old by its own rule
     Sweep(SweepArgs),
@@ -194,11 +194,17 @@ pub(crate) struct ImportLinesArgs {
 #[derive(Debug, Args)]
 pub(crate) struct EraseArgs {
     /// Names or ids of objects
-    #[arg(value_name = "NAME|ID", required_unless_present = "subject")]
+    #[arg(value_name = "NAME|ID", required_unless_present_any = ["subject", "session"])]
     pub(crate) objects: Vec<String>,
     /// Everything that is about this person
     #[arg(long, value_name = "ID", conflicts_with = "objects")]
     pub(crate) subject: Option<String>,
+    /// This session whole, or messages of it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["objects", "subject"])]
+    pub(crate) session: Option<String>,
+    /// Only these messages of the session: t17 one, t17-t20 several, c40 all that a summary stands for
+    #[arg(long, value_name = "ID", requires = "session")]
+    pub(crate) messages: Option<String>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     #[command(flatten)]

@@ -28,7 +28,10 @@ use self::rows::Rows;
 use crate::engine::{Engine, Read, Stamp, Watch, WriteJob};
 
 /// The migrations, in order; the version of a schema is how many of them it has.
-const MIGRATIONS: &[&str] = &[include_str!("0001_store.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("0001_store.sql"),
+    include_str!("0002_erasure.sql"),
+];
 
 /// What is said of the schema, before its version.
 const MARK: &str = "tenure store, version ";
@@ -192,7 +195,7 @@ impl Postgres {
         let (mut lease, ()) = self.begin(|client| client.batch_execute(&begin))?;
         let connection = lease.connection()?;
         let mut rows = Rows::new(connection, self, tenant);
-        let result = job(&mut rows);
+        let result = job(&mut rows).and_then(|()| rows.logged());
         let (stamp, trouble) = rows.finish();
         if trouble == Some(Trouble::Lost) {
             self.pool.forget();

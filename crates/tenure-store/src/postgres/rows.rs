@@ -16,6 +16,7 @@ use super::pool::Connection;
 use super::{Postgres, Trouble};
 use crate::engine::{
     Answered, BeliefRow, Change, Read, RecordRow, Stamp, Standing, Tombstone, Write, WriteRow,
+    logged,
 };
 use crate::settle::covers_all;
 
@@ -83,6 +84,7 @@ pub(super) struct Rows<'c> {
     postgres: &'c Postgres,
     tenant: &'c str,
     stamp: Option<Stamp>,
+    noted: bool,
     trouble: Option<Trouble>,
 }
 
@@ -97,6 +99,7 @@ impl<'c> Rows<'c> {
             postgres,
             tenant,
             stamp: None,
+            noted: false,
             trouble: None,
         }
     }
@@ -104,6 +107,11 @@ impl<'c> Rows<'c> {
     /// The stamp that was made, and what went wrong, whatever came of it above.
     pub(super) fn finish(self) -> (Option<Stamp>, Option<Trouble>) {
         (self.stamp, self.trouble)
+    }
+
+    /// Whether the log has a line for the version that was given out, if any was.
+    pub(super) fn logged(&self) -> Result<(), Error> {
+        logged(self.stamp, self.noted)
     }
 
     fn check<T>(&mut self, result: Result<T, postgres::Error>) -> Result<T, Error> {
@@ -525,6 +533,12 @@ impl Read for Rows<'_> {
         })
     }
 
+    fn written(&mut self, version: u64) -> Result<Option<Stamp>, Error> {
+        let sql = "SELECT version, at FROM writes WHERE tenant = $1 AND version <= $2 \
+                   ORDER BY version DESC LIMIT 1";
+        self.one(sql, &[&(version as i64)], |row| stamped(row, 0, 1))
+    }
+
     fn tombstones(&mut self, of: &[Digest]) -> Result<Vec<Tombstone>, Error> {
         let sql = for_each!(
             "bytea",
@@ -560,17 +574,14 @@ impl Read for Rows<'_> {
         })
     }
 
-    fn records_of(&mut self, of: &[ObjectId]) -> Result<Vec<RecordRow>, Error> {
-        let sql = record!(
-            "r.record IN (SELECT o.record FROM record_objects o \
-             WHERE o.tenant = $1 AND o.object = ANY($2)) ORDER BY r.record"
-        );
-        self.all(sql, &[&ids(of)], record)
-    }
-
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
         let sql = "SELECT bytes FROM blobs WHERE tenant = $1 AND digest = $2";
         self.one(sql, &[&bytes(&digest)], |row| get(row, 0))
+    }
+
+    fn blobs(&mut self) -> Result<Vec<Digest>, Error> {
+        let sql = "SELECT digest FROM blobs WHERE tenant = $1 ORDER BY digest";
+        self.all(sql, &[], |row| digest(row, 0))
     }
 
     fn logs(&mut self) -> Result<Vec<(String, u64)>, Error> {
@@ -705,6 +716,7 @@ impl Write for Rows<'_> {
                    VALUES ($1, $2, $3, $4, $5, $6)";
         let (version, at, objects) = (version as i64, at.micros(), objects as i64);
         self.execute(sql, &[&version, &at, &verb, &author, &objects])?;
+        self.noted = true;
         Ok(())
     }
 
@@ -757,6 +769,10 @@ impl Write for Rows<'_> {
         ] {
             self.execute(sql, &[&of])?;
         }
+        let names: Vec<String> = of.iter().map(|id| id.0.to_string()).collect();
+        let sql = "DELETE FROM answers a WHERE a.tenant = $1 AND EXISTS \
+                   (SELECT FROM unnest($2::text[]) AS n (id) WHERE position(n.id IN a.answer) > 0)";
+        self.execute(sql, &[&names])?;
         let sql = "INSERT INTO tombstones (tenant, digest, version, at) \
                    SELECT $1, unnest($2::bytea[]), $3, $4 ON CONFLICT DO NOTHING";
         self.execute(sql, &[&digests(labels), &version, &at])?;
@@ -826,6 +842,12 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn drop_blobs(&mut self, of: &[Digest]) -> Result<(), Error> {
+        let sql = "DELETE FROM blobs WHERE tenant = $1 AND digest = ANY($2)";
+        self.execute(sql, &[&digests(of)])?;
+        Ok(())
+    }
+
     fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error> {
         let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = $1 AND log = $2";
         let last = self.one(sql, &[&log], |row| number(row, 0))?;
@@ -852,6 +874,12 @@ impl Write for Rows<'_> {
                        WHERE e.tenant = $1 AND e.log = $2 AND e.number = n.number";
             self.execute(sql, &[&log, &numbers, &bodies])?;
         }
+        Ok(())
+    }
+
+    fn drop_log(&mut self, log: &str) -> Result<(), Error> {
+        let sql = "DELETE FROM entries WHERE tenant = $1 AND log = $2";
+        self.execute(sql, &[&log])?;
         Ok(())
     }
 }

@@ -144,7 +144,8 @@ impl Sqlite {
 
     fn run_alone(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
         let mut rows = Rows::new(connection, &self.path, &queued.tenant, &self.clock);
-        let result = (queued.job)(&mut rows).and_then(|()| {
+        let result = (queued.job)(&mut rows).and_then(|()| rows.finish());
+        let result = result.and_then(|()| {
             let committed = connection.execute_batch("COMMIT");
             committed.map_err(|error| self.failed(&error))
         });
@@ -162,7 +163,7 @@ impl Sqlite {
         };
         sql("SAVEPOINT job")?;
         let mut rows = Rows::new(connection, &self.path, &queued.tenant, &self.clock);
-        let result = (queued.job)(&mut rows);
+        let result = (queued.job)(&mut rows).and_then(|()| rows.finish());
         if result.is_err() && !connection.is_autocommit() {
             sql("ROLLBACK TO job")?;
         }

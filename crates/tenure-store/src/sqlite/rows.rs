@@ -12,6 +12,7 @@ use tenure::{Digest, Error, ErrorKind};
 use super::{Clock, failed};
 use crate::engine::{
     Answered, BeliefRow, Change, Read, RecordRow, Stamp, Standing, Tombstone, Write, WriteRow,
+    logged,
 };
 use crate::settle::covers_all;
 
@@ -26,6 +27,7 @@ pub(super) struct Rows<'c> {
     tenant: &'c str,
     clock: &'c Clock,
     stamp: Option<Stamp>,
+    noted: bool,
 }
 
 impl<'c> Rows<'c> {
@@ -41,7 +43,13 @@ impl<'c> Rows<'c> {
             tenant,
             clock,
             stamp: None,
+            noted: false,
         }
+    }
+
+    /// Whether the log has a line for the version that was given out, if any was.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        logged(self.stamp, self.noted)
     }
 
     fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
@@ -177,6 +185,11 @@ fn belief(row: &Row<'_>, from: usize) -> rusqlite::Result<BeliefRow> {
         superseded_by: superseded.map(|bits| ObjectId::from_bits(u128::from_be_bytes(bits))),
         lifecycle: term::<Lifecycle>(row, from + 11)?,
     })
+}
+
+fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
+    let (version, at) = (version(row, 0)?, Instant::from_micros(row.get(1)?));
+    Ok(Stamp { version, at })
 }
 
 fn usage(row: &Row<'_>, from: usize) -> rusqlite::Result<Usage> {
@@ -374,6 +387,12 @@ impl Read for Rows<'_> {
         })
     }
 
+    fn written(&mut self, version: u64) -> Result<Option<Stamp>, Error> {
+        let sql = "SELECT version, at FROM writes WHERE tenant = ?1 AND version <= ?2 \
+                   ORDER BY version DESC LIMIT 1";
+        self.one(sql, params![self.tenant, version as i64], stamp)
+    }
+
     fn tombstones(&mut self, digests: &[Digest]) -> Result<Vec<Tombstone>, Error> {
         let sql = "SELECT 1 FROM tombstones WHERE tenant = ?1 LIMIT 1";
         let any = self.one(sql, [self.tenant], |_| Ok(()))?;
@@ -421,24 +440,14 @@ impl Read for Rows<'_> {
         })
     }
 
-    fn records_of(&mut self, ids: &[ObjectId]) -> Result<Vec<RecordRow>, Error> {
-        let sql = "SELECT record FROM record_objects WHERE tenant = ?1 AND object = ?2";
-        let mut names = std::collections::BTreeSet::new();
-        for id in ids {
-            names.extend(self.all(sql, params![self.tenant, blob(*id)], |row| {
-                row.get::<_, String>(0)
-            })?);
-        }
-        let mut records = Vec::new();
-        for name in names {
-            records.extend(self.record(&name)?);
-        }
-        Ok(records)
-    }
-
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
         let sql = "SELECT bytes FROM blobs WHERE tenant = ?1 AND digest = ?2";
         self.one(sql, params![self.tenant, digest.bytes()], |row| row.get(0))
+    }
+
+    fn blobs(&mut self) -> Result<Vec<Digest>, Error> {
+        let sql = "SELECT digest FROM blobs WHERE tenant = ?1 ORDER BY digest";
+        self.all(sql, [self.tenant], |row| digest(row, 0))
     }
 
     fn logs(&mut self) -> Result<Vec<(String, u64)>, Error> {
@@ -488,14 +497,9 @@ impl Write for Rows<'_> {
         let sql = "INSERT INTO tenants (tenant, version, at, key) VALUES (?1, 1, ?2, ?3) \
                    ON CONFLICT (tenant) DO UPDATE SET version = version + 1, at = max(at + 1, excluded.at) \
                    RETURNING version, at";
-        let read = |row: &Row<'_>| {
-            let (version, at) = (version(row, 0)?, Instant::from_micros(row.get(1)?));
-            Ok(Stamp { version, at })
-        };
-        let stamp =
-            self.check(self.statement(sql).and_then(|mut statement| {
-                statement.query_row(params![self.tenant, now, key], read)
-            }))?;
+        let stamp = self.check(self.statement(sql).and_then(|mut statement| {
+            statement.query_row(params![self.tenant, now, key], stamp)
+        }))?;
         self.stamp = Some(stamp);
         Ok(stamp)
     }
@@ -581,6 +585,7 @@ impl Write for Rows<'_> {
             sql,
             params![self.tenant, version, at, verb, author, objects as i64],
         )?;
+        self.noted = true;
         Ok(())
     }
 
@@ -619,6 +624,10 @@ impl Write for Rows<'_> {
                 "DELETE FROM revisions WHERE tenant = ?1 AND revision IN \
                  (SELECT revision FROM beliefs WHERE tenant = ?1 AND object = ?2)",
                 values(),
+            )?;
+            self.execute(
+                "DELETE FROM answers WHERE tenant = ?1 AND instr(answer, ?2)",
+                params![self.tenant, id.to_string()],
             )?;
             for table in ["objects", "beliefs", "subjects", "usage", "record_objects"] {
                 self.execute(
@@ -695,6 +704,14 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn drop_blobs(&mut self, digests: &[Digest]) -> Result<(), Error> {
+        for digest in digests {
+            let sql = "DELETE FROM blobs WHERE tenant = ?1 AND digest = ?2";
+            self.execute(sql, params![self.tenant, digest.bytes()])?;
+        }
+        Ok(())
+    }
+
     fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error> {
         let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = ?1 AND log = ?2";
         let last = self.one(sql, params![self.tenant, log], |row| version(row, 0))?;
@@ -713,6 +730,12 @@ impl Write for Rows<'_> {
             let sql = "UPDATE entries SET body = ?4 WHERE tenant = ?1 AND log = ?2 AND number = ?3";
             self.execute(sql, params![self.tenant, log, *number as i64, body])?;
         }
+        Ok(())
+    }
+
+    fn drop_log(&mut self, log: &str) -> Result<(), Error> {
+        let sql = "DELETE FROM entries WHERE tenant = ?1 AND log = ?2";
+        self.execute(sql, params![self.tenant, log])?;
         Ok(())
     }
 }

@@ -172,8 +172,8 @@ impl Workspace {
         let Some(part) = &gathered.stored else {
             return Ok(None);
         };
-        let last = part.tenant.log(part.version.saturating_sub(1), 1)?;
-        let Some(last) = last.first() else {
+        // Stores of earlier versions may lack the line of a version in which nothing changed.
+        let Some(last) = part.tenant.written(part.version)? else {
             return Ok(None);
         };
         let buckets = stored.iter().filter_map(|object| {
@@ -182,7 +182,7 @@ impl Workspace {
         });
         Ok(Some(StoreRef {
             version: part.version,
-            at: last.stamp.at,
+            at: last.at,
             known: part.known,
             buckets: buckets.collect(),
             replaced: part.replaced.clone(),

@@ -46,6 +46,9 @@ pub struct Replay {
     pub record: StoredRecord,
 }
 
+/// What the name of an erased object begins with.
+const ERASED: &str = "erased-";
+
 /// What tells one piece of a payload from another: its revision, place and form give its bytes.
 type PieceKey = (
     Section,
@@ -77,7 +80,10 @@ impl Workspace {
         let record = self.stored_record(tenant, id)?;
         let inputs = &record.inputs;
         let trace = &record.record.trace;
-        let document = blob(tenant, inputs.policy, "the policy")?;
+        let document = blob(tenant, inputs.policy)?;
+        let document = document.ok_or_else(|| {
+            Error::input("the policy of the record was erased").expected("its policy")
+        })?;
         let document = serde_json::from_slice(&document).map_err(|error| {
             Error::input(format!("the recorded policy cannot be read: {error}"))
                 .hint("it may be of another version of tenure")
@@ -103,13 +109,21 @@ impl Workspace {
             return Err(differs(&world, &record, &compiled));
         }
         let now: BTreeSet<PieceKey> = pieces(envelope).into_iter().collect();
+        let before = pieces(&record.envelope);
+        // What the compiler adds to a section goes with the last object of it.
+        let own = |name: &str| name.starts_with('@') || name.starts_with(ERASED);
+        let left: BTreeSet<Section> = before
+            .iter()
+            .filter(|piece| !own(&piece.1))
+            .map(|piece| piece.0)
+            .collect();
         let mut proven = Vec::new();
         let mut unproven = Vec::new();
-        for piece in pieces(&record.envelope) {
+        for piece in before {
             let name = piece.1.clone();
             if now.contains(&piece) {
                 proven.push(name);
-            } else if !name.starts_with("erased-") {
+            } else if !name.starts_with(ERASED) && (left.contains(&piece.0) || !own(&name)) {
                 unproven.push(name);
             }
         }
@@ -139,7 +153,9 @@ impl Workspace {
         let mut sealer = Sealer::default();
         let mut sources = Vec::with_capacity(inputs.sources.len());
         for source in &inputs.sources {
-            let body = blob(tenant, source.object, "an object")?;
+            let Some(body) = blob(tenant, source.object)? else {
+                continue;
+            };
             let document: ObjectDocument = serde_json::from_slice(&body).map_err(|error| {
                 Error::input(format!("a recorded object cannot be read: {error}"))
             })?;
@@ -187,12 +203,15 @@ impl Replay {
     }
 }
 
-fn blob(tenant: &Tenant, digest: Digest, what: &str) -> Result<Vec<u8>, Error> {
-    tenant.blob(digest)?.ok_or_else(|| {
-        Error::input(format!(
-            "{what} of the record is not in the store: {digest}"
-        ))
-    })
+/// A text that a record names; nothing where it was erased.
+fn blob(tenant: &Tenant, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+    let found = tenant.blob(digest)?;
+    if found.is_none() && !tenant.is_tombstone(digest)? {
+        return Err(Error::input(format!(
+            "what the record was made from is not in the store: {digest}"
+        )));
+    }
+    Ok(found)
 }
 
 /// Why a compile that should be the same is another: which of its inputs differ.

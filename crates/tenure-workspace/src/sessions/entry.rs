@@ -37,6 +37,8 @@ pub(super) enum Entry {
     Learned { window: u32 },
     /// A tool's result is shown in a shorter form from now on.
     Shortened { turn: u64, part: u32, text: String },
+    /// Something was erased: entries before this one were rewritten by the store.
+    Erased {},
 }
 
 /// How a session began.

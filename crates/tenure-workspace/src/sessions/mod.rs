@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
-use tenure::object::{ObjectType, Role, clip};
+use tenure::object::{ObjectId, ObjectType, Role, clip};
 use tenure::session::{Checkpoint, Frontier};
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{ContextObject, Error, ObjectDocument, World};
-use tenure_store::Tenant;
+use tenure_store::{Tenant, Writing, Written};
 
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
@@ -177,13 +177,7 @@ impl Session {
         let log = format!("{PREFIX}{}", checked_id(id)?);
         let last = tenant.last(&log)?;
         if last == 0 {
-            let ids = Session::list(&tenant)?;
-            let near = tenure::error::nearest(id, ids.iter().map(|found| found.id.as_str()));
-            let error = Error::input(format!("there is no session `{}`", clip(id)));
-            return Err(match near {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => error.hint("`tenure session list` shows what there is"),
-            });
+            return Err(missing(&tenant, id)?);
         }
         let opened = match one(&tenant, &log, 1)? {
             Entry::Opened(opened) if opened.version == SESSION_VERSION => opened,
@@ -195,7 +189,7 @@ impl Session {
         };
         let mut session = Session::empty(tenant, log, opened);
         session.find_epoch(last)?;
-        session.refresh()?;
+        session.catch_up()?;
         Ok(session)
     }
 
@@ -277,23 +271,65 @@ impl Session {
         Ok(())
     }
 
-    /// Reads what others have appended since.
+    /// Reads what others have appended since, and all of it anew where anything was erased.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Input`] when the session was erased; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        let new = self.tenant.entries(&self.log, self.last)?;
-        for (number, body) in new {
-            let entry = parsed(&self.log, number, &body)?;
-            self.fold(number, entry)?;
+        if self.catch_up()? {
+            *self = Session::open(self.tenant.clone(), self.id())?;
         }
         Ok(())
     }
 
+    /// Reads what others have appended since; tells whether anything was erased.
+    fn catch_up(&mut self) -> Result<bool, Error> {
+        let mut erased = false;
+        // The last entry that is known is there as long as the session is.
+        let mut new = self.tenant.entries(&self.log, self.last - 1)?.into_iter();
+        if new.next().is_none() {
+            return Err(missing(&self.tenant, self.id())?);
+        }
+        for (number, body) in new {
+            let entry = parsed(&self.log, number, &body)?;
+            erased |= matches!(entry, Entry::Erased {});
+            self.fold(number, entry)?;
+        }
+        Ok(erased)
+    }
+
+    /// The objects of the messages that an id names, as [`Session::rehydrate`] takes it: what an erasure of
+    /// them is asked for with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::rehydrate`].
+    pub fn objects_of(&self, id: &str) -> Result<Vec<ObjectId>, Error> {
+        let found = self.of_id(id)?;
+        let objects = found.into_iter().flat_map(|original| original.objects);
+        objects
+            .map(|object| Ok(object.seal()?.revision().object_id()))
+            .collect()
+    }
+
+    /// Erases a session whole: its log, and what records and kept texts say of it. No session has its id
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such session; otherwise as [`Tenant::erase`].
+    pub fn erase(tenant: &Tenant, id: &str, writing: &Writing) -> Result<Written, Error> {
+        let log = format!("{PREFIX}{}", checked_id(id)?);
+        if tenant.last(&log)? == 0 {
+            return Err(missing(tenant, id)?);
+        }
+        tenant.erase_log(&log, writing)
+    }
+
     fn fold(&mut self, number: u64, entry: Entry) -> Result<(), Error> {
         match entry {
-            Entry::Opened(_) | Entry::Checkpoint(_) => {}
+            Entry::Opened(_) | Entry::Checkpoint(_) | Entry::Erased {} => {}
             Entry::Opening(opening) => {
                 (self.opening, self.opening_at) = (opening, Some(number));
             }
@@ -574,6 +610,17 @@ impl Turn {
                 && object.role.unwrap_or(Role::User) == Role::User
         })
     }
+}
+
+/// There is no session of this id.
+fn missing(tenant: &Tenant, id: &str) -> Result<Error, Error> {
+    let ids = Session::list(tenant)?;
+    let near = tenure::error::nearest(id, ids.iter().map(|found| found.id.as_str()));
+    let error = Error::input(format!("there is no session `{}`", clip(id)));
+    Ok(match near {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`tenure session list` shows what there is"),
+    })
 }
 
 fn checked_id(id: &str) -> Result<&str, Error> {

@@ -98,7 +98,7 @@ impl Session {
         self.push(vec![Entry::Carried { turns }])
     }
 
-    fn of_id(&self, id: &str) -> Result<Vec<Original>, Error> {
+    pub(super) fn of_id(&self, id: &str) -> Result<Vec<Original>, Error> {
         let range = self.range(id)?;
         if let (true, turn) = (range.start() == range.end(), *range.start()) {
             return Ok(vec![original(turn, self.message(turn)?)]);

@@ -2,6 +2,7 @@
 
 use tenure::Error;
 use tenure_store::{Expect, Line, Put, Retention};
+use tenure_workspace::sessions::Session;
 use tenure_workspace::{Collect, Workspace, object_id};
 
 use super::{instant, objects, print_written, read_input, tenant, tenant_to_write, writing};
@@ -95,9 +96,14 @@ pub(super) fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
 pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let writing = writing(&args.writing);
-    let written = match &args.subject {
-        Some(subject) => tenant.erase_subject(subject, &writing)?,
-        None => tenant.erase(objects(&tenant, &args.objects)?, &writing)?,
+    let written = match (&args.subject, &args.session, &args.messages) {
+        (Some(subject), ..) => tenant.erase_subject(subject, &writing)?,
+        (_, Some(session), None) => Session::erase(&tenant, session, &writing)?,
+        (_, Some(session), Some(messages)) => {
+            let session = Session::open(tenant.clone(), session)?;
+            tenant.erase(session.objects_of(messages)?, &writing)?
+        }
+        _ => tenant.erase(objects(&tenant, &args.objects)?, &writing)?,
     };
     print_written(&written, args.tenant.format)
 }

@@ -1,0 +1,386 @@
+//! What was erased, and what stands in its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde_json::{Value, json};
+use tenure::object::{Authority, ObjectId, RevisionId};
+use tenure::time::Instant;
+use tenure::{Digest, Error, ObjectDocument};
+
+use super::logged::id_of;
+use crate::tenant::{buried_as, unwritable};
+
+/// The shortest text that is looked for within others, in bytes. A shorter one is common by chance.
+const SHORTEST_TEXT: usize = 12;
+/// The shortest line or sentence of a text that is looked for within others, in bytes.
+const SHORTEST_PASSAGE: usize = 32;
+/// What stands in the place of a passage.
+pub(super) const ERASED: &str = "[erased]";
+
+/// Where it is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// A record that speaks of it: names and whole texts of any length mean it, too.
+    Record,
+    /// An entry of a log that holds one of the objects.
+    Holder,
+    /// An entry of a log that may quote one.
+    Other,
+}
+
+pub(super) struct Gone {
+    key: [u8; 32],
+    /// The ids, and what stands in the place of each.
+    ids: BTreeMap<ObjectId, String>,
+    /// Ids and digests, which mean nothing else wherever they stand.
+    keys: BTreeMap<String, String>,
+    /// Names and texts, which stand for the object where its record has them alone.
+    words: BTreeMap<String, String>,
+    /// Passages, in every form in which they are written.
+    passages: BTreeMap<String, String>,
+    finder: Option<(AhoCorasick, Vec<String>)>,
+}
+
+impl Gone {
+    pub(super) fn new(key: [u8; 32], ids: impl Iterator<Item = ObjectId>) -> Gone {
+        let stand_in = |id| (id, stand_in_id(buried_as(&key, id)));
+        let ids: BTreeMap<ObjectId, String> = ids.map(stand_in).collect();
+        let keys = ids.iter().map(|(id, left)| (id.to_string(), left.clone()));
+        Gone {
+            key,
+            keys: keys.collect(),
+            ids,
+            words: BTreeMap::new(),
+            passages: BTreeMap::new(),
+            finder: None,
+        }
+    }
+
+    pub(super) fn is(&self, id: ObjectId) -> bool {
+        self.ids.contains_key(&id)
+    }
+
+    /// Adds a revision; gives the tombstone of its digest.
+    pub(super) fn add(
+        &mut self,
+        id: ObjectId,
+        revision: RevisionId,
+        body: &str,
+    ) -> Result<Digest, Error> {
+        let document: ObjectDocument =
+            serde_json::from_str(body).map_err(|error| unwritable(&error))?;
+        let label = buried_as(&self.key, id);
+        let keyed = Digest::keyed(&self.key, &[b"revision", revision.bytes()]);
+        self.keys.insert(revision.to_string(), keyed.to_string());
+        for text in [&document.name, &document.content] {
+            if !text.is_empty() {
+                self.words.insert(text.clone(), stand_in(label));
+            }
+        }
+        for text in texts(&document) {
+            let digest = Digest::of(text.as_bytes());
+            let keyed = Digest::keyed(&self.key, &[b"text", digest.bytes()]);
+            self.keys.insert(digest.to_string(), keyed.to_string());
+            for passage in passages(text) {
+                for written in written_forms(passage) {
+                    self.passages.insert(written, ERASED.to_owned());
+                }
+            }
+        }
+        Ok(keyed)
+    }
+
+    /// Adds a kept text that goes as well; gives its tombstone, by which a record names it from now on.
+    pub(super) fn add_blob(&mut self, digest: Digest) -> Digest {
+        let keyed = Digest::keyed(&self.key, &[b"blob", digest.bytes()]);
+        self.keys.insert(digest.to_string(), keyed.to_string());
+        keyed
+    }
+
+    /// Makes ready to look for what was added.
+    pub(super) fn seal(&mut self) -> Result<(), Error> {
+        let all = self.keys.iter().chain(&self.passages);
+        let (patterns, stand_ins): (Vec<&String>, Vec<String>) =
+            all.map(|(text, left)| (text, left.clone())).unzip();
+        let built = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(patterns);
+        let finder = built.map_err(|error| {
+            Error::input(format!(
+                "what shall be erased has too many lines to be looked for at once: {error}"
+            ))
+            .hint("erase fewer objects at once")
+        })?;
+        self.finder = Some((finder, stand_ins));
+        Ok(())
+    }
+
+    /// Whether any of it stands in these bytes.
+    pub(super) fn holds(&self, bytes: &[u8]) -> bool {
+        let finder = self.finder.as_ref();
+        finder.is_some_and(|(finder, _)| finder.is_match(bytes))
+    }
+
+    /// A record without it.
+    pub(super) fn scrub_record(&self, body: &str) -> Result<String, Error> {
+        let mut body: Value = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
+        self.scrub(&mut body, Within::Record);
+        Ok(body.to_string())
+    }
+
+    /// Replaces what was erased in every text; tells whether there was any. A vector goes with its text, and
+    /// the provider's own bytes of a message of which anything goes.
+    pub(super) fn scrub(&self, value: &mut Value, within: Within) -> bool {
+        match value {
+            Value::String(text) => self.scrub_text(text, within),
+            Value::Array(values) => {
+                let before = values.len();
+                values.retain(|value| !self.is_vector(value));
+                let mut changed = values.len() < before;
+                let mut lost = BTreeSet::new();
+                for value in values.iter_mut() {
+                    let message = message_of(value);
+                    if self.scrub(value, within) {
+                        changed = true;
+                        lost.extend(message);
+                    }
+                }
+                for value in values {
+                    if message_of(value).is_some_and(|message| lost.contains(&message)) {
+                        forget_message(value);
+                    }
+                }
+                changed
+            }
+            Value::Object(fields) => {
+                let own = (within == Within::Holder).then(|| id_of(fields)).flatten();
+                if let Some(id) = own.filter(|id| self.is(*id)) {
+                    *value = self.stub(id, fields);
+                    return true;
+                }
+                let name = fields.get("name").and_then(Value::as_str);
+                let named = name.is_some_and(|name| self.words.contains_key(name));
+                let named = named && within == Within::Record;
+                let mut changed = named && fields.remove("payload").is_some();
+                for value in fields.values_mut() {
+                    changed |= self.scrub(value, within);
+                }
+                if changed {
+                    forget_message(value);
+                }
+                changed
+            }
+            _ => false,
+        }
+    }
+
+    fn scrub_text(&self, text: &mut String, within: Within) -> bool {
+        if let (Some(stand_in), Within::Record) = (self.words.get(text), within) {
+            text.clone_from(stand_in);
+            return true;
+        }
+        let Some((finder, stand_ins)) = &self.finder else {
+            return false;
+        };
+        if !finder.is_match(text.as_str()) {
+            return false;
+        }
+        *text = finder.replace_all(text, stand_ins);
+        true
+    }
+
+    /// Whether this is the digest of an erased text with its vector.
+    fn is_vector(&self, value: &Value) -> bool {
+        let pair = value.as_array().filter(|pair| pair.len() == 2);
+        let [text, vector] = match pair.map(Vec::as_slice) {
+            Some([Value::String(text), Value::String(vector)]) => [text, vector],
+            _ => return false,
+        };
+        self.keys.contains_key(text) && vector.bytes().all(|digit| digit.is_ascii_hexdigit())
+    }
+
+    /// What stands in the place of an object in a log: it holds at no time that anybody asks about, so no
+    /// compile shows it.
+    fn stub(&self, id: ObjectId, document: &serde_json::Map<String, Value>) -> Value {
+        let id = self.ids.get(&id).cloned().unwrap_or_default();
+        let mut left = json!({
+            "authority_level": Authority::Data,
+            "content": "erased",
+            "name": format!("erased-{}", id.get(..8).unwrap_or_default()),
+            "object_id": id,
+            "valid_until": Instant::from_micros(0),
+        });
+        // What a fold of the log needs to know of it.
+        for field in [
+            "author",
+            "project_id",
+            "removable",
+            "session_id",
+            "tenant_id",
+            "trajectory_id",
+            "user_id",
+        ] {
+            if let Some(value) = document.get(field) {
+                left[field] = value.clone();
+            }
+        }
+        left
+    }
+}
+
+/// By what the parts of a provider's message know each other.
+fn message_of(value: &Value) -> Option<String> {
+    let digest = value.get("wire")?.get("digest")?.as_str()?;
+    Some(digest.to_owned())
+}
+
+/// Takes the provider's own bytes from a part of a message.
+fn forget_message(value: &mut Value) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("wire");
+    }
+}
+
+/// What stands in the place of a name or a text.
+fn stand_in(label: Digest) -> String {
+    format!("erased-{}", &label.to_string()["sha256:".len()..][..12])
+}
+
+fn stand_in_id(label: Digest) -> String {
+    ObjectId::from_bits(label.key()).to_string()
+}
+
+/// What an object says.
+fn texts(document: &ObjectDocument) -> impl Iterator<Item = &str> {
+    let rest = [
+        &document.abstract_text,
+        &document.overview,
+        &document.why_it_matters,
+        &document.behavioral_implication,
+        &document.normalized_claim,
+    ];
+    let rest = rest.into_iter().filter_map(|text| text.as_deref());
+    let calls = document.tool_calls.iter();
+    let arguments = calls.filter_map(|call| call.arguments.as_str());
+    let all = std::iter::once(document.content.as_str()).chain(rest);
+    all.chain(arguments).filter(|text| !text.is_empty())
+}
+
+/// What of a text is looked for within others: all of it, its lines, and their sentences.
+fn passages(text: &str) -> impl Iterator<Item = &str> {
+    let whole = Some(text.trim()).filter(|text| text.len() >= SHORTEST_TEXT);
+    let lines = text.lines().flat_map(|line| {
+        let sentences = line.split_inclusive(['.', '!', '?', ';', '。']);
+        std::iter::once(line).chain(sentences)
+    });
+    let lines = lines.map(str::trim);
+    whole
+        .into_iter()
+        .chain(lines.filter(|line| line.len() >= SHORTEST_PASSAGE))
+}
+
+/// A passage as it is written in a text, and in JSON within JSON, with and without letters beyond ASCII.
+fn written_forms(passage: &str) -> Vec<String> {
+    let once = [true, false].map(|plain| escaped(passage, plain));
+    let twice = once
+        .iter()
+        .flat_map(|form| [true, false].map(|plain| escaped(form, plain)));
+    let mut forms: Vec<String> = twice.collect();
+    forms.extend(once);
+    forms.push(passage.to_owned());
+    forms.sort();
+    forms.dedup();
+    forms
+}
+
+/// A text as it stands between the quotes of JSON.
+fn escaped(text: &str, plain: bool) -> String {
+    let quoted = Value::from(text).to_string();
+    let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+    if plain {
+        return inner.to_owned();
+    }
+    let mut ascii = String::with_capacity(inner.len());
+    for letter in inner.chars() {
+        if letter.is_ascii() {
+            ascii.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            ascii.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // helpers of tests
+mod tests {
+    use super::*;
+
+    fn gone(content: &str) -> Gone {
+        let mut document = ObjectDocument::new("ada", content);
+        document.object_id = Some(ObjectId::from_bits(7));
+        let object = document.seal().unwrap();
+        let id = object.revision().object_id();
+        let mut gone = Gone::new([1; 32], [id].into_iter());
+        let body = serde_json::to_string(&*object).unwrap();
+        gone.add(id, object.revision().id(), &body).unwrap();
+        gone.seal().unwrap();
+        gone
+    }
+
+    #[test]
+    fn a_passage_is_found_in_every_form_that_it_is_written_in() {
+        let secret = "Zoë said: \"the code of the second door is 7342\" on Friday.";
+        let gone = gone(&format!("# Doors\n\nNothing else. {secret}"));
+        let message = json!({ "content": secret });
+        let ascii = escaped(&message.to_string(), false);
+        for text in [
+            secret.to_owned(),
+            format!("She told me: {secret} I believe it."),
+            message.to_string(),
+            json!({ "message": message.to_string() }).to_string(),
+            ascii,
+        ] {
+            let mut value = json!({ "deep": [{ "text": text }] });
+            assert!(gone.scrub(&mut value, Within::Other), "{text}");
+            let left = value.to_string();
+            assert!(left.contains(ERASED) && !left.contains("7342"), "{left}");
+        }
+        // Nothing else goes: not what is short, and not what only begins alike.
+        for text in ["Nothing else.", "Zoë said: \"the code", "ada"] {
+            assert!(!gone.scrub(&mut json!(text), Within::Other), "{text}");
+        }
+        assert!(gone.scrub(&mut json!("ada"), Within::Record));
+    }
+
+    #[test]
+    fn a_vector_goes_with_its_text_and_a_message_with_its_parts() {
+        let text = "The code is 7342.";
+        let gone = gone(text);
+        let [own, other] = [text, "x"].map(|text| Digest::of(text.as_bytes()).to_string());
+        let mut value = json!({ "vectors": [[own, "7f01"], [other, "017f"]] });
+        assert!(gone.scrub(&mut value, Within::Other));
+        assert_eq!(value, json!({ "vectors": [[other, "017f"]] }));
+        let part = |content: &str, message: &str| json!({ "content": content, "wire": { "digest": message } });
+        let mut value = json!([part("I said: The code is 7342.", "m"), part("y", "n")]);
+        assert!(gone.scrub(&mut value, Within::Other));
+        assert_eq!(value[0]["wire"], Value::Null);
+        assert_eq!(value[1]["wire"]["digest"], "n");
+    }
+
+    #[test]
+    fn an_object_without_a_text_takes_nothing_along() {
+        let mut document = ObjectDocument::new("call", "");
+        document.object_id = Some(ObjectId::from_bits(7));
+        let mut gone = Gone::new([1; 32], [ObjectId::from_bits(7)].into_iter());
+        let body = serde_json::to_string(&document).unwrap();
+        gone.add(ObjectId::from_bits(7), Digest::of(b"r"), &body)
+            .unwrap();
+        gone.seal().unwrap();
+        let mut value = json!({ "empty": "", "text": "as it was" });
+        assert!(!gone.scrub(&mut value, Within::Record));
+    }
+}

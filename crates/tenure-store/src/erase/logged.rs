@@ -1,0 +1,278 @@
+//! What the logs of a tenant hold: registries, sessions and what belongs to them. They are read by what
+//! they say in JSON, whoever wrote them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tenure::object::ObjectId;
+use tenure::{ContextObject, Error, ObjectDocument};
+
+use super::gone::{ERASED, Gone, Within};
+use crate::engine::{Read, Write};
+use crate::tenant::unwritable;
+
+/// How many entries are read at once.
+const CHUNK: u64 = 256;
+/// The logs of sessions are named so.
+const SESSION: &str = "session/";
+/// What says in a session's log that entries before it were rewritten.
+const NOTICE: &str = "{\"erased\":{}}";
+/// The logs by which the session of a request is found are named so.
+const CHAIN: &str = "chain/";
+
+/// An object in a log.
+struct Held {
+    log: usize,
+    entry: u64,
+    id: ObjectId,
+    parents: Vec<ObjectId>,
+    subjects: Vec<String>,
+}
+
+/// The objects in the logs of a tenant.
+pub(super) struct Logged {
+    logs: Vec<String>,
+    held: Vec<Held>,
+}
+
+impl Logged {
+    pub(super) fn read(rows: &mut dyn Read) -> Result<Logged, Error> {
+        let logs: Vec<String> = rows.logs()?.into_iter().map(|(log, _)| log).collect();
+        let mut held = Vec::new();
+        for (at, log) in logs.iter().enumerate() {
+            each_entry(rows, log, &mut |entry, value| {
+                each_document(&value, &mut |id, fields| {
+                    let list = |field: &str| {
+                        let list = fields.get(field).and_then(Value::as_array);
+                        list.into_iter().flatten().filter_map(Value::as_str)
+                    };
+                    held.push(Held {
+                        log: at,
+                        entry,
+                        id,
+                        parents: list("derived_from")
+                            .filter_map(|id| id.parse().ok())
+                            .collect(),
+                        subjects: list("subjects").map(str::to_owned).collect(),
+                    });
+                });
+                Ok(())
+            })?;
+        }
+        Ok(Logged { logs, held })
+    }
+
+    pub(super) fn holds(&self, id: ObjectId) -> bool {
+        self.held.iter().any(|held| held.id == id)
+    }
+
+    fn ids(&self, wanted: impl Fn(&Held) -> bool) -> BTreeSet<ObjectId> {
+        let held = self.held.iter().filter(|held| wanted(held));
+        held.map(|held| held.id).collect()
+    }
+
+    /// What is about a person.
+    pub(super) fn about(&self, subject: &str) -> BTreeSet<ObjectId> {
+        self.ids(|held| held.subjects.iter().any(|who| who == subject))
+    }
+
+    /// What was made from any of these.
+    pub(super) fn made_from(&self, ids: &BTreeSet<ObjectId>) -> BTreeSet<ObjectId> {
+        self.ids(|held| held.parents.iter().any(|parent| ids.contains(parent)))
+    }
+
+    /// What stands in one log.
+    pub(super) fn of_log(&self, log: &str) -> BTreeSet<ObjectId> {
+        self.ids(|held| self.logs[held.log] == log)
+    }
+
+    /// The entries of a log that hold any of these.
+    fn holders(&self, log: usize, gone: &Gone) -> BTreeSet<u64> {
+        let own = self
+            .held
+            .iter()
+            .filter(|held| held.log == log && gone.is(held.id));
+        own.map(|held| held.entry).collect()
+    }
+
+    /// The objects of these ids, every one that an entry holds.
+    pub(super) fn documents(
+        &self,
+        rows: &mut dyn Read,
+        ids: &BTreeSet<ObjectId>,
+    ) -> Result<Vec<(ObjectId, Arc<ContextObject>)>, Error> {
+        let wanted = self.held.iter().filter(|held| ids.contains(&held.id));
+        let entries: BTreeSet<(usize, u64)> = wanted.map(|held| (held.log, held.entry)).collect();
+        let mut found = Vec::new();
+        for (log, entry) in entries {
+            for (_, body) in rows.entries(&self.logs[log], entry..entry + 1)? {
+                let body: Value =
+                    serde_json::from_str(&body).map_err(|error| unwritable(&error))?;
+                each_document(&body, &mut |id, fields| {
+                    if ids.contains(&id) {
+                        found.extend(sealed(fields).map(|object| (id, object)));
+                    }
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes what is gone from all logs. A log that only helps to find a session which lost something is
+    /// added to those that are forgotten.
+    pub(super) fn rewrite(
+        &self,
+        rows: &mut dyn Write,
+        gone: &Gone,
+        forgotten: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let mut touched: BTreeSet<String> =
+            forgotten.iter().filter_map(|log| session_of(log)).collect();
+        for (at, log) in self.logs.iter().enumerate() {
+            if forgotten.contains(log) {
+                continue;
+            }
+            let holders = self.holders(at, gone);
+            let is_session = log.starts_with(SESSION);
+            let mut changed = Vec::new();
+            each_entry(rows, log, &mut |number, mut value| {
+                let within = match holders.contains(&number) {
+                    true => Within::Holder,
+                    false => Within::Other,
+                };
+                // What was sent beside one of these is not looked through: it held it in some form.
+                let unsent = is_session && unsend(&mut value, gone);
+                let scrubbed = gone.scrub(&mut value, within);
+                if scrubbed | unsent | (is_session && forget_forms(&mut value, &holders)) {
+                    changed.push((number, value.to_string()));
+                }
+                Ok(())
+            })?;
+            rows.rewrite(log, &changed)?;
+            if let Some(session) = session_of(log).filter(|_| !changed.is_empty()) {
+                // Whoever holds the session in memory learns of it before the next word is added.
+                let last = rows.last(log)?;
+                rows.append(log, last, &[NOTICE.to_owned()])?;
+                touched.insert(session);
+            }
+        }
+        for log in self.logs.iter().filter(|log| log.starts_with(CHAIN)) {
+            each_entry(rows, log, &mut |_, value| {
+                let session = value.get("session").and_then(Value::as_str);
+                if session.is_some_and(|session| touched.contains(session)) {
+                    forgotten.push(log.clone());
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn session_of(log: &str) -> Option<String> {
+    log.strip_prefix(SESSION).map(str::to_owned)
+}
+
+/// Calls `each` with the entries of a log.
+fn each_entry<R: Read + ?Sized>(
+    rows: &mut R,
+    log: &str,
+    each: &mut dyn FnMut(u64, Value) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut next = 1;
+    loop {
+        let chunk = rows.entries(log, next..next + CHUNK)?;
+        let Some((last, _)) = chunk.last() else {
+            return Ok(());
+        };
+        next = last + 1;
+        for (number, body) in chunk {
+            each(
+                number,
+                serde_json::from_str(&body).map_err(|error| unwritable(&error))?,
+            )?;
+        }
+    }
+}
+
+/// Calls `each` with the objects in a value.
+fn each_document(value: &Value, each: &mut dyn FnMut(ObjectId, &Map<String, Value>)) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| each_document(value, each)),
+        Value::Object(fields) => match id_of(fields) {
+            Some(id) => each(id, fields),
+            None => fields.values().for_each(|value| each_document(value, each)),
+        },
+        _ => {}
+    }
+}
+
+/// The id of an object, where this is one: its own, or the one that follows from its name and scope.
+pub(super) fn id_of(fields: &Map<String, Value>) -> Option<ObjectId> {
+    match fields.get("object_id") {
+        Some(id) => id.as_str()?.parse().ok(),
+        None if fields.contains_key("content") && fields.contains_key("name") => {
+            Some(sealed(fields)?.revision().object_id())
+        }
+        None => None,
+    }
+}
+
+fn sealed(fields: &Map<String, Value>) -> Option<Arc<ContextObject>> {
+    let document = ObjectDocument::deserialize(&Value::Object(fields.clone()));
+    document.ok()?.seal().ok()
+}
+
+/// In a session, takes away a request's tail as it was sent, where one of these stood in it.
+fn unsend(value: &mut Value, gone: &Gone) -> bool {
+    let Some(served) = value.get_mut("served") else {
+        return false;
+    };
+    let said = served.get("said").and_then(Value::as_array);
+    let mut said = said.into_iter().flatten().filter_map(Value::as_str);
+    if !said.any(|revision| gone.holds(revision.as_bytes())) {
+        return false;
+    }
+    let tail = served.get_mut("tail").and_then(Value::as_array_mut);
+    tail.map(|tail| tail.fill(ERASED.into())).is_some()
+}
+
+/// In a session, takes away what other entries say in the place of these messages: sentences of summaries,
+/// shorter forms of results.
+fn forget_forms(value: &mut Value, messages: &BTreeSet<u64>) -> bool {
+    let of = |turn: Option<&Value>| {
+        let turn = turn.and_then(Value::as_u64);
+        turn.is_some_and(|turn| messages.contains(&turn))
+    };
+    match value {
+        Value::Array(values) => {
+            if let [turn, Value::Number(_), Value::String(text)] = values.as_mut_slice()
+                && of(Some(turn))
+            {
+                *text = ERASED.into();
+                return true;
+            }
+            let mut changed = false;
+            for value in values {
+                changed |= forget_forms(value, messages);
+            }
+            changed
+        }
+        Value::Object(fields) => {
+            let mut changed = false;
+            if of(fields.get("turn"))
+                && let Some(Value::String(text)) = fields.get_mut("text")
+            {
+                *text = ERASED.into();
+                changed = true;
+            }
+            for value in fields.values_mut() {
+                changed |= forget_forms(value, messages);
+            }
+            changed
+        }
+        _ => false,
+    }
+}

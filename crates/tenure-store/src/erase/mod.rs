@@ -1,0 +1,234 @@
+//! Erasure: nothing is left of an object and of what was made from it but tombstones, which hold keyed
+//! digests only. Everything else that the tenant keeps (logs, texts found by their digests, compile
+//! records) is read through for it, and rewritten or dropped.
+
+mod gone;
+mod logged;
+
+use std::collections::BTreeSet;
+
+use tenure::object::{ObjectId, clip};
+use tenure::{Digest, Error, ErrorKind};
+
+use self::gone::Gone;
+use self::logged::Logged;
+use crate::engine::{Read, RecordRow, Write};
+use crate::tenant::{
+    Outcome, Tenant, Writing, Written, WrittenObject, buried_as, with_descendants,
+};
+
+/// What shall be erased.
+enum Wanted {
+    /// These objects.
+    Objects(Vec<ObjectId>),
+    /// What is about this person.
+    Subject(String),
+    /// A log, and the objects in it.
+    Log(String),
+}
+
+impl Tenant {
+    /// Erases objects, everything that was made from them, and what records, logs and kept texts say of
+    /// them; `docs/store.md` says how far that goes. In a file their bytes are overwritten; a server keeps
+    /// them in dead rows until its next `VACUUM`, and in its archives and copies as long as these are kept.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when one of them is neither an object of the store nor in a log;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Then nothing was erased.
+    pub fn erase(&self, ids: Vec<ObjectId>, writing: &Writing) -> Result<Written, Error> {
+        let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
+        let asked = Digest::of(named.join(" ").as_bytes());
+        self.erase_wanted(Wanted::Objects(ids), asked, writing)
+    }
+
+    /// Erases everything that is about a person.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::erase`], but that nobody is unknown.
+    pub fn erase_subject(&self, subject: &str, writing: &Writing) -> Result<Written, Error> {
+        let asked = Digest::of(subject.as_bytes());
+        self.erase_wanted(Wanted::Subject(subject.to_owned()), asked, writing)
+    }
+
+    /// Erases a whole log with the objects in it, as [`Tenant::erase`] does. No log is begun under its name
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when there is no such log; otherwise as [`Tenant::erase`].
+    pub fn erase_log(&self, log: &str, writing: &Writing) -> Result<Written, Error> {
+        let asked = Digest::of_parts([b"log".as_slice(), log.as_bytes()]);
+        self.erase_wanted(Wanted::Log(log.to_owned()), asked, writing)
+    }
+
+    fn erase_wanted(
+        &self,
+        wanted: Wanted,
+        asked: Digest,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        self.once(writing, "erase", asked, move |rows| erase(rows, &wanted))
+            .and_then(|written| self.engine.forget().map(|()| written))
+    }
+
+    /// Whether this is the keyed digest that an erasure left in the place of something.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn is_tombstone(&self, digest: Digest) -> Result<bool, Error> {
+        self.read(|rows| Ok(!rows.tombstones(&[digest])?.is_empty()))
+    }
+}
+
+/// What an erased log's name leaves behind.
+fn log_buried_as(key: &[u8; 32], log: &str) -> Digest {
+    Digest::keyed(key, &[b"log", log.as_bytes()])
+}
+
+/// Refuses to begin a log that was erased.
+pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(());
+    };
+    if rows.tombstones(&[log_buried_as(&key, log)])?.is_empty() {
+        return Ok(());
+    }
+    let what = format!("the log `{}` was erased", clip(log));
+    Err(Error::new(ErrorKind::Policy, what).hint("begin another under another name"))
+}
+
+fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Error> {
+    rows.stamp()?;
+    let Some(key) = rows.key()? else {
+        return Ok(Vec::new());
+    };
+    let logged = Logged::read(rows)?;
+    let ids = chosen(rows, &logged, wanted)?;
+    let ids = with_everything_made_from(rows, &logged, ids)?;
+    let mut gone = Gone::new(key, ids.iter().copied());
+    let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
+    for id in &ids {
+        let history = rows.history(*id)?;
+        let revisions: Vec<Digest> = history.iter().map(|row| row.revision).collect();
+        for (revision, body) in rows.bodies(&revisions)? {
+            tombstones.push(gone.add(*id, revision, &body)?);
+        }
+    }
+    for (id, object) in logged.documents(rows, &ids)? {
+        let body =
+            serde_json::to_string(&*object).map_err(|error| crate::tenant::unwritable(&error))?;
+        tombstones.push(gone.add(id, object.revision().id(), &body)?);
+    }
+    gone.seal()?;
+    let dropped = quoting(rows, &gone)?;
+    for digest in &dropped {
+        tombstones.push(gone.add_blob(*digest));
+    }
+    gone.seal()?;
+    let mut forgotten = Vec::new();
+    if let Wanted::Log(log) = wanted {
+        tombstones.push(log_buried_as(&key, log));
+        forgotten.push(log.clone());
+    }
+    let records = rewritten_records(rows, &gone, &ids)?;
+    rows.erase(&ids.iter().copied().collect::<Vec<_>>(), &tombstones)?;
+    rows.drop_blobs(&dropped)?;
+    rows.put_records(&records)?;
+    logged.rewrite(rows, &gone, &mut forgotten)?;
+    for log in &forgotten {
+        rows.drop_log(log)?;
+    }
+    let erased = ids.into_iter().map(|object_id| WrittenObject {
+        object_id,
+        name: None,
+        revision: None,
+        outcome: Outcome::Erased,
+    });
+    Ok(erased.collect())
+}
+
+/// The objects that are named; each must be somewhere.
+fn chosen(
+    rows: &mut dyn Write,
+    logged: &Logged,
+    wanted: &Wanted,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    match wanted {
+        Wanted::Objects(ids) => {
+            let standing = rows.standing(ids)?;
+            let known = |id: &&ObjectId| standing.contains_key(id) || logged.holds(**id);
+            match ids.iter().find(|id| !known(id)) {
+                Some(missing) => Err(Error::input(format!("there is no object `{missing}`"))),
+                None => Ok(ids.iter().copied().collect()),
+            }
+        }
+        Wanted::Subject(subject) => {
+            let mut ids: BTreeSet<ObjectId> = rows.about(subject)?.into_iter().collect();
+            ids.extend(logged.about(subject));
+            Ok(ids)
+        }
+        Wanted::Log(log) if rows.last(log)? > 0 => Ok(logged.of_log(log)),
+        Wanted::Log(log) => Err(Error::input(format!("there is no log `{}`", clip(log)))),
+    }
+}
+
+/// These objects and what was made from them, in the store and in logs.
+fn with_everything_made_from(
+    rows: &mut dyn Read,
+    logged: &Logged,
+    mut ids: BTreeSet<ObjectId>,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    loop {
+        let before = ids.len();
+        let named: Vec<ObjectId> = ids.iter().copied().collect();
+        ids.extend(with_descendants(rows, &named)?);
+        ids.extend(logged.made_from(&ids));
+        if ids.len() == before {
+            return Ok(ids);
+        }
+    }
+}
+
+/// The kept texts that are one of those erased, or quote one.
+fn quoting(rows: &mut dyn Write, gone: &Gone) -> Result<Vec<Digest>, Error> {
+    let mut found = Vec::new();
+    for digest in rows.blobs()? {
+        let known = gone.holds(digest.to_string().as_bytes());
+        if known || rows.blob(digest)?.is_some_and(|bytes| gone.holds(&bytes)) {
+            found.push(digest);
+        }
+    }
+    Ok(found)
+}
+
+/// The records that speak of what is erased, without it.
+fn rewritten_records(
+    rows: &mut dyn Write,
+    gone: &Gone,
+    ids: &BTreeSet<ObjectId>,
+) -> Result<Vec<RecordRow>, Error> {
+    let mut rewritten = Vec::new();
+    for (name, _) in rows.records(u32::MAX)? {
+        let Some(record) = rows.record(&name)? else {
+            continue;
+        };
+        let listed = record.objects.iter().any(|id| ids.contains(id));
+        if !listed && !gone.holds(record.body.as_bytes()) {
+            continue;
+        }
+        rewritten.push(RecordRow {
+            body: gone.scrub_record(&record.body)?,
+            objects: record
+                .objects
+                .iter()
+                .copied()
+                .filter(|id| !ids.contains(id))
+                .collect(),
+            ..record
+        });
+    }
+    Ok(rewritten)
+}
