@@ -559,3 +559,42 @@ fn code_keeps_its_declarations_and_what_the_task_names() {
     let output = with_stdin(&bench, &args, source.as_bytes());
     assert!(text(&output.stdout).contains("    ...  # 10 lines left out\n"));
 }
+
+#[test]
+fn a_store_that_is_in_use_keeps_the_originals() {
+    let bench = Bench::new();
+    let content = records();
+    bench.file("records.json", &content);
+    let condense = ["condense", "records.json", "--to", "150"];
+    let in_folder = pointer(&bench.run(&condense).stdout);
+    assert_eq!(kept(&bench).len(), 1);
+    // From now on the project has a store.
+    bench.file("fact.md", "# fact\n\nPump 7 stands in the cellar.\n");
+    bench.ok(&["store", "put", "fact.md"]);
+    let other = content.replace("item", "thing");
+    bench.file("records.json", &other);
+    let in_store = pointer(&bench.run(&condense).stdout);
+    assert_eq!(kept(&bench).len(), 1, "nothing went to the folder");
+    for (line, expected) in [(&in_folder, &content), (&in_store, &other)] {
+        let back = bench.run(&["rehydrate", line]);
+        assert_eq!(text(&back.stdout), *expected, "{}", text(&back.stderr));
+    }
+    // A store that is named, of which nothing is in the project's.
+    let named = ["--store", "sqlite://named.db"];
+    bench.file("records.json", &content.replace("item", "piece"));
+    let line = pointer(&bench.run(&[&condense[..], &named].concat()).stdout);
+    bench.refused(2, &["rehydrate", &line]);
+    let back = bench.run(&[&["rehydrate", line.as_str()][..], &named].concat());
+    assert!(text(&back.stdout).contains("piece"));
+    bench.refused(
+        2,
+        &[
+            "rehydrate",
+            &line,
+            "--store",
+            "sqlite://named.db",
+            "--tenant",
+            "other",
+        ],
+    );
+}

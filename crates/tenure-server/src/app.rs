@@ -163,7 +163,8 @@ pub struct Options {
     pub limits: Limits,
     /// The file that the audit log is appended to.
     pub audit: Option<PathBuf>,
-    /// The folder that keeps the originals of what a compile condenses with loss.
+    /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
+    /// does that a compile reads, or else the user's own folder.
     pub originals: Option<PathBuf>,
 }
 

@@ -93,6 +93,15 @@ impl Tenant {
         Ok(bytes)
     }
 
+    /// The digests of all texts that are kept by them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn blobs(&self) -> Result<Vec<Digest>, Error> {
+        self.read(|rows| rows.blobs())
+    }
+
     /// Appends entries to a log, if its last number is still `after`; gives its last number then.
     ///
     /// # Errors

@@ -1,14 +1,17 @@
-//! Originals: what a condensation was made of, kept in a folder so that whatever it left out can be
-//! read back byte for byte.
+//! Originals: what a condensation was made of, kept in a store or a folder so that whatever it left out
+//! can be read back byte for byte.
 //!
-//! A file is named after the id of its pointer and the SHA-256 of its content. It is written once
-//! and never again, and nobody but its owner can read it. Nothing is deleted here.
+//! In a store they are found by their digests among the other texts of the tenant, and leave by an erasure. In a
+//! folder, a file is named after the id of its pointer and the SHA-256 of its content. It is written once
+//! and never again, and nobody but its owner can read it. Nothing is deleted there.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use tenure::object::clip;
 use tenure::{Digest, Error, FrameKey, PointerId, pointer_id};
+use tenure_store::Tenant;
 
 use crate::read::{MAX_FILE, user_folder};
 use crate::workspace::Workspace;
@@ -56,7 +59,7 @@ impl Pointer {
     }
 }
 
-/// A folder of originals.
+/// Where originals are kept.
 ///
 /// ```no_run
 /// use tenure_workspace::{Originals, Workspace, default_originals_path};
@@ -67,16 +70,43 @@ impl Pointer {
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Originals {
+pub struct Originals(Place);
+
+#[derive(Clone, Debug)]
+enum Place {
+    Folder(Folder),
+    Store(Tenant),
+}
+
+#[derive(Clone, Debug)]
+struct Folder {
     folder: PathBuf,
 }
 
 impl Originals {
     /// The originals in this folder, which is made when the first is kept.
     pub fn at(folder: impl Into<PathBuf>) -> Originals {
-        Originals {
-            folder: folder.into(),
-        }
+        let folder = folder.into();
+        Originals(Place::Folder(Folder { folder }))
+    }
+
+    /// The originals in this tenant's store.
+    pub fn in_store(tenant: Tenant) -> Originals {
+        Originals(Place::Store(tenant))
+    }
+
+    /// Where originals go unless the caller says otherwise: to the folder that is named, else to the store that
+    /// is in use, else to [`default_originals_path`].
+    ///
+    /// # Errors
+    ///
+    /// As [`default_originals_path`].
+    pub fn chosen(folder: Option<&Path>, tenant: Option<Tenant>) -> Result<Originals, Error> {
+        Ok(match (folder, tenant) {
+            (Some(folder), _) => Originals::at(folder),
+            (None, Some(tenant)) => Originals::in_store(tenant),
+            (None, None) => Originals::at(default_originals_path()?),
+        })
     }
 
     /// Keeps these bytes. What is kept already is only looked at: a pointer is given for nothing
@@ -85,8 +115,9 @@ impl Originals {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when they are too many, when the folder cannot
-    /// be written, or when the same original was altered since it was kept. Then nothing is left
-    /// behind.
+    /// be written, or when the same original was altered since it was kept;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached. Then nothing
+    /// is left behind.
     pub fn keep(&self, key: &FrameKey, content: &[u8]) -> Result<Pointer, Error> {
         let pointer = Pointer::to(key, content);
         if pointer.bytes > MAX_FILE {
@@ -97,10 +128,62 @@ impl Originals {
             ))
             .hint("split it into smaller texts"));
         }
+        match &self.0 {
+            Place::Folder(folder) => folder.keep(&pointer, content)?,
+            Place::Store(tenant) => {
+                if tenant.blob(pointer.digest)?.is_none() {
+                    tenant.put_blobs(vec![content.to_vec()])?;
+                }
+            }
+        }
+        Ok(pointer)
+    }
+
+    /// The bytes of the original with this id.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, when what there is was kept
+    /// under another key, or when it was altered since;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn read(&self, key: &FrameKey, id: PointerId) -> Result<Vec<u8>, Error> {
+        match &self.0 {
+            Place::Folder(folder) => folder.read(key, id),
+            Place::Store(tenant) => {
+                let kept = tenant.blobs()?;
+                let own = kept.iter().find(|digest| pointer_id(key, digest) == id);
+                let found = own.map(|digest| tenant.blob(*digest)).transpose()?;
+                found.flatten().ok_or_else(|| self.missing(id))
+            }
+        }
+    }
+
+    /// Whether there could be an original of this id, whatever the key.
+    fn may_hold(&self, id: PointerId) -> Result<bool, Error> {
+        match &self.0 {
+            Place::Folder(folder) => Ok(!folder.named(id)?.is_empty()),
+            Place::Store(tenant) => Ok(!tenant.blobs()?.is_empty()),
+        }
+    }
+
+    fn missing(&self, id: PointerId) -> Error {
+        match &self.0 {
+            Place::Folder(folder) => folder.missing(id),
+            Place::Store(tenant) => Error::input(format!(
+                "there is no original {id} of the tenant `{}` in its store",
+                clip(tenant.name())
+            ))
+            .hint("originals stay under the key that they were kept with, and leave by an erasure"),
+        }
+    }
+}
+
+impl Folder {
+    fn keep(&self, pointer: &Pointer, content: &[u8]) -> Result<(), Error> {
         let path = self.folder.join(pointer.file_name());
         if fs::symlink_metadata(&path).is_err() {
             match self.put(&path, content) {
-                Ok(()) => return Ok(pointer),
+                Ok(()) => return Ok(()),
                 // Somebody else kept the same meanwhile.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
@@ -112,17 +195,10 @@ impl Originals {
                 }
             }
         }
-        read_whole(&path, &pointer.digest)?;
-        Ok(pointer)
+        read_whole(&path, &pointer.digest).map(drop)
     }
 
-    /// The bytes of the original with this id.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, when what there is was kept
-    /// under another key, or when it was altered since.
-    pub fn read(&self, key: &FrameKey, id: PointerId) -> Result<Vec<u8>, Error> {
+    fn read(&self, key: &FrameKey, id: PointerId) -> Result<Vec<u8>, Error> {
         let named = self.named(id)?;
         let own = named
             .iter()
@@ -255,10 +331,26 @@ impl Workspace {
     /// As [`Originals::read`].
     pub fn rehydrate(&self, originals: &Originals, id: PointerId) -> Result<Vec<u8>, Error> {
         // A search that cannot find anything makes no key.
-        if originals.named(id)?.is_empty() {
+        if !originals.may_hold(id)? {
             return Err(originals.missing(id));
         }
         originals.read(&self.frame_key()?, id)
+    }
+
+    /// The same, from the first of several places that has it. Where none has, what the last says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Originals::read`].
+    pub fn rehydrate_from(&self, places: &[Originals], id: PointerId) -> Result<Vec<u8>, Error> {
+        let mut told = Error::input(format!("there is no place for the original {id}"));
+        for originals in places {
+            match self.rehydrate(originals, id) {
+                Err(error) if error.kind == tenure::ErrorKind::Input => told = error,
+                found => return found,
+            }
+        }
+        Err(told)
     }
 }
 
@@ -276,8 +368,15 @@ mod tests {
         (folder, originals)
     }
 
+    fn folder_of(originals: &Originals) -> &Path {
+        match &originals.0 {
+            Place::Folder(folder) => &folder.folder,
+            Place::Store(_) => unreachable!("these are in a folder"),
+        }
+    }
+
     fn files(originals: &Originals) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&originals.folder).unwrap();
+        let entries = fs::read_dir(folder_of(originals)).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
@@ -300,7 +399,7 @@ mod tests {
         let (_folder, originals) = bench();
         originals.keep(&key(1), b"secret").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(&originals.folder), 0o700);
+        assert_eq!(mode(folder_of(&originals)), 0o700);
         assert_eq!(mode(&files(&originals)[0]), 0o600);
     }
 
@@ -385,8 +484,12 @@ mod tests {
             digest: Digest::of(planted.as_bytes()),
             ..pointer
         };
-        fs::write(originals.folder.join(name.file_name()), &planted).unwrap();
-        fs::write(originals.folder.join(format!("{}-short", pointer.id)), "x").unwrap();
+        fs::write(folder_of(&originals).join(name.file_name()), &planted).unwrap();
+        fs::write(
+            folder_of(&originals).join(format!("{}-short", pointer.id)),
+            "x",
+        )
+        .unwrap();
         assert_eq!(originals.read(&key(1), pointer.id).unwrap(), b"kept");
     }
 
@@ -429,5 +532,41 @@ mod tests {
         let kept = workspace.keep(&originals, b"x").unwrap();
         assert_eq!(workspace.pointer(b"x").unwrap(), kept);
         assert_eq!(workspace.rehydrate(&originals, kept.id).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_store_keeps_them_until_an_erasure() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = tenure_store::Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let tenant = store.tenant("acme").unwrap();
+        let originals = Originals::in_store(tenant.clone());
+        let workspace = Workspace::new(key(1)).unwrap();
+        let text = b"The door of the archive opens with the code 7342.\nSo it is.";
+        let pointer = workspace.keep(&originals, text).unwrap();
+        assert_eq!(workspace.keep(&originals, text).unwrap(), pointer);
+        let places = [Originals::at(folder.path().join("none")), originals.clone()];
+        let read = workspace.rehydrate_from(&places, pointer.id).unwrap();
+        assert_eq!(read, text);
+        for missing in [
+            Workspace::new(key(2))
+                .unwrap()
+                .rehydrate(&originals, pointer.id),
+            workspace.rehydrate(
+                &Originals::in_store(store.tenant("other").unwrap()),
+                pointer.id,
+            ),
+            workspace.rehydrate_from(&places[..1], pointer.id),
+        ] {
+            assert!(missing.unwrap_err().what.contains("there is no original"));
+        }
+
+        let fact = "The door of the archive opens with the code 7342.";
+        let put = tenure_store::Put::new(tenure::ObjectDocument::new("door", fact));
+        let writing = tenure_store::Writing::default();
+        let written = tenant.put(vec![put], &writing).unwrap();
+        tenant
+            .erase(vec![written.objects[0].object_id], &writing)
+            .unwrap();
+        assert!(workspace.rehydrate(&originals, pointer.id).is_err());
     }
 }

@@ -1,9 +1,14 @@
-//! Sessions over a real SQLite file: what was sent stays, what leaves can be read back, two writers do not
+//! Sessions over a real store (those that write much, or erase, over both engines): what was sent stays, what leaves can be read back, two writers do not
 //! overwrite each other.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/recorded.rs"]
 mod recorded;
+#[allow(dead_code, clippy::disallowed_methods)]
+#[path = "../../tenure-store/tests/common/server.rs"]
+mod server;
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tenure::request::{Progress, Subtask};
@@ -27,8 +32,37 @@ const CHATS: [Target; 4] = [
     Target::Gemini,
 ];
 
+/// Makes a test of each function for each engine.
+macro_rules! on_both_engines {
+    ($($test:ident),* $(,)?) => {$(
+        mod $test {
+            #[test]
+            fn sqlite() {
+                super::$test(super::Engine::Sqlite);
+            }
+            #[test]
+            fn postgresql() {
+                super::$test(super::Engine::Postgresql);
+            }
+        }
+    )*};
+}
+
+on_both_engines!(
+    what_was_sent_stays_while_the_epoch_lasts,
+    two_writers_do_not_overwrite_each_other,
+    what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends,
+    what_is_erased_leaves_the_session_and_what_was_sent_of_it,
+);
+
+#[derive(Clone, Copy)]
+enum Engine {
+    Sqlite,
+    Postgresql,
+}
+
 struct Bench {
-    _folder: tempfile::TempDir,
+    _folder: Option<tempfile::TempDir>,
     workspace: Workspace,
     world: World,
     policy: Policy,
@@ -42,8 +76,26 @@ impl Bench {
     }
 
     fn with_policy(policy: &str) -> Bench {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        Bench::on(Engine::Sqlite, policy)
+    }
+
+    fn on(engine: Engine, policy: &str) -> Bench {
+        let (store, folder) = match engine {
+            Engine::Sqlite => {
+                let folder = tempfile::tempdir().unwrap();
+                let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+                (store, Some(folder))
+            }
+            Engine::Postgresql => {
+                static NEXT: AtomicU32 = AtomicU32::new(0);
+                let database = format!("bench{}", NEXT.fetch_add(1, Ordering::Relaxed));
+                let server = server::Server::shared();
+                server.create(&database);
+                let store = Store::open(&server.url(&database)).unwrap();
+                store.migrate().unwrap();
+                (store, None)
+            }
+        };
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
         let rule = ObjectDocument::new("units", "Report times in milliseconds.");
         Bench {
@@ -147,10 +199,9 @@ fn blocks(body: &str) -> Vec<String> {
     blocks
 }
 
-#[test]
-fn what_was_sent_stays_while_the_epoch_lasts() {
+fn what_was_sent_stays_while_the_epoch_lasts(engine: Engine) {
     for target in CHATS {
-        let bench = Bench::new();
+        let bench = Bench::on(engine, "");
         let Recording { messages, .. } = recording(6, 120);
         let mut session = bench.session();
         let mut before: Option<String> = None;
@@ -255,9 +306,8 @@ fn a_long_session_fits_and_nothing_of_it_is_lost() {
     }
 }
 
-#[test]
-fn two_writers_do_not_overwrite_each_other() {
-    let bench = Bench::new();
+fn two_writers_do_not_overwrite_each_other(engine: Engine) {
+    let bench = Bench::on(engine, "");
     let mut one = bench.session();
     let mut other = Session::open(bench.tenant.clone(), one.id()).unwrap();
     append(&mut one, &[json!({ "role": "user", "content": "One." })]);
@@ -502,9 +552,8 @@ fn the_state_of_the_task_is_said_whole_once_in_an_epoch() {
     );
 }
 
-#[test]
-fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends() {
-    let bench = Bench::new();
+fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends(engine: Engine) {
+    let bench = Bench::on(engine, "");
     let mut session = bench.session();
     let Recording { messages, planted } = recording(20, 400);
     append(&mut session, &messages[..messages.len() - 1]);
@@ -721,10 +770,9 @@ fn all_of(tenant: &Tenant) -> String {
     all
 }
 
-#[test]
-fn what_is_erased_leaves_the_session_and_what_was_sent_of_it() {
+fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
     for target in CHATS {
-        let mut bench = Bench::new();
+        let mut bench = Bench::on(engine, "");
         let secret = "The door of the archive opens with the code 7342.";
         let note = ObjectDocument {
             tenant_id: Some("local".into()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use tenure::num::Score;
 
-use super::{CatalogueArgs, Format, tokens};
+use super::{CatalogueArgs, Format, StoreUrl, tokens};
 
 #[derive(Debug, Args)]
 pub(crate) struct CondenseArgs {
@@ -74,9 +74,15 @@ pub(crate) struct RehydrateArgs {
 /// Where originals are kept, and under which key.
 #[derive(Debug, Args)]
 pub(crate) struct OriginalsArgs {
-    /// The folder of originals [default: $XDG_STATE_HOME/tenure/originals]
+    /// The folder of originals [default: the store, where there is one, else
+    /// $XDG_STATE_HOME/tenure/originals; `rehydrate` looks in both]
     #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
     pub(crate) originals: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// Whose part of the store
+    #[arg(long, value_name = "T", default_value = "local")]
+    pub(crate) tenant: String,
     /// The file that holds the workspace's key [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,

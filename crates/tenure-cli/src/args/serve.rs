@@ -52,7 +52,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     /// The folder that keeps the originals of what is condensed with loss
-    /// [default: $XDG_STATE_HOME/tenure/originals]
+    /// [default: the store, where there is one, else $XDG_STATE_HOME/tenure/originals]
     #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
     pub(crate) originals: Option<PathBuf>,
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]

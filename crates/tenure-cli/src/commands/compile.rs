@@ -19,7 +19,7 @@ use tenure::{
 use tenure_store::Tenant;
 use tenure_workspace::{
     Collect, Collected, Done, Gathered, Originals, Progress, Workspace, default_frame_key_path,
-    default_originals_path, read_text,
+    read_text,
 };
 
 use super::cache::Read;
@@ -87,10 +87,7 @@ impl Job {
             policy: &self.policy,
             request: &self.request,
             gathered: &self.gathered,
-            originals: &|| match &args.originals {
-                Some(folder) => Ok(Originals::at(folder)),
-                None => default_originals_path().map(Originals::at),
-            },
+            originals: &|| Originals::chosen(args.originals.as_deref(), self.tenant.clone()),
             record: record.transpose()?,
             view: match args.view {
                 View::Operator => tenure::trace::View::Operator,

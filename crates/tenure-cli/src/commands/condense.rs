@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
         content_type,
         name: &args.file.to_string_lossy(),
         lossless_only: args.lossless,
-        originals: (!args.no_keep).then_some(&originals),
+        originals: originals.first().filter(|_| !args.no_keep),
     };
     let done = workspace.condense(tokenizer, &content, &wanted)?;
     match args.format {

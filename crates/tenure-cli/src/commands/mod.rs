@@ -60,17 +60,26 @@ fn read_or_stdin(path: &Path) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A workspace with its originals.
-fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Originals), Error> {
+/// A workspace with the places where its originals may be: that to which they go comes first.
+fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Vec<Originals>), Error> {
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
     };
-    let folder = match &args.originals {
-        Some(path) => path.clone(),
-        None => default_originals_path()?,
-    };
-    Ok((Workspace::open(&frame_key)?, Originals::at(folder)))
+    let workspace = Workspace::open(&frame_key)?;
+    if let Some(folder) = &args.originals {
+        return Ok((workspace, vec![Originals::at(folder)]));
+    }
+    let store = store::opened(&args.url)?;
+    let tenant = store.map(|store| store.tenant(&args.tenant)).transpose()?;
+    let folder = default_originals_path().map(Originals::at);
+    Ok(match tenant {
+        Some(tenant) => {
+            let kept = std::iter::once(Originals::in_store(tenant));
+            (workspace, kept.chain(folder.ok()).collect())
+        }
+        None => (workspace, vec![folder?]),
+    })
 }
 
 /// The same error as a mistake in the call.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub(crate) fn run(args: &RehydrateArgs) -> Result<(), Failure> {
     let id = usage(PointerId::of(&args.id))?;
     let (workspace, originals) = with_originals(&args.originals)?;
-    let content = workspace.rehydrate(&originals, id)?;
+    let content = workspace.rehydrate_from(&originals, id)?;
     if args.format == Format::Text {
         return match &args.out {
             Some(path) => Ok(write_whole(path, &content)?),

@@ -8,7 +8,7 @@ use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 use tenure_server::{Limits, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
-use tenure_workspace::{Workspace, default_frame_key_path, default_originals_path};
+use tenure_workspace::{Workspace, default_frame_key_path};
 
 use super::store::{instant, open};
 use super::{compile, print, print_json, usage, with_models};
@@ -46,10 +46,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),
-        originals: match &args.originals {
-            Some(folder) => Some(folder.clone()),
-            None => default_originals_path().ok(),
-        },
+        originals: args.originals.clone(),
         ..Options::new(workspace)
     };
     let store = options.store.as_ref().map(tenure_store::Store::shown);

@@ -16,7 +16,7 @@ use tenure::time::Instant;
 use tenure::trace::View;
 use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request, World};
 use tenure_store::Tenant;
-use tenure_workspace::{Done, Gathered, Job, Originals, default_originals_path};
+use tenure_workspace::{Done, Gathered, Job, Originals};
 
 use super::call::{Json, Said, tenant};
 use crate::app::{App, Caller, now};
@@ -143,6 +143,8 @@ struct Prepared {
     policy: Policy,
     request: Request,
     gathered: Gathered,
+    /// The store that is in use.
+    tenant: Option<Tenant>,
     /// The store, and when a record is kept in it.
     record: Option<(Tenant, Instant)>,
     view: View,
@@ -155,10 +157,7 @@ impl Prepared {
             policy: &self.policy,
             request: &self.request,
             gathered: &self.gathered,
-            originals: &|| match &app.originals {
-                Some(folder) => Ok(Originals::at(folder)),
-                None => default_originals_path().map(Originals::at),
-            },
+            originals: &|| Originals::chosen(app.originals.as_deref(), self.tenant.clone()),
             record: self.record.as_ref().map(|(tenant, at)| (tenant, *at)),
             view: self.view,
         })
@@ -233,7 +232,11 @@ fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
         policy,
         request,
         gathered,
-        record: tenant.filter(|_| call.record).map(|tenant| (tenant, now())),
+        record: tenant
+            .clone()
+            .filter(|_| call.record)
+            .map(|tenant| (tenant, now())),
+        tenant,
         view,
     })
 }
