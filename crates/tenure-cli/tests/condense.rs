@@ -581,7 +581,7 @@ fn a_store_that_is_in_use_keeps_the_originals() {
     }
     // A store that is named, of which nothing is in the project's.
     let named = ["--store", "sqlite://named.db"];
-    bench.file("records.json", &content.replace("item", "piece"));
+    bench.file("records.json", content.replace("item", "piece"));
     let line = pointer(&bench.run(&[&condense[..], &named].concat()).stdout);
     bench.refused(2, &["rehydrate", &line]);
     let back = bench.run(&[&["rehydrate", line.as_str()][..], &named].concat());

@@ -2,7 +2,8 @@
 //! resident, beside a bare loop over the driver.
 //!
 //! `cargo bench -p tenure-store` measures a fresh SQLite file in the folder for temporary files;
-//! `TENURE_BENCH_STORE=URL` another, empty store. Figures in `docs/benchmarks.md`.
+//! `TENURE_BENCH_STORE=URL` another, empty store. `-- writes|past|resident|bare` runs parts of it;
+//! `TENURE_BENCH_MILLION=1` reads the past among 10⁶ revisions instead of 10⁵. Figures in `docs/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 
@@ -66,6 +67,15 @@ fn per_second(count: usize, time: Duration) -> String {
     format!("{:.0}/s", count as f64 / time.as_secs_f64())
 }
 
+/// Whether a part is to be run: all of them, or those that are named.
+fn wanted(part: &str) -> bool {
+    let named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
+    named.is_empty() || named.iter().any(|name| name == part)
+}
+
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = std::env::var("TENURE_BENCH_STORE")
@@ -73,11 +83,20 @@ fn main() {
     let store = Store::open(&url).expect("a store");
     store.migrate().expect("a schema");
     println!("{}\n", store.shown());
-    writes(&store);
-    past(&store);
-    resident(&store);
-    if url.starts_with("sqlite://") {
-        bare(folder.path());
+    if wanted("writes") {
+        writes(&store);
+    }
+    if wanted("past") {
+        past(&store);
+    }
+    if wanted("resident") {
+        resident(&store);
+    }
+    if wanted("bare") {
+        match url.starts_with("sqlite://") {
+            true => bare(folder.path()),
+            false => bare_server(&url),
+        }
     }
 }
 
@@ -135,7 +154,12 @@ fn writes(store: &Store) {
 }
 
 fn past(store: &Store) {
-    // One object with many revisions, among a million revisions of many.
+    // Objects with ten revisions each, a million in all where that is asked for.
+    let objects: usize = match std::env::var_os("TENURE_BENCH_MILLION") {
+        Some(_) => 100_000,
+        None => 10_000,
+    };
+    let revisions = 10 * objects;
     let tenant = tenant(store, "past");
     let mut middle = None;
     for round in 0..10 {
@@ -144,7 +168,7 @@ fn past(store: &Store) {
             put.document.content = format!("{} Round {round}.", put.document.content);
             put
         };
-        let puts = (0..100_000).map(named).collect();
+        let puts = (0..objects).map(named).collect();
         let written = tenant.put(puts, &Writing::default()).expect("a write");
         if round == 5 {
             middle = Some(written);
@@ -162,15 +186,15 @@ fn past(store: &Store) {
     });
     assert!(found[0].object.revision().content().ends_with("Round 5."));
     row(
-        "one object as of then, of 10⁶ revisions",
-        1_000_000,
+        "one object as of then, of so many revisions",
+        revisions,
         time,
         "",
     );
     let (time, _) = median(ids.len(), |number| tenant.get(ids[number]).expect("a read"));
     row(
-        "one object as of now, of 10⁶ revisions",
-        1_000_000,
+        "one object as of now, of so many revisions",
+        revisions,
         time,
         "",
     );
@@ -269,6 +293,69 @@ fn bare(folder: &std::path::Path) {
         });
         row(
             "bare driver: so many rows of one table",
+            size,
+            time,
+            &per_second(size, time),
+        );
+    }
+}
+
+/// The same rows in the same tables with the same indexes, by a loop over the driver that does nothing else:
+/// a row at a time, one transaction, no wall between tenants, no triggers.
+fn bare_server(url: &str) {
+    let mut client = postgres::Client::connect(url, postgres::NoTls).expect("a server");
+    client
+        .batch_execute(
+            "DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare; \
+             CREATE TABLE bare.objects (LIKE tenure.objects INCLUDING INDEXES); \
+             CREATE TABLE bare.revisions (LIKE tenure.revisions INCLUDING INDEXES); \
+             CREATE TABLE bare.beliefs (LIKE tenure.beliefs INCLUDING INDEXES)",
+        )
+        .expect("tables");
+    let mut prepare = |sql: &str| client.prepare(sql).expect("SQL");
+    let statements = [
+        prepare("INSERT INTO bare.objects VALUES ('bench', $1, $2::text::uuid, $3, $4, 1)"),
+        prepare("INSERT INTO bare.revisions VALUES ('bench', $1, $2::text::uuid, $3, $4)"),
+        prepare(
+            "INSERT INTO bare.beliefs VALUES ('bench', $1::text::uuid, 1, 0, 1, NULL, NULL, $2, NULL, NULL, \
+             'clean', NULL, 'active')",
+        ),
+    ];
+    let insert = |transaction: &mut postgres::Transaction<'_>, number: usize| {
+        let object = document(number).seal().expect("an object");
+        let body = serde_json::to_string(&*object).expect("JSON");
+        let revision = object.revision();
+        let (id, digest) = (revision.object_id().to_string(), revision.id());
+        let (digest, content) = (&digest.bytes()[..], revision.content_digest());
+        let name = object.name();
+        let rows: [&[&(dyn postgres::types::ToSql + Sync)]; 3] = [
+            &[&(number as i64), &id, &name, &digest],
+            &[&digest, &id, &&content.bytes()[..], &body],
+            &[&id, &digest],
+        ];
+        for (statement, values) in statements.iter().zip(rows) {
+            transaction.execute(statement, values).expect("an insert");
+        }
+    };
+    let (time, _) = median(101, |number| {
+        let mut transaction = client.transaction().expect("a transaction");
+        insert(&mut transaction, number);
+        transaction.commit().expect("a commit");
+    });
+    row(
+        "bare driver: the rows of one object",
+        1,
+        time,
+        &per_second(1, time),
+    );
+    for size in [1_000usize, 10_000] {
+        let (time, _) = median(1, |_| {
+            let mut transaction = client.transaction().expect("a transaction");
+            (size * 10..size * 11).for_each(|number| insert(&mut transaction, number));
+            transaction.commit().expect("a commit");
+        });
+        row(
+            "bare driver: the rows of so many objects",
             size,
             time,
             &per_second(size, time),

@@ -12,11 +12,15 @@ use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
 use crate::doc::{Line, StoredObject, believed, read_revision, revision_row};
-use crate::engine::{Answered, BeliefRow, Change, Engine, Read, Stamp, Standing, Write, WriteRow};
+use crate::engine::{
+    Answered, BeliefRow, Change, Engine, Read, RevisionRow, Stamp, Standing, Write, WriteRow,
+};
 use crate::settle::{Settlement, rejudge, settle};
 
 /// The most objects of one write.
 pub const MAX_BATCH: usize = 100_000;
+/// How many objects are worth a thread.
+const EACH_WORKER: usize = 500;
 /// The longest idempotency key, in bytes.
 const MAX_KEY: usize = 256;
 
@@ -205,16 +209,48 @@ impl Tenant {
         })
     }
 
-    /// Seals what needs no parents, outside of the transaction.
+    /// Seals what needs no parents, outside of the transaction, and on all processors where it is much.
     fn drafts(&self, puts: Vec<Put>) -> Result<Vec<Draft>, Error> {
-        let mut sealer = Sealer::default();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = processors.min(puts.len() / EACH_WORKER).max(1);
+        let each = puts.len().div_ceil(workers);
+        let mut puts = puts.into_iter();
+        let mut parts = (0..workers).map(|_| puts.by_ref().take(each).collect::<Vec<Put>>());
+        let own = parts.next().unwrap_or_default();
+        let rest: Vec<Vec<Put>> = parts.collect();
+        let drafts = std::thread::scope(|scope| {
+            let workers: Vec<_> = rest
+                .into_iter()
+                .map(|part| scope.spawn(|| self.sealed(part)))
+                .collect();
+            let mut drafts = self.sealed(own)?;
+            for worker in workers {
+                let sealed = worker.join();
+                drafts.extend(sealed.map_err(|_| Error::assertion("sealing panics at nothing"))??);
+            }
+            Ok::<_, Error>(drafts)
+        })?;
         let mut taken = BTreeSet::new();
-        let mut drafts = Vec::with_capacity(puts.len());
-        for Put {
-            mut document,
-            expect,
-        } in puts
-        {
+        for draft in &drafts {
+            if !taken.insert(draft.object.revision().object_id()) {
+                return Err(Error::input(format!(
+                    "the object `{}` stands twice in one write",
+                    clip(draft.object.name())
+                ))
+                .expected("each object once")
+                .hint("write its revisions one after the other"));
+            }
+        }
+        Ok(drafts)
+    }
+
+    fn sealed(&self, puts: Vec<Put>) -> Result<Vec<Draft>, Error> {
+        let mut sealer = Sealer::default();
+        let mut seal = |put: Put| {
+            let Put {
+                mut document,
+                expect,
+            } = put;
             match &document.tenant_id {
                 Some(tenant) if **tenant != *self.name => {
                     return Err(Error::new(
@@ -226,17 +262,14 @@ impl Tenant {
                 _ => document.tenant_id = Some(self.name.to_string()),
             }
             let object = sealer.seal(document)?;
-            if !taken.insert(object.revision().object_id()) {
-                return Err(Error::input(format!(
-                    "the object `{}` stands twice in one write",
-                    clip(object.name())
-                ))
-                .expected("each object once")
-                .hint("write its revisions one after the other"));
-            }
-            drafts.push(Draft { object, expect });
-        }
-        Ok(drafts)
+            let own = object.revision().derived_from().is_empty();
+            Ok(Draft {
+                row: own.then(|| revision_row(&object)).transpose()?,
+                object,
+                expect,
+            })
+        };
+        puts.into_iter().map(&mut seal).collect()
     }
 
     /// Runs a write, once for each key.
@@ -495,13 +528,15 @@ fn repeat(key: &str, asked: Digest, before: &Answered) -> Result<Written, Error>
 /// An object to write, sealed.
 struct Draft {
     object: Arc<ContextObject>,
+    /// The row of its revision, where that does not depend on parents.
+    row: Option<RevisionRow>,
     expect: Expect,
 }
 
 /// The digest of what is asked for.
 fn asked(drafts: &[Draft]) -> Digest {
     let mut leaves = Vec::new();
-    for Draft { object, expect } in drafts {
+    for Draft { object, expect, .. } in drafts {
         leaves.extend_from_slice(object.revision().id().bytes());
         let status = object.status();
         leaves.push(status.contradiction as u8);
@@ -531,6 +566,7 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
     let mut change = Change::default();
     let mut written = Vec::with_capacity(drafts.len());
     let mut known = parents(rows, drafts)?;
+    let derives = drafts.iter().any(|draft| draft.row.is_none());
     let mut sealer = Sealer::default();
     for draft in drafts {
         let object = derived(tenant, draft, &known, &mut sealer)?;
@@ -570,7 +606,10 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
             change
                 .objects
                 .push((id, own, object.name().to_owned(), revision.id()));
-            change.revisions.push(revision_row(&object)?);
+            change.revisions.push(match &draft.row {
+                Some(row) => row.clone(),
+                None => revision_row(&object)?,
+            });
             let current = before.map_or(&[][..], |before| &before.beliefs);
             apply(&mut change, current, settle(current, belief));
             let parents = revision.derived_from().iter();
@@ -586,7 +625,9 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
             revision: Some(revision.id()),
             outcome,
         });
-        known.insert(id, object);
+        if derives {
+            known.insert(id, object);
+        }
     }
     // In the order of their keys, rows that come together are written together.
     change.revisions.sort_unstable_by_key(|row| row.revision);

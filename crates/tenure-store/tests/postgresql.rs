@@ -39,8 +39,17 @@ fn a_store_is_made_by_a_migration_only() {
     put_one(&acme, "limit", "1");
 
     let mut client = server.administrator("bare");
+    // One of before the last migration is brought up to date.
     client
-        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 2'")
+        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 1'")
+        .unwrap();
+    let older = open("bare");
+    let error = older.tenants().unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("run `tenure store migrate`"));
+    assert_eq!(older.migrate().unwrap(), [2]);
+    assert_eq!(older.tenants().unwrap(), ["acme"]);
+    client
+        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 3'")
         .unwrap();
     let newer = open("bare");
     let error = newer.tenants().unwrap_err();

@@ -122,6 +122,23 @@ impl<'c> Rows<'c> {
         Ok(())
     }
 
+    /// Runs a statement for each of these rows.
+    fn execute_all<T>(
+        &self,
+        sql: &str,
+        rows: &[T],
+        mut run: impl FnMut(&mut CachedStatement<'c>, &T) -> rusqlite::Result<usize>,
+    ) -> Result<(), Error> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut statement = self.check(self.statement(sql))?;
+        for row in rows {
+            self.check(run(&mut statement, row))?;
+        }
+        Ok(())
+    }
+
     fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<ObjectId>, Error> {
         self.all(sql, values, |row| object(row, 0))
     }
@@ -515,41 +532,33 @@ impl Write for Rows<'_> {
     fn change(&mut self, change: &Change) -> Result<(), Error> {
         let stamp = self.stamp()?;
         let changed = stamp.version as i64;
-        for (id, place, name, head) in &change.objects {
-            let sql = "INSERT INTO objects (tenant, place, object, name, head, changed) \
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                       ON CONFLICT (tenant, place) DO UPDATE SET \
-                       name = excluded.name, head = excluded.head, changed = excluded.changed";
-            let values = params![
-                self.tenant,
-                *place as i64,
-                blob(*id),
-                name,
-                head.bytes(),
-                changed
-            ];
-            self.execute(sql, values)?;
-        }
-        for row in &change.revisions {
-            let sql = "INSERT INTO revisions (tenant, revision, object, content, body) \
-                       VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, revision) DO NOTHING";
+        let sql = "INSERT INTO objects (tenant, place, object, name, head, changed) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                   ON CONFLICT (tenant, place) DO UPDATE SET \
+                   name = excluded.name, head = excluded.head, changed = excluded.changed";
+        self.execute_all(sql, &change.objects, |statement, row| {
+            let (id, place, name, head) = row;
+            let (place, head) = (*place as i64, head.bytes());
+            statement.execute(params![self.tenant, place, blob(*id), name, head, changed])
+        })?;
+        let sql = "INSERT INTO revisions (tenant, revision, object, content, body) \
+                   VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, revision) DO NOTHING";
+        self.execute_all(sql, &change.revisions, |statement, row| {
             let (revision, content) = (row.revision.bytes(), row.content.bytes());
-            self.execute(
-                sql,
-                params![self.tenant, revision, blob(row.object), content, row.body],
-            )?;
-        }
-        for (id, opened, part) in &change.close {
-            let sql = "UPDATE beliefs SET tx_end = ?5, closed = ?6 \
-                       WHERE tenant = ?1 AND object = ?2 AND tx_start = ?3 AND part = ?4";
+            let object = blob(row.object);
+            statement.execute(params![self.tenant, revision, object, content, row.body])
+        })?;
+        let sql = "UPDATE beliefs SET tx_end = ?5, closed = ?6 \
+                   WHERE tenant = ?1 AND object = ?2 AND tx_start = ?3 AND part = ?4";
+        self.execute_all(sql, &change.close, |statement, (id, opened, part)| {
             let (at, end) = (opened.at.micros(), stamp.at.micros());
-            self.execute(sql, params![self.tenant, blob(*id), at, part, end, changed])?;
-        }
-        for row in &change.open {
-            let sql = "INSERT INTO beliefs (tenant, object, tx_start, part, opened, revision, valid_from, \
-                       valid_until, contradiction, superseded_by, lifecycle, tx_end, closed) \
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-            let values = params![
+            statement.execute(params![self.tenant, blob(*id), at, part, end, changed])
+        })?;
+        let sql = "INSERT INTO beliefs (tenant, object, tx_start, part, opened, revision, valid_from, \
+                   valid_until, contradiction, superseded_by, lifecycle, tx_end, closed) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        self.execute_all(sql, &change.open, |statement, row| {
+            statement.execute(params![
                 self.tenant,
                 blob(row.object),
                 row.opened.at.micros(),
@@ -563,9 +572,8 @@ impl Write for Rows<'_> {
                 row.lifecycle.term(),
                 row.closed.map(|closed| closed.at.micros()),
                 row.closed.map(|closed| closed.version as i64),
-            ];
-            self.execute(sql, values)?;
-        }
+            ])
+        })?;
         for (child, parent) in &change.links {
             let sql = "INSERT INTO links (tenant, parent, child) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
             self.execute(sql, params![self.tenant, blob(*parent), blob(*child)])?;
