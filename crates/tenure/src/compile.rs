@@ -111,6 +111,22 @@ pub fn gate(
     Ok(stages::rank::standings(planned, policy, request, facts))
 }
 
+/// The places of the candidates that the caller may see and that hold at the instants asked for: what may
+/// be searched on the caller's behalf.
+///
+/// # Errors
+///
+/// As [`compile`], for a request that makes no sense.
+pub fn visible(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+) -> Result<Vec<usize>, Error> {
+    let Settled(resolved) = settled(world, policy, request, candidates)?;
+    Ok(resolved.live.rows.iter().map(|row| *row as usize).collect())
+}
+
 /// The first four stages: what the caller may see and what holds at the instants asked for.
 fn settled<'a>(
     world: &World,
@@ -119,6 +135,9 @@ fn settled<'a>(
     candidates: &'a Candidates,
 ) -> Result<Settled<'a>, Error> {
     request.validate()?;
+    if let Some(plan) = &request.retrieval {
+        plan.suits(policy)?;
+    }
     names_match(world, request)?;
 
     // 1  Candidates become rows.

@@ -82,6 +82,8 @@ pub enum Fact {
 pub struct Needs {
     /// The text that relevance is asked about, and whose vector is wanted where any is.
     pub query: String,
+    /// Further texts whose vectors are wanted where any is: those of the subqueries.
+    pub subqueries: Vec<String>,
     /// The questions, in the order of the candidates.
     pub asked: Vec<Asked>,
 }
@@ -177,6 +179,13 @@ impl Facts {
     /// The vectors.
     pub fn vectors(&self) -> &[Arc<Vectors>] {
         &self.vectors
+    }
+
+    /// The cosine of the angle between the vectors of two texts; nought for those that point apart.
+    pub fn similarity(&self, one: &Digest, other: &Digest) -> Option<Score> {
+        let anywhere = |text| self.vector(text, &mut Next::default());
+        let (one, other) = (anywhere(one)?, anywhere(other)?);
+        Some(Score::clamped(one.cosine(other)))
     }
 
     /// The vector of a text. Those that are asked for in the order in which they were added are found

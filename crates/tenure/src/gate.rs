@@ -4,7 +4,8 @@
 //! among the best nor changes anybody's score. Relevance is the built-in ranker's, or what a caller's own
 //! function says of a text as a [`Fact`](crate::Fact).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::links::Links;
 use crate::num::Score;
+use crate::object::ObjectType;
 use crate::section::Section;
 use crate::stages::plan::Planned;
 use crate::trace::Obligation;
@@ -99,6 +101,26 @@ pub struct Gated {
     pub standing: Standing,
 }
 
+/// How rows stand before a gate.
+#[derive(Default)]
+pub(crate) struct Standings {
+    /// Those that are gated, the nearest first.
+    pub(crate) by_rank: Vec<u32>,
+    of: Vec<Option<Standing>>,
+}
+
+impl Standings {
+    /// How a row stands; none where it is not gated.
+    pub(crate) fn of(&self, row: u32) -> Option<Standing> {
+        self.of.get(row as usize).copied().flatten()
+    }
+
+    /// Whether a row is turned away.
+    pub(crate) fn bars(&self, row: u32) -> bool {
+        self.of(row).is_some_and(|standing| !standing.passes)
+    }
+}
+
 /// How each row that is gated stands. What is idle in this task takes no place.
 pub(crate) fn decide(
     gate: &Gate,
@@ -107,13 +129,13 @@ pub(crate) fn decide(
     links: &Links<'_>,
     idle: impl Fn(u32) -> bool,
     relevance: impl Fn(&[u32]) -> Vec<Score>,
-) -> BTreeMap<u32, Standing> {
+) -> Standings {
     let live = &planned.resolved.live;
     let set = live.set;
     // A tool that the conversation calls must be offered with it.
-    let called: BTreeSet<&str> = live
-        .rows
-        .iter()
+    let turns = live.rows.iter();
+    let turns = turns.filter(|row| set.row(**row).object_type == ObjectType::Turn);
+    let called: BTreeSet<&str> = turns
         .flat_map(|row| set.object(*row).revision().tool_calls())
         .map(|call| call.name.as_str())
         .collect();
@@ -138,25 +160,32 @@ pub(crate) fn decide(
         .into_iter()
         .filter(|row| !needed.contains(row))
         .collect();
-    let mut ranked: Vec<(Score, u32)> = relevance(&gated).into_iter().zip(gated).collect();
-    ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| set.tie_break(a.1, b.1)));
-    let standing = |(at, (relevance, row)): (usize, (Score, u32))| {
-        let rank = at as u32 + 1;
+    // What most comparisons rest on stands side by side.
+    let key = |(relevance, row): (Score, u32)| (Reverse(relevance), set.row(row).tie, row);
+    let scores = relevance(&gated).into_iter();
+    let mut ranked: Vec<(Reverse<Score>, u64, u32)> = scores.zip(gated).map(key).collect();
+    ranked.sort_unstable_by(|a, b| {
+        let nearer = (a.0, a.1).cmp(&(b.0, b.1));
+        nearer.then_with(|| set.tie_break(a.2, b.2))
+    });
+    let mut standings = Standings {
+        by_rank: ranked.iter().map(|(.., row)| *row).collect(),
+        of: vec![None; set.rows.len()],
+    };
+    for (rank, (Reverse(relevance), _, row)) in (1u32..).zip(ranked) {
         let near = gate.threshold.is_none_or(|least| relevance >= least);
         let among = gate.top_k.is_none_or(|most| rank <= most);
-        let standing = Standing {
+        standings.of[row as usize] = Some(Standing {
             relevance,
             rank,
             passes: near && among,
-        };
-        (row, standing)
-    };
-    let mut standings: BTreeMap<u32, Standing> =
-        ranked.into_iter().enumerate().map(standing).collect();
+        });
+    }
     // What a passing row cannot stand without comes with it.
-    let passing = standings.iter().filter(|(_, standing)| standing.passes);
-    for row in links.needed(passing.map(|(row, _)| *row)) {
-        if let Some(standing) = standings.get_mut(&row) {
+    let gated = standings.by_rank.iter().copied();
+    let passing = gated.filter(|row| !standings.bars(*row));
+    for row in links.needed(passing) {
+        if let Some(standing) = &mut standings.of[row as usize] {
             standing.passes = true;
         }
     }

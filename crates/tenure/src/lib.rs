@@ -58,11 +58,13 @@ pub mod ranker;
 pub mod registry;
 mod render;
 pub mod request;
+pub mod retrieval;
 pub mod schema;
 pub mod score;
 pub mod section;
 pub mod session;
 mod stages;
+mod stance;
 pub mod text;
 pub mod time;
 pub mod tokenizer;
@@ -73,7 +75,7 @@ pub mod world;
 
 pub use candidates::{Candidates, Unfetched};
 pub use catalogue::{Catalogue, Model};
-pub use compile::{compile, gate, needs};
+pub use compile::{compile, gate, needs, visible};
 pub use digest::Digest;
 pub use envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Outcome, Part, Payload, Pending, Proposal,

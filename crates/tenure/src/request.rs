@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary};
 use crate::policy::ContextMode;
+use crate::retrieval::RetrievalPlan;
 use crate::time::Instant;
 use crate::trace::{EpochCause, Form};
 use crate::wire::Format;
@@ -462,6 +463,9 @@ pub struct Request {
     /// How near to the task a block must be. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
+    /// What is fetched for the task. Default: everything is a candidate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<RetrievalPlan>,
     /// What the model has already been sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedLedger>,
@@ -493,6 +497,7 @@ impl Default for Request {
             context: None,
             entities: Vec::new(),
             gate: None,
+            retrieval: None,
             served: None,
             frame_key: None,
             dry_run: false,
@@ -553,6 +558,12 @@ impl Request {
         }
     }
 
+    /// The texts of the subqueries that ask for something else than the query.
+    pub fn subquery_texts(&self) -> impl Iterator<Item = &str> {
+        let subqueries = self.retrieval.iter().flat_map(|plan| &plan.subqueries);
+        subqueries.filter_map(|subquery| subquery.text.as_deref())
+    }
+
     /// Checks what a request must say to make sense. A compile does this first.
     ///
     /// # Errors
@@ -596,7 +607,9 @@ impl Request {
         if self.budget.tokens == Some(0) {
             return Err(Error::input("the budget is 0 tokens").expected("at least 1"));
         }
-        self.gate.as_ref().map_or(Ok(()), Gate::validate)
+        self.gate.as_ref().map_or(Ok(()), Gate::validate)?;
+        let plan = self.retrieval.as_ref();
+        plan.map_or(Ok(()), RetrievalPlan::validate)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::object::{
 use crate::pointer::PointerId;
 use crate::policy::ContextMode;
 use crate::request::{Strategy, json_error};
+use crate::retrieval::RetrievalReport;
 use crate::score::ScoreCard;
 use crate::section::Section;
 use crate::time::Instant;
@@ -202,6 +203,13 @@ pub enum Reason {
         /// Its rank among what was gated, counted from one.
         rank: u32,
     },
+    /// Omitted: no subquery of the retrieval plan brings it.
+    NotRetrieved {
+        /// The subquery that came nearest to bringing it; none when it matches none.
+        subquery: Option<Arc<str>>,
+        /// Its rank there, counted from one; nought when it matches none.
+        rank: u32,
+    },
     /// Omitted: its composite score is below the least grade.
     IrrelevantToActiveTask {
         /// The least score that is not irrelevant.
@@ -356,6 +364,7 @@ impl Reason {
             Reason::NotNearTask => "not_near_task",
             Reason::BelowFloor { .. } => "below_floor",
             Reason::GatedOut { .. } => "gated_out",
+            Reason::NotRetrieved { .. } => "not_retrieved",
             Reason::IrrelevantToActiveTask { .. } => "irrelevant_to_active_task",
             Reason::ClosureMissing { .. } => "closure_missing",
             Reason::ClosureTooLong { .. } => "closure_too_long",
@@ -426,6 +435,10 @@ impl Reason {
             Reason::GatedOut { relevance, rank } => {
                 format!("relevance {relevance}, rank {rank}, does not pass the gate")
             }
+            Reason::NotRetrieved { subquery, rank } => match subquery {
+                Some(name) => format!("rank {rank} of subquery `{name}`, beyond its limit"),
+                None => "matches no subquery of the retrieval plan".into(),
+            },
             Reason::IrrelevantToActiveTask { needed } => {
                 format!("irrelevant: score below {needed}")
             }
@@ -531,6 +544,15 @@ pub enum Note {
         name: Arc<str>,
         /// What stood in.
         fallback: String,
+    },
+    /// Two pieces of guidance say nearly the same, and one asks what the other forbids. Both are kept.
+    OpposedGuidance {
+        /// The candidate that asks.
+        name: Arc<str>,
+        /// The one that forbids.
+        forbids: Arc<str>,
+        /// The share of the shorter one's words that both have.
+        shared: Score,
     },
     /// Nobody supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {
@@ -788,6 +810,9 @@ pub struct Trace {
     pub condensed: Vec<Condensed>,
     /// One verdict for each candidate, in their order.
     pub verdicts: Vec<Verdict>,
+    /// What each subquery of the request's retrieval plan brought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrieval: Option<RetrievalReport>,
     /// What collecting did not fetch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfetched: Vec<Unfetched>,

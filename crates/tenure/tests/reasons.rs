@@ -769,6 +769,26 @@ fn gated_out() {
 }
 
 #[test]
+fn not_retrieved() {
+    let evidence = json!([
+        passage("x", "Bees dance."),
+        passage("y", "Bees sing, bees hum.")
+    ]);
+    let plan = |text: &str| {
+        let ask = json!({ "name": "ask", "text": text, "strategy": "lexical", "limit": 1 });
+        json!({ "retrieval": { "sections": ["evidence"], "subqueries": [ask] } })
+    };
+    let out = |subquery: Option<&str>, rank| Reason::NotRetrieved {
+        subquery: subquery.map(Into::into),
+        rank,
+    };
+    let beyond = [("y", Reason::Fits), ("x", out(Some("ask"), 2))];
+    check(evidence.clone(), plan("bees hum"), STANDARD, &beyond);
+    let nothing = [("x", out(None, 0)), ("y", out(None, 0))];
+    check(evidence, plan("zebra"), STANDARD, &nothing);
+}
+
+#[test]
 fn irrelevant_to_active_task() {
     let idle = rule(json!({ "content": "Bees dance.", "priority": 0.0, "source_authority": 0.0 }));
     let needed = Score::new(0.2).unwrap();
@@ -1471,6 +1491,27 @@ fn note_fact_missing() {
 }
 
 #[test]
+fn note_opposed_guidance() {
+    let of = |name: &str, content: &str| rule(json!({ "name": name, "content": content }));
+    let yes = of(
+        "yes",
+        "Always cite the manual when answering questions about pressure.",
+    );
+    let no = of(
+        "no",
+        "Never cite the manual when answering questions about pressure.",
+    );
+    let note = Note::OpposedGuidance {
+        name: "yes".into(),
+        forbids: "no".into(),
+        shared: Score::ONE,
+    };
+    let other = of("other", "Always wear gloves near the third valve.");
+    let lexical = "scorer = \"lexical\"";
+    noted(json!([no, other, yes]), json!({}), lexical, &[note]);
+}
+
+#[test]
 fn note_no_vectors() {
     let note = Note::NoVectors {
         fallback: "lexical relevance".into(),
@@ -1513,7 +1554,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        43 + 8 + 6 + 8,
+        44 + 9 + 6 + 8,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

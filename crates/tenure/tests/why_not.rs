@@ -341,6 +341,24 @@ fn another_policy() {
 }
 
 #[test]
+fn another_retrieval_plan() {
+    let objects = json!([
+        passage("y", "Bees sing, bees hum."),
+        passage("x", "Bees dance.")
+    ]);
+    let plan = |text: &str, limit: u32| {
+        let ask = json!({ "name": "ask", "text": text, "strategy": "lexical", "limit": limit });
+        json!({ "retrieval": { "subqueries": [ask] } })
+    };
+    let words = "a `limit` of at least 2 in the subquery `ask`";
+    let (before, after) = (plan("bees hum", 1), plan("bees hum", 2));
+    by_request(objects.clone(), before, "not_retrieved", words, after);
+    let words = "a subquery that asks for it, or no retrieval plan for its section";
+    let (before, after) = (plan("zebra", 1), plan("dance", 1));
+    by_request(objects, before, "not_retrieved", words, after);
+}
+
+#[test]
 fn another_object() {
     let mut nameless = passage("x", "The pressure is 1.");
     merge(&mut nameless, json!({ "provenance": null }));

@@ -486,7 +486,7 @@ fn scope(tokens: &[Token], at: usize) -> impl Iterator<Item = &Token> {
 }
 
 /// Whether a word, in small letters, denies something. English only.
-pub(super) fn negates(lower: &str) -> bool {
+pub(crate) fn negates(lower: &str) -> bool {
     NEGATIONS.binary_search(&lower).is_ok() || lower.ends_with("n't") || lower.ends_with("n’t")
 }
 

@@ -31,6 +31,11 @@ impl Trace {
             let before = &self.verdicts[..condensed.candidate as usize];
             condensed.candidate -= before.iter().filter(is_hidden).count() as u32;
         }
+        let brought = view.retrieval.iter_mut().flat_map(|of| &mut of.subqueries);
+        for one in brought.flat_map(|subquery| &mut subquery.brought) {
+            let before = &self.verdicts[..one.candidate as usize];
+            one.candidate -= before.iter().filter(is_hidden).count() as u32;
+        }
         view.verdicts
             .retain(|verdict| verdict.verdict != Ruling::Denied);
         let count = view.verdicts.len() as u32;

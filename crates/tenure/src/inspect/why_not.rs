@@ -188,6 +188,13 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
                 "a gate with a threshold of at most {relevance} and a `top_k` of at least {rank}"
             )
         }
+        Reason::NotRetrieved {
+            subquery: Some(name),
+            rank,
+        } => format!("a `limit` of at least {rank} in the subquery `{name}`"),
+        Reason::NotRetrieved { subquery: None, .. } => {
+            "a subquery that asks for it, or no retrieval plan for its section".into()
+        }
         Reason::IrrelevantToActiveTask { needed } => {
             let score = verdict.score.map_or_else(String::new, |score| {
                 format!(" (it has {})", score.composite)

@@ -535,6 +535,11 @@ impl Revision {
             .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
     }
 
+    /// What it is good for, where it says so.
+    pub fn why_it_matters(&self) -> Option<&str> {
+        self.rare().why_it_matters.as_deref()
+    }
+
     pub(crate) fn rare(&self) -> &Rare {
         self.parts.rare()
     }

@@ -633,7 +633,11 @@ fn trace(
             .enumerate()
             .filter_map(verdict)
             .collect(),
-        unfetched: set.unfetched.clone(),
+        retrieval: ranked.retrieval.as_ref().map(|(report, _)| report.clone()),
+        unfetched: match &ranked.retrieval {
+            Some((_, unfetched)) => [&set.unfetched[..], unfetched].concat(),
+            None => set.unfetched.clone(),
+        },
         notes: live.notes.clone(),
         injection_surface: seal.injection_surface,
         view: View::Operator,

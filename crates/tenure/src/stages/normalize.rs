@@ -11,11 +11,12 @@ use crate::condense::{ContentType, detect};
 use crate::digest::Digest;
 use crate::num::Score;
 use crate::object::{
-    Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType,
+    Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType, Polarity,
     Protection, Role, Scope,
 };
 use crate::ranker::{Index, Part, Place, Unit};
 use crate::section::{Section, section_of};
+use crate::stance::stance;
 use crate::text::{Hygiene, examine};
 use crate::time::Instant;
 
@@ -97,6 +98,8 @@ struct Layer {
     objects: Arc<[Arc<ContextObject>]>,
     leaves: OnceLock<Vec<u8>>,
     terms: OnceLock<Arc<Part>>,
+    /// What asks and what forbids, by its place.
+    stances: OnceLock<Vec<(u32, Polarity)>>,
     signed: [OnceLock<Arc<Signed>>; TENTHS],
     types: Vec<OnceLock<ContentType>>,
 }
@@ -121,6 +124,14 @@ impl Layer {
             Arc::new(Part::of(units))
         });
         Arc::clone(made)
+    }
+
+    fn stances(&self) -> &[(u32, Polarity)] {
+        self.stances.get_or_init(|| {
+            let objects = (0u32..).zip(self.objects.iter());
+            let stances = objects.map(|(at, object)| Some((at, stance_of(object)?)));
+            stances.flatten().collect()
+        })
     }
 }
 
@@ -161,6 +172,15 @@ impl Normalized {
     pub(crate) fn index(&self) -> &Index {
         self.index
             .get_or_init(|| Index::of(self.layers.iter().map(|(_, layer)| layer.terms())))
+    }
+
+    /// Guidance that asks or forbids, found when something is first ranked, in order.
+    pub(crate) fn stances(&self) -> Vec<(u32, Polarity)> {
+        let layers = self.layers.iter().flat_map(|(first, layer)| {
+            let own = layer.stances().iter();
+            own.map(move |(at, stance)| (first + at, *stance))
+        });
+        layers.collect()
     }
 
     /// What near-duplicates at this threshold are found by, made when something is first ranked.
@@ -258,6 +278,21 @@ fn date_of(object: &ContextObject) -> String {
     date
 }
 
+/// Whether guidance asks or forbids: as its constraint says, else as its text does.
+fn stance_of(object: &ContextObject) -> Option<Polarity> {
+    let revision = object.revision();
+    let guides = matches!(
+        section_of(revision),
+        Section::Identity | Section::Policy | Section::Memory | Section::Karma
+    );
+    let text = matches!(revision.modality(), Modality::Text | Modality::Structured);
+    match revision.rare().constraint.as_ref() {
+        _ if !guides || !text => None,
+        Some(constraint) => Some(constraint.polarity),
+        None => stance(revision.content()),
+    }
+}
+
 /// The rows of these candidates.
 pub(crate) fn normalize(candidates: &Candidates) -> &Normalized {
     candidates.normalized(|| {
@@ -341,6 +376,7 @@ fn alone(candidates: &Candidates) -> Normalized {
                 objects: Arc::clone(&objects),
                 leaves: OnceLock::new(),
                 terms: OnceLock::new(),
+                stances: OnceLock::new(),
                 signed: Default::default(),
             }),
         )],

@@ -1,21 +1,26 @@
 //! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
 //! floors and irrelevance omit what is neither mandatory nor needed by what is; evidence stands once.
 
+mod activation;
 mod affinity;
 mod near;
+mod opposed;
+mod retrieve;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::candidates::Unfetched;
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
-use crate::gate::{self, Gated, Gating, Standing};
+use crate::gate::{self, Gated, Gating, Standing, Standings};
 use crate::links::Links;
 use crate::num::Score;
-use crate::object::{DecayRule, ObjectType};
+use crate::object::DecayRule;
 use crate::pieces::ARCHIVE;
 use crate::policy::{Order, Policy, Scorer};
 use crate::ranker::each_term;
 use crate::request::{Request, Strategy};
+use crate::retrieval::RetrievalReport;
 use crate::score::{Grade, ScoreCard, economy, freshness};
 use crate::section::Section;
 use crate::stages::Live;
@@ -25,7 +30,9 @@ use crate::stages::settle::Settled;
 use crate::time::Instant;
 use crate::trace::{Factor, Note, Obligation, Reason, Stage};
 
+use self::activation::Idle;
 use self::affinity::Nearness;
+use self::retrieve::Retrieved;
 
 /// Planned objects with their scores.
 #[derive(Clone)]
@@ -39,6 +46,8 @@ pub(crate) struct Ranked<'a> {
     pub(crate) near: BTreeMap<u32, Near>,
     /// The digest of the facts that were used.
     pub(crate) facts: Digest,
+    /// What the retrieval plan brought, and what it looked for in vain.
+    pub(crate) retrieval: Option<(RetrievalReport, Vec<Unfetched>)>,
 }
 
 /// Another object that says nearly the same.
@@ -61,10 +70,22 @@ pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &
             };
             live.rows.iter().map(ask).collect()
         }
-        Scorer::Hybrid => affinity::needs(live),
+        Scorer::Hybrid => {
+            let mut asked = affinity::needs(live);
+            asked.extend(activation::needs(live));
+            asked
+        }
         Scorer::Lexical => Vec::new(),
     };
-    Needs { query, asked }
+    let subqueries = match policy.document().scorer {
+        Scorer::Hybrid => request.subquery_texts().map(str::to_owned).collect(),
+        Scorer::Lexical | Scorer::Supplied => Vec::new(),
+    };
+    Needs {
+        query,
+        subqueries,
+        asked,
+    }
 }
 
 fn need(set: &Normalized, row: u32, query: Digest) -> Need {
@@ -85,13 +106,18 @@ pub(crate) fn rank<'a>(
     let count = set.rows.len();
     let mut obligations = planned.obligations.clone();
     let query = request.query_text();
-    let Nearness { raw, facts: used } = affinity::nearness(&mut planned, policy, facts, &query);
-    let gated = gated(&planned, policy, request, facts, &obligations, &raw);
-    let gated_out: BTreeMap<u32, Standing> = gated
-        .into_iter()
-        .filter(|(_, standing)| !standing.passes)
-        .collect();
-    for row in gated_out.keys() {
+    let nearness = affinity::nearness(&mut planned, policy, facts, &query, true);
+    let idle = activation::idle(&mut planned, policy, request, facts);
+    let (Nearness { raw, facts: used }, retrieved) =
+        retrieved(&planned, policy, request, facts, &idle, nearness);
+    let used = idle.used(used);
+    let left = |row: u32| {
+        let retrieved = retrieved.as_ref();
+        retrieved.and_then(|retrieved| retrieved.left.get(&row))
+    };
+    let absent = |row: u32| idle.has(row) || left(row).is_some();
+    let gated = gated(&planned, policy, request, facts, &obligations, &raw, absent);
+    for row in gated.by_rank.iter().filter(|row| gated.bars(**row)) {
         obligations[*row as usize] = None;
     }
     let relevance = relevance(&mut planned, policy, facts, &query, &raw);
@@ -111,7 +137,6 @@ pub(crate) fn rank<'a>(
         };
         scores[at as usize] = card.weighed(&policy.section(section).factors, &document.grades);
     }
-    let terms = std::cell::LazyCell::new(|| terms_of(&query));
     let sections: Vec<Section> = planned
         .resolved
         .live
@@ -126,10 +151,10 @@ pub(crate) fn rank<'a>(
         // The gate and a document's own conditions go before, and what never can stand need not.
         let overlong = links.overlong(set);
         for &at in &planned.resolved.live.rows {
-            let barred = gated_out.contains_key(&at)
+            let barred = gated.bars(at)
                 || broken.contains_key(&at)
                 || overlong.contains(&at)
-                || (set.row(at).rare && inactive(set, at, request, &terms).is_some());
+                || idle.has(at);
             if planned.section(at) == Section::Codex && !barred {
                 obligations[at as usize].get_or_insert(Obligation::FullContext);
             }
@@ -144,18 +169,15 @@ pub(crate) fn rank<'a>(
             return None;
         }
         if let Some(Standing {
-            relevance, rank, ..
-        }) = gated_out.get(&at)
+            relevance,
+            rank,
+            passes: false,
+        }) = gated.of(at)
         {
-            return Some(Reason::GatedOut {
-                relevance: *relevance,
-                rank: *rank,
-            });
+            return Some(Reason::GatedOut { relevance, rank });
         }
-        if set.row(at).rare
-            && let Some(reason) = inactive(set, at, request, &terms)
-        {
-            return Some(reason);
+        if let Some(reason) = idle.rows.get(&at).or_else(|| left(at)) {
+            return Some(reason.clone());
         }
         let card = &scores[at as usize];
         let settings = policy.section(section);
@@ -185,6 +207,7 @@ pub(crate) fn rank<'a>(
     omit_doubles(live, standing, protected);
     let must = |row| mandatory(&row) || needed.contains(&row);
     let near = near::find(&planned, policy, &scores, must);
+    opposed::note(&mut planned, policy, &scores, facts);
     let live = &planned.resolved.live;
     let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
     let offers = planned.offers_archive;
@@ -196,7 +219,60 @@ pub(crate) fn rank<'a>(
         obligations,
         near,
         facts: used,
+        retrieval: retrieved.map(|retrieved| (retrieved.report, retrieved.unfetched)),
     }
+}
+
+/// What the request's plan fetches. What it brings is as near as the nearest of its questions says; what it
+/// leaves is as if it were not there. Who must stand, and what they need, is no question's to leave; what
+/// is barred anyway takes no place.
+fn retrieved(
+    planned: &Planned<'_>,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+    idle: &Idle,
+    nearness: Nearness,
+) -> (Nearness, Option<Retrieved>) {
+    let Some(plan) = &request.retrieval else {
+        return (nearness, None);
+    };
+    let Nearness {
+        mut raw,
+        facts: used,
+    } = nearness;
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let query = request.query_text();
+    let mut links = Links::over(set, &live.rows);
+    let broken = links.break_off(set);
+    let must = |row: &u32| planned.obligations[*row as usize].is_some();
+    let needed = links.needed(live.rows.iter().copied().filter(must));
+    let eligible = live.rows.iter().copied().filter(|&at| {
+        let row = set.row(at);
+        let settings = policy.section(planned.section(at));
+        plan.sections.contains(&row.section)
+            && !must(&at)
+            && !needed.contains(&at)
+            && !broken.contains_key(&at)
+            && row.source_authority >= settings.authority_floor
+            && age_of(set, at, policy, request.as_of.valid) >= settings.freshness_floor
+            && !idle.has(at)
+    });
+    let eligible: Vec<u32> = eligible.collect();
+    let mut retrieved = retrieve::retrieve(plan, &query, live, &eligible, policy, facts);
+    // What is brought comes with what it cannot stand without, which is as near as it is itself.
+    for (row, near) in &retrieved.nearness {
+        for row in links.of(*row).chain([*row]) {
+            retrieved.left.remove(&row);
+            raw[row as usize] = raw[row as usize].max(*near);
+        }
+    }
+    for row in retrieved.left.keys() {
+        raw[*row as usize] = 0.0;
+    }
+    let facts = Digest::of_parts([used.bytes().as_slice(), retrieved.used.bytes()]);
+    (Nearness { raw, facts }, Some(retrieved))
 }
 
 /// How every row that the request's gate judges stands before it.
@@ -207,9 +283,10 @@ fn gated(
     facts: &Facts,
     obligations: &[Option<Obligation>],
     raw: &[f64],
-) -> BTreeMap<u32, Standing> {
+    absent: impl Fn(u32) -> bool,
+) -> Standings {
     let Some(gate) = &request.gate else {
-        return BTreeMap::new();
+        return Standings::default();
     };
     let set = planned.resolved.live.set;
     let mut links = Links::over(set, &planned.resolved.live.rows);
@@ -219,15 +296,18 @@ fn gated(
     let relevance = |rows: &[u32]| {
         let best = rows.iter().map(|row| raw[*row as usize]);
         let best = best.fold(0.0, f64::max);
-        let of = |row: &u32| match facts.get(&need(set, *row, query)) {
-            Some(Fact::Relevance { score }) if supplied => *score,
+        let said = |row: u32| {
+            supplied
+                .then(|| facts.get(&need(set, row, query)))
+                .flatten()
+        };
+        let of = |row: &u32| match said(*row) {
+            Some(Fact::Relevance { score }) => *score,
             _ => planned.lifted(*row, raw[*row as usize], best),
         };
         rows.iter().map(of).collect()
     };
-    let terms = std::cell::LazyCell::new(|| terms_of(&request.query_text()));
-    let idle = |row: u32| set.row(row).rare && inactive(set, row, request, &terms).is_some();
-    gate::decide(gate, planned, obligations, &links, idle, relevance)
+    gate::decide(gate, planned, obligations, &links, absent, relevance)
 }
 
 /// How the candidates stand before the request's gate, best first.
@@ -238,25 +318,34 @@ pub(crate) fn standings(
     facts: &Facts,
 ) -> Gating {
     let query = request.query_text();
-    let Nearness { raw, .. } = affinity::nearness(&mut planned, policy, facts, &query);
-    let standings = gated(&planned, policy, request, facts, &planned.obligations, &raw);
-    let live = &planned.resolved.live;
-    let named = |(row, standing): (u32, Standing)| Gated {
-        candidate: row as usize,
-        name: live.set.name(row),
-        standing,
+    let nearness = affinity::nearness(&mut planned, policy, facts, &query, false);
+    let idle = activation::idle(&mut planned, policy, request, facts);
+    let (Nearness { raw, .. }, retrieved) =
+        retrieved(&planned, policy, request, facts, &idle, nearness);
+    let absent = |row: u32| {
+        let retrieved = retrieved.as_ref();
+        idle.has(row) || retrieved.is_some_and(|retrieved| retrieved.left.contains_key(&row))
     };
-    let terms = std::cell::LazyCell::new(|| terms_of(&query));
-    let idle =
-        |row: u32| live.set.row(row).rare && inactive(live.set, row, request, &terms).is_some();
+    let must = &planned.obligations;
+    let standings = gated(&planned, policy, request, facts, must, &raw, absent);
+    let live = &planned.resolved.live;
+    let named = |row: u32| {
+        Some(Gated {
+            candidate: row as usize,
+            name: live.set.name(row),
+            standing: standings.of(row)?,
+        })
+    };
     let spared = live
         .rows
         .iter()
-        .filter(|row| !standings.contains_key(row) && !idle(**row));
+        .filter(|row| standings.of(**row).is_none() && !absent(**row));
     let spared = spared.map(|row| *row as usize).collect();
-    let mut gated: Vec<Gated> = standings.into_iter().map(named).collect();
-    gated.sort_by_key(|gated| gated.standing.rank);
-    Gating { gated, spared }
+    let gated = standings.by_rank.iter().copied().filter_map(named);
+    Gating {
+        gated: gated.collect(),
+        spared,
+    }
 }
 
 /// Keeps one of each evidence: the highest standing, then the first. Judged last, so that what is
@@ -365,30 +454,6 @@ fn age_of(set: &Normalized, at: u32, policy: &Policy, now: Option<Instant>) -> S
             .and_then(|found| found.retrieved_at)
     };
     freshness(since, now, half_life)
-}
-
-/// Why an object's own conditions keep it out of this task (Tenure Principle, `why_it_matters`).
-fn inactive(
-    set: &Normalized,
-    at: u32,
-    request: &Request,
-    query: &BTreeSet<String>,
-) -> Option<Reason> {
-    let rare = set.object(at).revision().rare();
-    if !rare.task_types.is_empty()
-        && !request
-            .task
-            .task_type
-            .is_some_and(|own| rare.task_types.contains(&own))
-    {
-        return Some(Reason::NotApplicable {
-            task_type: request.task.task_type,
-        });
-    }
-    let why = rare.why_it_matters.as_deref()?;
-    let near =
-        set.row(at).object_type != ObjectType::Preference || !terms_of(why).is_disjoint(query);
-    (!near).then_some(Reason::NotNearTask)
 }
 
 /// The terms of a text that may carry meaning: four bytes or more, so that `the` is near nothing.

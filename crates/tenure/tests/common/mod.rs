@@ -25,6 +25,7 @@ use tenure::request::{
     Approval, Entity, IntermediateResult, PendingAction, Progress, ServedLedger, Step, Subtask,
     TaskError,
 };
+use tenure::retrieval::{RetrievalPlan, RetrievalStrategy, Subquery};
 use tenure::time::Instant;
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{
@@ -638,6 +639,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                 .prop_map(|tenths| Gate::threshold(Score::from_millionths(tenths * 100_000))),
         ],
     );
+    let retrieval = rarely(10, plan());
     (
         task(),
         query,
@@ -646,22 +648,55 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         budget(),
         target,
         entities,
-        gate,
+        (gate, retrieval),
     )
         .prop_map(
-            |(task, query, principal, as_of, budget, target, entities, gate)| Request {
-                task,
-                query,
-                principal,
-                as_of,
-                budget,
-                target,
-                entities,
-                gate,
-                ..Request::default()
+            |(task, query, principal, as_of, budget, target, entities, (gate, retrieval))| {
+                Request {
+                    task,
+                    query,
+                    principal,
+                    as_of,
+                    budget,
+                    target,
+                    entities,
+                    gate,
+                    retrieval,
+                    ..Request::default()
+                }
             },
         )
         .boxed()
+}
+
+/// Up to three subqueries of any strategy but `dense`, which not every policy takes.
+fn plan() -> impl Strategy<Value = RetrievalPlan> {
+    let strategy = select(
+        &[
+            RetrievalStrategy::Lexical,
+            RetrievalStrategy::Hybrid,
+            RetrievalStrategy::Neighbourhood,
+        ][..],
+    );
+    let subquery = (words(1..4), strategy, 1u32..4, 1u32..3);
+    let subquery = subquery.prop_map(|(text, strategy, limit, hops)| {
+        let by_links = strategy == RetrievalStrategy::Neighbourhood;
+        Subquery {
+            strategy,
+            limit,
+            hops: if by_links { hops } else { 1 },
+            ..Subquery::new("", text)
+        }
+    });
+    prop::collection::vec(subquery, 1..4).prop_map(|mut subqueries| {
+        for (at, subquery) in subqueries.iter_mut().enumerate() {
+            subquery.name = format!("q{at}");
+        }
+        RetrievalPlan {
+            subqueries,
+            ..RetrievalPlan::default()
+        }
+    })
 }
 
 /// Layouts in which texts stand between turns, or turns between texts.

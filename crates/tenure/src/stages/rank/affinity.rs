@@ -5,6 +5,7 @@ use crate::facts::{Asked, Facts, Need, Next};
 use crate::policy::{Policy, Scorer};
 use crate::ranker::{Dense, Seen};
 use crate::stages::Live;
+use crate::stages::normalize::Normalized;
 use crate::stages::plan::Planned;
 use crate::trace::Note;
 
@@ -26,16 +27,18 @@ pub(super) fn needs(live: &Live<'_>) -> Vec<Asked> {
     live.rows.iter().map(ask).collect()
 }
 
-/// Ranks the rows that are in.
+/// Ranks the rows that are in. The digest of what was used costs about as much as the ranking: it is that of no
+/// facts unless it `accounts` for them.
 pub(super) fn nearness(
     planned: &mut Planned<'_>,
     policy: &Policy,
     facts: &Facts,
     query: &str,
+    accounts: bool,
 ) -> Nearness {
     let live = &mut planned.resolved.live;
     let (dense, facts) = match policy.document().scorer {
-        Scorer::Hybrid => similarities(live, facts, query),
+        Scorer::Hybrid => similarities(live, facts, query, accounts),
         Scorer::Lexical | Scorer::Supplied => (None, facts.answers_digest()),
     };
     let set = live.set;
@@ -66,8 +69,12 @@ fn similarities(
     live: &mut Live<'_>,
     facts: &Facts,
     query: &str,
+    accounts: bool,
 ) -> (Option<(Vec<f64>, f64)>, Digest) {
-    let answers = facts.answers_digest();
+    let answers = match accounts {
+        true => facts.answers_digest(),
+        false => Facts::none().answers_digest(),
+    };
     let mut next = Next::default();
     let asked = facts.vector(&Digest::of(query.as_bytes()), &mut Next::default());
     let (Some(model), Some(asked)) = (facts.vectors().first(), asked) else {
@@ -81,13 +88,19 @@ fn similarities(
     let model = model.model();
     let set = live.set;
     let mut similarities = vec![0.0; set.rows.len()];
-    let mut marks = Vec::with_capacity(16 * (live.rows.len() + 1));
+    let mut marks = Vec::with_capacity(if accounts {
+        16 * (live.rows.len() + 1)
+    } else {
+        16
+    });
     marks.extend_from_slice(&asked.mark.to_le_bytes());
     for &row in &live.rows {
         let text = set.object(row).revision().content_digest();
         similarities[row as usize] = match facts.vector(&text, &mut next) {
             Some(vector) => {
-                marks.extend_from_slice(&vector.mark.to_le_bytes());
+                if accounts {
+                    marks.extend_from_slice(&vector.mark.to_le_bytes());
+                }
                 vector.cosine(asked).max(0.0)
             }
             None => {
@@ -108,4 +121,39 @@ fn similarities(
     ];
     let used = Digest::of_parts(used);
     (Some((similarities, model.unrelated.to_f64())), used)
+}
+
+/// How similar rows are to a text.
+pub(super) struct Cosines {
+    /// By row; less than nought where nobody knows.
+    pub(super) of: Vec<f64>,
+    /// What unrelated texts have in common.
+    pub(super) unrelated: f64,
+}
+
+/// How similar these rows are to a text, where somebody supplied its vector. `marks` says what was used.
+pub(super) fn cosines(
+    set: &Normalized,
+    rows: &[u32],
+    facts: &Facts,
+    text: &str,
+    marks: &mut Vec<u8>,
+) -> Option<Cosines> {
+    let mut next = Next::default();
+    let model = facts.vectors().first()?.model();
+    let asked = facts.vector(&Digest::of(text.as_bytes()), &mut Next::default())?;
+    marks.extend_from_slice(model.digest.bytes());
+    marks.extend_from_slice(&asked.mark.to_le_bytes());
+    let mut of = vec![-1.0; set.rows.len()];
+    for &row in rows {
+        let text = set.object(row).revision().content_digest();
+        if let Some(vector) = facts.vector(&text, &mut next) {
+            marks.extend_from_slice(&vector.mark.to_le_bytes());
+            of[row as usize] = vector.cosine(asked).max(0.0);
+        }
+    }
+    Some(Cosines {
+        of,
+        unrelated: model.unrelated.to_f64(),
+    })
 }

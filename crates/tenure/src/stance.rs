@@ -1,0 +1,69 @@
+//! Whether guidance asks or forbids, by its first word that does either. English only.
+
+use crate::condense::fidelity::negates;
+use crate::object::Polarity;
+
+/// Longer texts say more than one thing.
+const LONGEST: usize = 600;
+
+/// Words that demand, in the order of their letters.
+const DEMANDS: [&str; 6] = ["always", "ensure", "must", "require", "shall", "should"];
+
+/// What a text of guidance does. A demand with a negation right behind it forbids.
+pub(crate) fn stance(text: &str) -> Option<Polarity> {
+    if text.len() > LONGEST {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+    let mut words = words.filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        if negates(word) {
+            return Some(Polarity::Negative);
+        }
+        if DEMANDS.binary_search(&word).is_ok() {
+            return Some(match words.next().is_some_and(negates) {
+                true => Polarity::Negative,
+                false => Polarity::Positive,
+            });
+        }
+    }
+    None
+}
+
+/// Whether a word, in small letters, says that something is asked or forbidden, and not what.
+pub(crate) fn says_how(word: &str) -> bool {
+    negates(word) || DEMANDS.binary_search(&word).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_decides() {
+        assert!(DEMANDS.is_sorted());
+        let asks = [
+            "Always sign.",
+            "You must sign, never initial.",
+            "It should be signed, not initialled.",
+        ];
+        let forbids = [
+            "Never sign.",
+            "You must not sign.",
+            "Don't sign.",
+            "It shouldn’t be signed.",
+        ];
+        assert!(
+            asks.iter()
+                .all(|text| stance(text) == Some(Polarity::Positive))
+        );
+        assert!(
+            forbids
+                .iter()
+                .all(|text| stance(text) == Some(Polarity::Negative))
+        );
+        assert_eq!(stance("The lamp is green."), None);
+        assert_eq!(stance(&format!("Never {}", "x".repeat(700))), None);
+    }
+}
