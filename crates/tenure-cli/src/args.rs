@@ -68,6 +68,11 @@ pub(crate) enum Command {
     Condense(CondenseArgs),
     /// Print the original that a pointer names, byte for byte
     Rehydrate(RehydrateArgs),
+    /// Find passages of what is not shown: what answers the tool `query_archive`
+    ///
+    /// Looks into files and folders and into the store, archived and demoted objects included, and prints
+    /// the passages that are nearest to the query, within so many tokens.
+    Query(QueryArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
     /// Name the rules of a provider that a request's messages break
@@ -182,6 +187,8 @@ pub(crate) struct CompileArgs {
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
     /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
@@ -274,6 +281,45 @@ pub(crate) struct GateSourcesArgs {
     pub(crate) registry: Option<String>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
+    /// How to print the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QueryArgs {
+    /// What passages should say something about
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) text: String,
+    /// Files, snapshots and folders, as `tenure compile` takes them
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
+    pub(crate) sources: Vec<PathBuf>,
+    /// The most tokens of all passages together
+    #[arg(long, value_name = "N", value_parser = tokens, default_value = "4000")]
+    pub(crate) tokens: u32,
+    /// The most passages [default: as many as fit]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// The result of a compile (`--format json`), or its trace: what stands there whole is not found again
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) after: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) url: StoreUrl,
+    /// Read no store, even where the project has one
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// Whose objects
+    #[arg(long, value_name = "T", default_value = "local")]
+    pub(crate) tenant: String,
+    /// A model of the catalogue, or a path to a tokenizer.json: whose tokens are counted
+    #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
+    pub(crate) model: String,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Allocate(args) => commands::allocate::run(&args),
         Command::Condense(args) => commands::condense::run(&args),
         Command::Rehydrate(args) => commands::rehydrate::run(&args),
+        Command::Query(args) => commands::query::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Cache(args) => commands::cache::run(&args),

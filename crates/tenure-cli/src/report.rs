@@ -244,6 +244,35 @@ fn bar(part: u32, whole: u32, width: u64) -> String {
     "▇".repeat(filled as usize)
 }
 
+/// What each subquery of the request's plan brought.
+fn retrieval(text: &mut String, trace: &Trace) {
+    let Some(report) = &trace.retrieval else {
+        return;
+    };
+    let _ = writeln!(
+        text,
+        "{BOLD}{:<24} {:<14} {:>7} {:>7}  BROUGHT{BOLD:#}",
+        "SUBQUERY", "STRATEGY", "MATCHED", "OF"
+    );
+    for subquery in &report.subqueries {
+        let names = subquery.brought.iter().take(LISTED);
+        let names: Vec<_> = names.map(|one| printable(&one.name).to_string()).collect();
+        let fell_back = subquery
+            .fell_back
+            .map_or_else(String::new, |strategy| format!(" (no vectors: {strategy})"));
+        let _ = writeln!(
+            text,
+            "{:<24} {:<14} {:>7} {:>7}  {}{fell_back}",
+            printable(&subquery.name),
+            subquery.strategy,
+            subquery.matched,
+            subquery.among,
+            names.join(", "),
+        );
+    }
+    text.push('\n');
+}
+
 fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
     let width = trace
         .verdicts
@@ -252,6 +281,7 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
         .max()
         .unwrap_or(0)
         .clamp(4, 32);
+    retrieval(text, trace);
     for (ruling, title, mark, style) in [
         (Ruling::Included, "INCLUDED", '✓', GREEN),
         (Ruling::Omitted, "OMITTED", '✗', YELLOW),
@@ -317,7 +347,12 @@ fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
 
 /// The reason in words, and the form that stands where it is a shorter one.
 fn said(trace: &Trace, candidate: usize, verdict: &Verdict) -> String {
-    let sentence = verdict.reason.sentence();
+    let mut sentence = verdict.reason.sentence();
+    if let Some(retrieval) = &trace.retrieval {
+        for (subquery, rank) in retrieval.lineage(candidate) {
+            let _ = write!(sentence, "; {rank} of `{}`", subquery.name);
+        }
+    }
     let known = |condensed: &&Condensed| condensed.candidate as usize == candidate;
     let Some(shorter) = trace.condensed.iter().find(known) else {
         return sentence;
@@ -365,6 +400,11 @@ fn notes(text: &mut String, trace: &Trace) {
             Note::FactMissing { name, fallback } => {
                 format!("{name}: a fact was missing; {fallback} stood in")
             }
+            Note::OpposedGuidance { name, forbids, .. } => format!(
+                "{} asks what {} forbids",
+                printable(name),
+                printable(forbids)
+            ),
             Note::NoVectors { fallback } => format!("there were no vectors; {fallback} stood in"),
             other => format!("{other:?}"),
         };

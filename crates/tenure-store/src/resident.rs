@@ -18,6 +18,8 @@ type Key = (u64, i64);
 #[derive(Clone, Default, Debug)]
 pub struct Resident {
     version: u64,
+    /// Whether what is archived or demoted is a candidate, too.
+    whole: bool,
     objects: BTreeMap<Key, Arc<ContextObject>>,
     places: BTreeMap<ObjectId, u64>,
     /// What is kept and not compiled.
@@ -40,7 +42,7 @@ impl Resident {
         let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
         self.places.insert(row.object, place);
         match row.lifecycle {
-            Lifecycle::Archived | Lifecycle::Demoted => {
+            Lifecycle::Archived | Lifecycle::Demoted if !self.whole => {
                 self.left.insert(key, (object.name().into(), row.lifecycle));
             }
             _ => {
@@ -83,11 +85,27 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn load(&self) -> Result<Resident, Error> {
+        self.load_now(false)
+    }
+
+    /// What is believed now, with what is archived or demoted: what can be found by asking for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::load`].
+    pub fn load_archive(&self) -> Result<Resident, Error> {
+        self.load_now(true)
+    }
+
+    fn load_now(&self, whole: bool) -> Result<Resident, Error> {
         self.read(|rows| {
             let version = rows.version()?;
             let usage = rows.usage(None)?;
             let mut sealer = Sealer::default();
-            let mut resident = Resident::default();
+            let mut resident = Resident {
+                whole,
+                ..Resident::default()
+            };
             rows.each_held(None, &mut |place, row, body| {
                 let object = read_revision(&mut sealer, row.revision, body)?;
                 let usage = usage.get(&row.object).copied().unwrap_or_default();

@@ -29,6 +29,7 @@ struct RegistryGuide;
 #[doc = include_str!("../../../docs/store.md")]
 struct StoreGuide;
 
+pub mod archive;
 pub mod code;
 mod code_tree;
 mod collect;

@@ -71,6 +71,17 @@ impl Gathered {
         Ok(Gathered::over(sources, tenant, &resident, known))
     }
 
+    /// What a tenant believes now behind these candidates of files, what is archived or demoted included: what
+    /// [`Workspace::query`](crate::Workspace::query) looks into.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gathered::with_store`].
+    pub fn with_archive(sources: Candidates, tenant: &Tenant) -> Result<Gathered, Error> {
+        let resident = tenant.load_archive()?;
+        Ok(Gathered::over(sources, tenant, &resident, None))
+    }
+
     /// What is resident, behind these candidates of files.
     pub fn over(
         sources: Candidates,

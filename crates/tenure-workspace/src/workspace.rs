@@ -149,6 +149,10 @@ impl Workspace {
         }
     }
 
+    pub(crate) fn vectorizer(&self) -> &Vectorizer {
+        &self.vectorizer
+    }
+
     /// The models that are known.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
@@ -263,12 +267,25 @@ impl Workspace {
         request: &Request,
         candidates: &Candidates,
     ) -> Result<Facts, Error> {
+        self.answers(world, policy, request, candidates, true)
+    }
+
+    /// The same; a gate condenses nothing, and so needs no outlines of source code.
+    fn answers(
+        &self,
+        world: &World,
+        policy: &Policy,
+        request: &Request,
+        candidates: &Candidates,
+        outlines: bool,
+    ) -> Result<Facts, Error> {
         let mut facts = Facts::none();
         // Most candidates raise no question, and finding that out need not settle them.
         let above = policy.document().condense_above as usize;
         let mut objects = candidates.objects().iter();
-        let may_be_code =
-            above > 0 && objects.any(|object| object.revision().content().len() > above);
+        let may_be_code = outlines
+            && above > 0
+            && objects.any(|object| object.revision().content().len() > above);
         let document = policy.document();
         let scores = self.scorer.is_some() && document.scorer == Scorer::Supplied;
         let points = document.scorer == Scorer::Hybrid && !candidates.is_empty();
@@ -279,8 +296,10 @@ impl Workspace {
         if points {
             let asked = needs.as_ref().filter(|_| self.vectorizer.asks_outside());
             let query = request.query_text();
+            let mut texts = vec![query.as_str()];
+            texts.extend(request.subquery_texts());
             self.vectorizer
-                .answer(&mut facts, &query, candidates, asked)?;
+                .answer(&mut facts, &texts, candidates, asked)?;
         }
         let Some(needs) = needs else {
             return Ok(facts);
@@ -288,7 +307,7 @@ impl Workspace {
         for asked in needs.asked {
             let text = candidates.objects()[asked.candidate].revision().content();
             let fact = match &asked.need {
-                Need::Outline { ending, .. } => Some(Fact::Outline {
+                Need::Outline { ending, .. } if outlines => Some(Fact::Outline {
                     parts: outline(text, ending),
                 }),
                 Need::Relevance { .. } => {
@@ -333,7 +352,7 @@ impl Workspace {
         request: &Request,
         candidates: &Candidates,
     ) -> Result<Gating, Error> {
-        let facts = self.answer(world, policy, request, candidates)?;
+        let facts = self.answers(world, policy, request, candidates, false)?;
         tenure::gate(world, policy, request, candidates, &facts)
     }
 

@@ -15,6 +15,14 @@ pub(crate) struct CatalogueArgs {
     pub(crate) catalogue: Option<PathBuf>,
 }
 
+/// Where vectors come from.
+#[derive(Debug, Args)]
+pub(crate) struct EmbedderArgs {
+    /// A TOML file that names an OpenAI-compatible endpoint for embeddings [default: the built-in table]
+    #[arg(long, value_name = "FILE", env = "TENURE_EMBEDDER", value_hint = ValueHint::FilePath)]
+    pub(crate) embedder: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArgs {
     #[command(subcommand)]

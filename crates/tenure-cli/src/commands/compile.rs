@@ -186,6 +186,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         None => default_frame_key_path()?,
     };
     let workspace = super::with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
+    let workspace = super::with_embedder(workspace, &args.embedder)?;
     let store = match args.stored.no_store {
         true => None,
         false => super::store::opened(&args.stored.url)?,

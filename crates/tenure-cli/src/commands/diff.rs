@@ -22,7 +22,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
 }
 
 /// A trace, alone or in the output of a compile.
-fn trace(path: &Path) -> Result<Trace, Error> {
+pub(super) fn trace(path: &Path) -> Result<Trace, Error> {
     #[derive(Deserialize)]
     struct Output<'a> {
         #[serde(borrow)]

@@ -12,6 +12,7 @@ pub(crate) mod gate;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod models;
+pub(crate) mod query;
 pub(crate) mod reading;
 pub(crate) mod registry;
 pub(crate) mod rehydrate;
@@ -26,12 +27,13 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
 use tenure::{Error, ErrorKind, FrameKey};
+use tenure_workspace::embed::Endpoint;
 use tenure_workspace::{
     Originals, Workspace, default_catalogue_path, default_frame_key_path, default_originals_path,
     read_text,
 };
 
-use crate::args::{CatalogueArgs, OriginalsArgs};
+use crate::args::{CatalogueArgs, EmbedderArgs, OriginalsArgs};
 use crate::failure::{Failure, printable};
 
 /// The workspace with the models that the arguments name, or else the user's own.
@@ -40,6 +42,14 @@ fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, 
         Some(path) => workspace.load_catalogue(&path),
         None => Ok(workspace),
     }
+}
+
+/// The workspace with the encoder that the arguments name.
+fn with_embedder(workspace: Workspace, args: &EmbedderArgs) -> Result<Workspace, Error> {
+    Ok(match &args.embedder {
+        Some(path) => workspace.with_embedder(Endpoint::open(path)?),
+        None => workspace,
+    })
 }
 
 /// A workspace for what frames nothing, and so needs no key.

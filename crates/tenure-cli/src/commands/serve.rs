@@ -11,7 +11,7 @@ use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Workspace, default_frame_key_path};
 
 use super::store::{instant, open};
-use super::{compile, print, print_json, usage, with_models};
+use super::{compile, print, print_json, usage, with_embedder, with_models};
 use crate::args::{
     Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
 };
@@ -27,6 +27,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         None => default_frame_key_path()?,
     };
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
+    let workspace = with_embedder(workspace, &args.embedder)?;
     let store = match args.no_store {
         true => None,
         false => Some(open(&args.url, true)?),

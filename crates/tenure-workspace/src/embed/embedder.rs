@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use tenure::object::ObjectType;
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{Candidates, Digest, Error, Facts, Needs};
 
@@ -75,12 +76,12 @@ impl Vectorizer {
         matches!(self.source, Source::Own(_))
     }
 
-    /// Adds the vectors of the query and of these candidates; of one's own embedder, of what it may be
-    /// asked about alone.
+    /// Adds the vectors of these texts, of which the query is one, and of these candidates; of one's own
+    /// embedder, of what it may be asked about alone.
     pub(crate) fn answer(
         &self,
         facts: &mut Facts,
-        query: &str,
+        texts: &[&str],
         candidates: &Candidates,
         needs: Option<&Needs>,
     ) -> Result<(), Error> {
@@ -98,15 +99,7 @@ impl Vectorizer {
                     let known = recent.iter().find(|known| known.of == of);
                     let vectors = match known {
                         Some(known) => Arc::clone(&known.vectors),
-                        None => {
-                            let objects = layer.objects().iter();
-                            let texts = objects.map(|object| {
-                                let revision = object.revision();
-                                (revision.content_digest(), revision.content())
-                            });
-                            let texts: Vec<(Digest, &str)> = texts.collect();
-                            Arc::new(self.vectors(model.clone(), &texts, &recent)?)
-                        }
+                        None => Arc::new(self.vectors(model.clone(), &texts_of(layer), &recent)?),
                     };
                     self.remember(of, &vectors);
                     facts.add_vectors(vectors)?;
@@ -120,8 +113,51 @@ impl Vectorizer {
                 recent = self.remembered();
             }
         }
-        let asked = [(Digest::of(query.as_bytes()), query)];
+        let asked = texts
+            .iter()
+            .map(|text| (Digest::of(text.as_bytes()), *text));
+        let asked: Vec<(Digest, &str)> = asked.collect();
         facts.add_vectors(Arc::new(self.vectors(model, &asked, &recent)?))
+    }
+
+    /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;
+    /// none where there are no vectors.
+    pub(crate) fn similarities(
+        &self,
+        query: &str,
+        texts: &[(Digest, &str)],
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let model = match &self.source {
+            Source::Nothing => return Ok(None),
+            Source::Builtin => builtin_model()?,
+            Source::Own(own) => own.model(),
+        };
+        let unrelated = model.unrelated;
+        let recent = self.remembered();
+        let of = Digest::of_parts(texts.iter().map(|(text, _)| text.bytes().as_slice()));
+        let known = recent
+            .iter()
+            .find(|known| known.of == of && *known.vectors.model() == model);
+        let vectors = match known {
+            Some(known) => Arc::clone(&known.vectors),
+            None => {
+                let made = Arc::new(self.vectors(model.clone(), texts, &recent)?);
+                self.remember(of, &made);
+                made
+            }
+        };
+        let asked = Digest::of(query.as_bytes());
+        let mut both = Facts::none();
+        let query = self.vectors(model, &[(asked, query)], &recent)?;
+        both.add_vectors(vectors)?;
+        both.add_vectors(Arc::new(query))?;
+        let similarity = |text: &Digest| match both.similarity(text, &asked) {
+            Some(score) if score >= unrelated => score.to_f64(),
+            _ => 0.0,
+        };
+        Ok(Some(
+            texts.iter().map(|(text, _)| similarity(text)).collect(),
+        ))
     }
 
     /// The vectors of these texts: those that are remembered, and the others made now.
@@ -202,6 +238,17 @@ impl Vectorizer {
     }
 }
 
+/// The texts of these objects whose vectors a compile may use: what they say, and why a preference matters.
+fn texts_of(layer: &Candidates) -> Vec<(Digest, &str)> {
+    let revisions = layer.objects().iter().map(|object| object.revision());
+    let said = revisions.clone();
+    let said = said.map(|revision| (revision.content_digest(), revision.content()));
+    let preferences = revisions.filter(|revision| revision.object_type() == ObjectType::Preference);
+    let reasons = preferences.filter_map(|revision| revision.why_it_matters());
+    said.chain(reasons.map(|why| (Digest::of(why.as_bytes()), why)))
+        .collect()
+}
+
 /// What the vectors of the built-in table are known as, with the thresholds that were found for it.
 ///
 /// # Errors
@@ -262,7 +309,7 @@ mod tests {
             let mut facts = Facts::none();
             let candidates = candidates(texts);
             vectorizer
-                .answer(&mut facts, "x", &candidates, None)
+                .answer(&mut facts, &["x"], &candidates, None)
                 .unwrap();
             facts
         };

@@ -14,11 +14,13 @@
 //! ```
 
 mod embedder;
+mod endpoint;
 mod table;
 mod wordpiece;
 
 pub(crate) use embedder::Vectorizer;
 pub use embedder::{Embedder, builtin_model};
+pub use endpoint::Endpoint;
 pub use table::{DIMENSIONS, Rarity, StaticTable, Vector, Weights};
 pub use wordpiece::LONGEST_WORD;
 
