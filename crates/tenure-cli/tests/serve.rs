@@ -100,7 +100,7 @@ fn what_cannot_be_served_is_refused_at_once() {
     let serve = |args: &[&'static str]| [&["serve"], args].concat();
     let refused = |code, args: &[&'static str]| bench.refused(code, &serve(args));
     assert!(refused(1, &["--mode", "fit", "--no-store"]).contains("there is no store"));
-    assert!(refused(2, &["--mode", "full"]).contains("`full` is not supported yet"));
+    assert!(refused(1, &["--mode", "full", "--no-store"]).contains("there is no store"));
     assert!(refused(1, &["--mode", "fitt"]).contains("did you mean `fit`?"));
     assert!(refused(1, &["--listen", "nowhere"]).contains("127.0.0.1:7878"));
     assert!(refused(1, &["--upstream", "gemini=http://h"]).contains("openai, anthropic"));

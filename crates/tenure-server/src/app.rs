@@ -203,7 +203,7 @@ pub(crate) struct App {
     pub(crate) gateway: Gateway,
     pub(crate) mode: Mode,
     pub(crate) fail_closed: bool,
-    pub(crate) relay: Relay,
+    pub(crate) relay: Arc<Relay>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) audit: Audit,
     pub(crate) rates: Rates,
@@ -221,13 +221,9 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(options: Options) -> Result<App, Error> {
-        if options.mode == Mode::Full {
-            return Err(Error::unsupported("the gateway mode `full`")
-                .expected("observe or fit")
-                .hint("`tenure session compile` puts memory and rules beside a conversation"));
-        }
-        if options.mode == Mode::Fit && options.store.is_none() {
-            let what = "the gateway mode `fit` keeps sessions, and there is no store";
+        if options.mode != Mode::Observe && options.store.is_none() {
+            let mode = options.mode.term();
+            let what = format!("the gateway mode `{mode}` keeps sessions, and there is no store");
             return Err(Error::new(ErrorKind::Usage, what).expected("a store"));
         }
         if let Some(store) = &options.store {
@@ -242,18 +238,20 @@ impl App {
             .unwrap_or_default();
         let metrics = Arc::new(Metrics::new());
         let workspace = Arc::new(options.workspace);
+        let relay = Arc::new(Relay::default());
         let gateway = Gateway::new(
             options.upstreams,
             &options.limits,
             options.store.clone(),
             Arc::clone(&workspace),
+            Arc::clone(&relay),
             Arc::clone(&metrics),
         )?;
         Ok(App {
             gateway,
             mode: options.mode,
             fail_closed: options.fail_closed,
-            relay: Relay::default(),
+            relay,
             audit: Audit::open(options.audit.as_deref())?,
             rates: Rates::new(options.limits.rate),
             owner: Caller {

@@ -58,6 +58,9 @@ pub(crate) struct Metrics {
     pub(crate) gateway_bytes: Family<What, Counter>,
     pub(crate) gateway_ended: Family<What, Counter>,
     pub(crate) unfit: Counter,
+    replies: Family<What, Counter>,
+    output_faults: Family<What, Counter>,
+    pub(crate) learned: Counter,
     pub(crate) tokens: Family<Spent, Counter>,
     pub(crate) recorded: Counter,
     pub(crate) dropped: Family<What, Counter>,
@@ -83,6 +86,9 @@ impl Metrics {
             gateway_bytes: Family::default(),
             gateway_ended: Family::default(),
             unfit: Counter::default(),
+            replies: Family::default(),
+            output_faults: Family::default(),
+            learned: Counter::default(),
             tokens: Family::default(),
             recorded: Counter::default(),
             dropped: Family::default(),
@@ -122,6 +128,21 @@ impl Metrics {
             "gateway_unfit",
             "Requests that could not be made to fit",
             metrics.unfit.clone(),
+        );
+        registry.register(
+            "gateway_replies",
+            "What became of replies: whether they stand in their sessions",
+            metrics.replies.clone(),
+        );
+        registry.register(
+            "gateway_output_faults",
+            "Answers with calls that were not asked for so",
+            metrics.output_faults.clone(),
+        );
+        registry.register(
+            "gateway_learned",
+            "Requests that were too long for their provider and went again, shorter",
+            metrics.learned.clone(),
         );
         registry.register(
             "gateway_tokens",
@@ -168,6 +189,15 @@ impl Metrics {
     pub(crate) fn dropped(&self, what: &'static str) -> &Self {
         self.dropped.get_or_create(&What { what: Word(what) }).inc();
         self
+    }
+
+    pub(crate) fn replied(&self, what: &'static str) {
+        self.replies.get_or_create(&What { what: Word(what) }).inc();
+    }
+
+    pub(crate) fn output_fault(&self, what: &'static str) {
+        let label = What { what: Word(what) };
+        self.output_faults.get_or_create(&label).inc();
     }
 
     pub(crate) fn spent(&self, protocol: &'static str, usage: &ProviderUsage) {

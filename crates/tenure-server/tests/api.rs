@@ -679,12 +679,14 @@ fn an_address_that_others_reach_needs_a_key() {
     assert!(Server::bind(wrong).is_err());
     let full = Options {
         mode: "full".parse().unwrap(),
+        store: None,
+        listen: "127.0.0.1:0".into(),
         ..open()
     };
     let Err(error) = Server::bind(full) else {
         panic!("it was let in")
     };
-    assert!(error.what.contains("not supported yet"), "{error}");
+    assert!(error.what.contains("there is no store"), "{error}");
 }
 
 // --- the description ------------------------------------------------------------------------------

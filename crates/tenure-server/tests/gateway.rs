@@ -8,10 +8,9 @@ use std::io::Write;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use support::{Bench, LONG, Upstream, answer, chunk, wait_for};
-use tenure::{CountKind, FrameKey};
+use support::{Bench, LONG, Upstream, answer, chunk, compiling, wait_for};
+use tenure::CountKind;
 use tenure_server::{Mode, Options};
-use tenure_workspace::Workspace;
 use tenure_workspace::records::Ending;
 
 const CHAT: &[u8] = br#"{"model":"gpt-4o","messages":[{"role":"user","content":"Say hello."}]}"#;
@@ -435,21 +434,6 @@ fn what_is_under_way_comes_to_its_end_when_the_server_stops() {
     assert!(std::net::TcpStream::connect(bench.address).is_err());
 }
 
-/// A gateway in `fit` for a model with a window of 3,000 tokens.
-fn fitting(upstream: &Upstream, change: impl FnOnce(Options) -> Options) -> Bench {
-    let models = tempfile::NamedTempFile::new().unwrap();
-    let text = "models.small = { extends = \"gpt-4o\", window = 3000, reserve = 500 }\n";
-    std::fs::write(models.path(), text).unwrap();
-    Bench::with(&[upstream.url()], |options| {
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        change(Options {
-            workspace: workspace.load_catalogue(models.path()).unwrap(),
-            mode: Mode::Fit,
-            ..options
-        })
-    })
-}
-
 /// A request whose messages are so many turns of some hundred tokens.
 fn long_request(turns: usize) -> String {
     let turn = |at: usize| {
@@ -471,7 +455,7 @@ fn long_request(turns: usize) -> String {
 #[test]
 fn what_does_not_fit_is_cut_on_its_way() {
     let upstream = Upstream::saying("application/json", CHAT_REPLY);
-    let bench = fitting(&upstream, |options| options);
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
     let ask = |body: &str| {
         bench.ask(
             "POST",
@@ -522,8 +506,8 @@ fn what_cannot_be_made_to_fit_goes_on_as_it_came_or_is_refused() {
         r#"{"model":"small","messages":"#,
         r#"{"model":"small","messages":[{"role":"tool","tool_call_id":"x","content":7}]}"#,
     ];
-    let open = fitting(&upstream, |options| options);
-    let closed = fitting(&upstream, |options| Options {
+    let open = compiling(&upstream, Mode::Fit, |options| options);
+    let closed = compiling(&upstream, Mode::Fit, |options| Options {
         fail_closed: true,
         ..options
     });

@@ -3,14 +3,19 @@
 //! Agents send their whole history each time. A request is found to go on with a session by the longest
 //! chain of its messages that is known under the same key; what is new is added to the session. A request
 //! that fits goes on as it came. Once one does not, the session's compile takes the place of its messages,
-//! and every other byte stays.
+//! and every other byte stays. Where something stands beside the messages, it always does.
+//!
+//! The provider's reply is added to the session when it is whole ([`Relay::reply`]). The agent's next request
+//! says whether it was taken: a reply that is not in it is taken back.
+
+mod compose;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tenure::error::ErrorKind;
+use tenure::request::AsOf;
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{
@@ -57,6 +62,34 @@ pub struct Relaying<'r> {
     pub session: Option<&'r str>,
     /// When.
     pub now: Instant,
+    /// What stands beside its messages; none where they are only made to fit.
+    pub beside: Option<Beside<'r>>,
+}
+
+/// What stands beside the messages of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'r> {
+    /// The policy under which all of it is compiled.
+    pub policy: &'r Policy,
+    /// The objects.
+    pub gathered: &'r Gathered,
+    /// On whose behalf.
+    pub principal: &'r Principal,
+}
+
+/// Where a request ends in its session, and what it costs: enough to add what is answered to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The session.
+    pub session: String,
+    format: Format,
+    /// The chain of the request's messages.
+    chain: Digest,
+    /// The number of the last of them in the session.
+    last: u64,
+    /// What was sent, about, in tokens, and the room that it keeps for the answer.
+    sent: u32,
+    answer: u32,
 }
 
 /// What becomes of a request.
@@ -64,8 +97,8 @@ pub struct Relaying<'r> {
 pub struct Relayed {
     /// The body to send; none where it goes on as it came.
     pub body: Option<String>,
-    /// The session that it belongs to; none where the provider keeps the history.
-    pub session: Option<String>,
+    /// Where it is in its session; none where the provider keeps the history.
+    pub place: Option<Place>,
     /// The tokens that it has less than before, about.
     pub saved: u64,
 }
@@ -81,8 +114,8 @@ pub struct Relay {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Chain {
     session: String,
-    /// How many messages it has.
-    messages: u64,
+    /// The number of its last message there.
+    last: u64,
 }
 
 /// The newest of some things, by their keys.
@@ -134,28 +167,36 @@ impl Relay {
             PROVIDERS_OWN.contains(&key.as_str())
                 && !matches!(json.as_str(), "null" | "\"disabled\"")
         };
+        let mut relayed = Relayed {
+            body: None,
+            place: None,
+            saved: 0,
+        };
         if conversation.rest.iter().any(is_own) {
-            return Ok(Relayed {
-                body: None,
-                session: None,
-                saved: 0,
-            });
+            return Ok(relayed);
         }
-        let session = self.session(tenant, asked, &conversation)?;
+        let (session, chain) = self.session(tenant, asked, &conversation)?;
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
         let around = around(&conversation, world);
         let answer = answer(&conversation).unwrap_or(world.model().reserve);
-        let room = world.model().window.saturating_sub(answer);
+        let window = world.model().window;
+        let window = session.learned().map_or(window, |known| known.min(window));
+        let room = window.saturating_sub(answer);
         let whole = session.cost(world) + u64::from(around);
-        let id = session.id().to_owned();
-        if !session.is_cut() && whole <= u64::from(room) && session.learned().is_none() {
-            return Ok(Relayed {
-                body: None,
-                session: Some(id),
-                saved: 0,
-            });
+        let place = relayed.place.insert(Place {
+            session: session.id().to_owned(),
+            format: asked.format,
+            chain,
+            last: session.last_turn(),
+            sent: u32::try_from(whole).unwrap_or(u32::MAX),
+            answer,
+        });
+        let beside = asked.beside.filter(|_| !is_begun(&conversation));
+        let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
+        let goes_on = session.is_cut() || asked.beside.is_some() && session.is_served();
+        if !goes_on && whole <= u64::from(room) && stands.is_none() {
+            return Ok(relayed);
         }
-        let before = world.price(asked.body);
         let mut task = session.last_request().unwrap_or_default();
         if task.len() > MAX_ASKED {
             let mut end = MAX_ASKED;
@@ -167,76 +208,165 @@ impl Relay {
         if task.trim().is_empty() {
             task = "Continue.".to_owned();
         }
+        let owner = || Principal {
+            tenant: tenant.name().to_owned(),
+            ..Principal::owner()
+        };
+        let second = asked.now.micros() - asked.now.micros().rem_euclid(1_000_000);
         let request = Request {
             task: TaskState::new(task),
             task_said: true,
-            principal: Principal {
-                tenant: tenant.name().to_owned(),
-                ..Principal::owner()
+            principal: beside.map_or_else(owner, |beside| beside.principal.clone()),
+            as_of: match beside {
+                Some(_) => AsOf {
+                    valid: Some(Instant::from_micros(second)),
+                    known: Some(asked.now),
+                },
+                None => AsOf::default(),
             },
             budget: Budget {
                 tokens: Some(room.saturating_sub(around).max(1)),
-                window: Some(world.model().window),
+                window: Some(window),
                 reserve: Some(answer),
             },
             target: target(asked.format),
             ..Request::default()
         };
+        let (cut, nothing);
+        let (policy, gathered) = match beside {
+            Some(beside) => (beside.policy, beside.gathered),
+            None => {
+                cut = Policy::from_toml(POLICY)?;
+                nothing = Gathered::of_sources(Candidates::default());
+                (&cut, &nothing)
+            }
+        };
         let compiled = workspace.compile_session(
             &mut session,
             &SessionJob {
                 world,
-                policy: &Policy::from_toml(POLICY)?,
+                policy,
                 request: &request,
-                beside: &Gathered::of_sources(Candidates::default()),
+                beside: gathered,
                 instructions: false,
                 now: asked.now,
             },
         )?;
         let envelope = &compiled.outcome.single()?.envelope;
         let payload = envelope.payload.as_ref();
-        let payload = payload.and_then(|payload| std::str::from_utf8(payload.bytes()).ok());
-        let messages: Messages<'_> = payload
-            .and_then(|payload| serde_json::from_str(payload).ok())
-            .ok_or_else(|| Error::assertion("a compiled body has messages"))?;
-        let messages = with_instructions(asked, &conversation, messages.messages.get())?;
-        let body = wire::with_fields(asked.body, &[(field(asked.format), &messages)])?;
-        let saved = u64::from(before.saturating_sub(world.price(&body)));
-        Ok(Relayed {
-            body: Some(body),
-            session: Some(id),
-            saved,
-        })
+        let payload = payload
+            .and_then(|payload| std::str::from_utf8(payload.bytes()).ok())
+            .ok_or_else(|| Error::assertion("a compiled body is text"))?;
+        let body = compose::compose(asked, &conversation, payload)?;
+        let body = compose::marked(world, asked, &conversation, body);
+        let sent = envelope.total_tokens.saturating_add(around);
+        // What the same bytes cost in what was compiled.
+        let less = asked.body.len().saturating_sub(body.len()) as u64;
+        relayed.saved = less * u64::from(envelope.total_tokens) / payload.len().max(1) as u64;
+        place.sent = sent;
+        relayed.body = Some(body);
+        Ok(relayed)
     }
 
-    /// Notes a provider's error: where it says how long a request may be, the session keeps to it.
+    /// Adds a provider's reply to the session of its request: the message as
+    /// [`wire::reply`] gives it. Gives whether it was added: not where the session has gone on meanwhile.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn learn(&self, tenant: &Tenant, session: &str, error: &str) -> Result<bool, Error> {
-        if tenure::session::learned_window(error).is_none() {
-            return Ok(false);
-        }
-        let session = self.held(tenant, session)?;
+    /// [`ErrorKind::Input`] when the message cannot be read; [`ErrorKind::Conflict`] when somebody else
+    /// writes to the session; [`ErrorKind::Unavailable`] when the store cannot be reached. The reply then comes
+    /// with the agent's next request.
+    pub fn reply(
+        &self,
+        tenant: &Tenant,
+        place: &Place,
+        message: &str,
+        now: Instant,
+    ) -> Result<bool, Error> {
+        let reply = wire::read(place.format, &format!("[{message}]"))?;
+        let session = self.held(tenant, &place.session)?;
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
         session.refresh()?;
-        Ok(session.learn(error)?.is_some())
+        if session.last_turn() != place.last || reply.entries.is_empty() {
+            return Ok(false);
+        }
+        let chain = extended(place.chain, &reply).pop().unwrap_or(place.chain);
+        session.append_reply(reply, now)?;
+        self.note(tenant, &chain, session.id(), session.last_turn())?;
+        Ok(true)
     }
 
-    /// The session that a request goes on with, with what is new in it.
+    /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on.
+    /// Gives whether it keeps to less than what was sent, so that sending it again may help.
+    ///
+    /// Where the provider counts more than this vocabulary does, the window is as much smaller.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when somebody else writes to the session; [`ErrorKind::Unavailable`] when the
+    /// store cannot be reached.
+    pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<bool, Error> {
+        let Some(limit) = tenure::session::learned_limit(error) else {
+            return Ok(false);
+        };
+        let session = self.held(tenant, &place.session)?;
+        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.refresh()?;
+        let window = limit.in_our_tokens(place.sent, place.answer);
+        session.keep_to(window)?;
+        Ok(window < place.sent.saturating_add(place.answer))
+    }
+
+    /// The session that a request goes on with, with what is new in it, and the chain of its messages.
     fn session(
         &self,
         tenant: &Tenant,
         asked: &Relaying<'_>,
         conversation: &Conversation,
-    ) -> Result<Arc<Mutex<Session>>, Error> {
-        let chains = chains(asked, conversation);
+    ) -> Result<(Arc<Mutex<Session>>, Digest), Error> {
+        let chains = chains(asked, asked.session, conversation);
+        let found = self.goes_on(tenant, asked, conversation, &chains, None)?;
+        if let Some(session) = found {
+            return Ok((session, chains[conversation.entries.len()]));
+        }
+        // An agent may name the session that it was told, and did not name before.
+        if let Some(named) = asked.session {
+            let chains = self::chains(asked, None, conversation);
+            let found = self.goes_on(tenant, asked, conversation, &chains, Some(named))?;
+            if let Some(session) = found {
+                return Ok((session, chains[conversation.entries.len()]));
+            }
+        }
+        let last = chains[conversation.entries.len()];
+        let scope = (None, None);
+        let mut session =
+            Session::create(tenant.clone(), None, asked.now, scope, Some(asked.format))?;
+        session.append(conversation.clone(), asked.now)?;
+        self.note(tenant, &last, session.id(), session.last_turn())?;
+        let id = session.id().to_owned();
+        let session = Arc::new(Mutex::new(session));
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.put(held_as(tenant, &id), Arc::clone(&session), HELD);
+        Ok((session, last))
+    }
+
+    /// The session that the longest known chain leads to, if the request goes on with it.
+    fn goes_on(
+        &self,
+        tenant: &Tenant,
+        asked: &Relaying<'_>,
+        conversation: &Conversation,
+        chains: &[Digest],
+        named: Option<&str>,
+    ) -> Result<Option<Arc<Mutex<Session>>>, Error> {
         let count = conversation.entries.len();
         for length in (1..=count).rev().take(BACK) {
             let Some(chain) = self.chain(tenant, &chains[length])? else {
                 continue;
             };
+            if named.is_some_and(|named| named != chain.session) {
+                break;
+            }
             let found = self.held(tenant, &chain.session).and_then(|session| {
                 let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
                 open.refresh()?;
@@ -249,8 +379,15 @@ impl Relay {
                 found => found?,
             };
             let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
-            // An agent may go on from an earlier place: then the session has gone another way.
-            if open.len() != chain.messages {
+            let mut last = chain.last;
+            if open.last_turn() != last {
+                // Another node may know better.
+                let known = self.stored(tenant, &log_of(&chains[length]))?;
+                last = known.map_or(last, |known| known.last);
+            }
+            // An agent may go on without the last reply, or from an earlier place: then the session has gone
+            // another way.
+            if !open.withdraw(last)? {
                 break;
             }
             if length < count {
@@ -259,21 +396,12 @@ impl Relay {
                     ..conversation.clone()
                 };
                 open.append(new, asked.now)?;
-                self.note(tenant, &chains[count], open.id(), open.len())?;
+                self.note(tenant, &chains[count], open.id(), open.last_turn())?;
             }
             drop(open);
-            return Ok(session);
+            return Ok(Some(session));
         }
-        let scope = (None, None);
-        let mut session =
-            Session::create(tenant.clone(), None, asked.now, scope, Some(asked.format))?;
-        session.append(conversation.clone(), asked.now)?;
-        self.note(tenant, &chains[count], session.id(), session.len())?;
-        let id = session.id().to_owned();
-        let session = Arc::new(Mutex::new(session));
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.put(held_as(tenant, &id), Arc::clone(&session), HELD);
-        Ok(session)
+        Ok(None)
     }
 
     fn held(&self, tenant: &Tenant, id: &str) -> Result<Arc<Mutex<Session>>, Error> {
@@ -296,11 +424,13 @@ impl Relay {
             return Ok(Some(chain.clone()));
         }
         drop(known);
-        let stored = tenant.entries_in(&log, 1..2)?;
-        let chain = stored
-            .first()
-            .and_then(|(_, body)| serde_json::from_str(body).ok());
-        Ok(chain)
+        self.stored(tenant, &log)
+    }
+
+    fn stored(&self, tenant: &Tenant, log: &str) -> Result<Option<Chain>, Error> {
+        let stored = tenant.entries(log, 0)?;
+        let last = stored.last();
+        Ok(last.and_then(|(_, body)| serde_json::from_str(body).ok()))
     }
 
     fn note(
@@ -308,30 +438,37 @@ impl Relay {
         tenant: &Tenant,
         digest: &Digest,
         session: &str,
-        messages: u64,
+        last: u64,
     ) -> Result<(), Error> {
         let chain = Chain {
             session: session.to_owned(),
-            messages,
+            last,
         };
         let log = log_of(digest);
         let body = serde_json::to_string(&chain)
             .map_err(|error| Error::assertion(format!("a chain is plain data: {error}")))?;
-        match tenant.append(&log, 0, vec![body]) {
-            // Somebody else sent the same: theirs stands.
-            Err(error) if error.kind == ErrorKind::Conflict => return Ok(()),
-            appended => appended?,
-        };
+        match tenant.append(&log, 0, vec![body.clone()]) {
+            Err(error) if error.kind == ErrorKind::Conflict => {
+                let stored = tenant.entries(&log, 0)?;
+                let known = stored.last();
+                let said = known.and_then(|(_, body)| serde_json::from_str::<Chain>(body).ok());
+                // What a session said before it was taken back and is said again; what another session says
+                // stands.
+                if said.is_some_and(|said| said.session != chain.session) {
+                    return Ok(());
+                }
+                let after = known.map_or(0, |(number, _)| *number);
+                match tenant.append(&log, after, vec![body]) {
+                    Err(error) if error.kind == ErrorKind::Conflict => return Ok(()),
+                    appended => appended?,
+                };
+            }
+            appended => drop(appended?),
+        }
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         chains.put(held_as(tenant, &log), chain, CHAINS);
         Ok(())
     }
-}
-
-#[derive(Deserialize)]
-struct Messages<'b> {
-    #[serde(borrow, alias = "input", alias = "contents")]
-    messages: &'b RawValue,
 }
 
 fn held_as(tenant: &Tenant, id: &str) -> String {
@@ -343,19 +480,32 @@ fn log_of(digest: &Digest) -> String {
 }
 
 /// The digests of the chains that a request begins with, the empty one first.
-fn chains(asked: &Relaying<'_>, conversation: &Conversation) -> Vec<Digest> {
-    let scope = [
-        asked.key,
-        asked.format.term(),
-        asked.session.unwrap_or_default(),
-    ];
-    let mut chain = Digest::of_parts(scope.map(str::as_bytes));
+fn chains(asked: &Relaying<'_>, session: Option<&str>, conversation: &Conversation) -> Vec<Digest> {
+    let scope = [asked.key, asked.format.term(), session.unwrap_or_default()];
+    let chain = Digest::of_parts(scope.map(str::as_bytes));
     let mut chains = vec![chain];
-    for entry in &conversation.entries {
-        chain = Digest::of_parts([chain.bytes().as_slice(), entry.message.as_bytes()]);
-        chains.push(chain);
-    }
+    chains.extend(extended(chain, conversation));
     chains
+}
+
+/// The chains that messages make behind this one: by what they say, however they are written.
+fn extended(mut chain: Digest, conversation: &Conversation) -> Vec<Digest> {
+    let entries = conversation.entries.iter();
+    let each = entries.map(|entry| {
+        let says = wire::meaning(entry.format, &entry.message);
+        chain = Digest::of_parts([chain.bytes().as_slice(), says.bytes()]);
+        chain
+    });
+    each.collect()
+}
+
+/// Whether the model's answer is begun already: nothing may stand behind its beginning.
+fn is_begun(conversation: &Conversation) -> bool {
+    let last = conversation.entries.last();
+    last.is_some_and(|entry| {
+        let mut said = entry.objects.iter();
+        said.any(|object| object.role == Some(tenure::object::Role::Assistant))
+    })
 }
 
 /// What stands around the messages, in tokens, at most.
@@ -384,41 +534,4 @@ fn target(format: Format) -> Target {
         Format::Gemini => Target::Gemini,
         _ => Target::OpenAiChat,
     }
-}
-
-fn field(format: Format) -> &'static str {
-    match format {
-        Format::OpenAiResponses => "input",
-        Format::Gemini => "contents",
-        _ => "messages",
-    }
-}
-
-/// The compiled messages behind the instructions, where a format has both in one array.
-fn with_instructions(
-    asked: &Relaying<'_>,
-    conversation: &Conversation,
-    messages: &str,
-) -> Result<String, Error> {
-    if !matches!(asked.format, Format::OpenAiChat | Format::OpenAiResponses) {
-        return Ok(messages.to_owned());
-    }
-    let whole: Messages<'_> = serde_json::from_str(asked.body)
-        .map_err(|error| Error::input(format!("the body has no messages: {error}")))?;
-    let own: Vec<&RawValue> = match serde_json::from_str(whole.messages.get()) {
-        Ok(own) => own,
-        // A text instead of messages.
-        Err(_) => return Ok(messages.to_owned()),
-    };
-    let is_own = |message: &&&RawValue| {
-        let mut before = conversation.instructions.iter();
-        before.any(|entry| entry.message == message.get())
-    };
-    let before: Vec<&str> = own.iter().take_while(is_own).map(|own| own.get()).collect();
-    let rest = messages.trim_start_matches('[').trim_start();
-    if before.is_empty() {
-        return Ok(messages.to_owned());
-    }
-    let comma = if rest.starts_with(']') { "" } else { "," };
-    Ok(format!("[{}{comma}{rest}", before.join(",")))
 }

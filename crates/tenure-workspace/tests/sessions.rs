@@ -850,4 +850,53 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let again = Session::create(bench.tenant.clone(), Some(&id), at(0), none, None);
         assert_eq!(again.unwrap_err().kind, ErrorKind::Policy);
     }
+#[test]
+fn a_reply_can_be_taken_back_until_something_follows_it() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let reply = |session: &mut Session, text: &str| {
+        let json = json!([{ "role": "assistant", "content": text }]).to_string();
+        let reply = wire::read(Format::OpenAiChat, &json).unwrap();
+        session.append_reply(reply, at(70)).unwrap()
+    };
+    let asked = append(
+        &mut session,
+        &[json!({ "role": "user", "content": "How warm?" })],
+    )[0];
+    let before = body(&bench.compile(&mut session, Target::OpenAiChat, 4_000));
+    reply(&mut session, "Very.");
+    assert_eq!(session.len(), 2);
+    assert!(session.withdraw(asked).unwrap());
+    assert_eq!((session.len(), session.last_turn()), (1, asked));
+    // As if it had never been said: asked again, the request is the same.
+    let again = body(&bench.compile(&mut session, Target::OpenAiChat, 4_000));
+    assert_eq!(again, before);
+    let kept = reply(&mut session, "Quite.")[0];
+    let exported = |session: &Session| session.export(Format::OpenAiChat).unwrap().messages;
+    let both = r#"[{"content":"How warm?","role":"user"},{"content":"Quite.","role":"assistant"}]"#;
+    assert_eq!(exported(&session), both);
+    append(
+        &mut session,
+        &[json!({ "role": "user", "content": "And now?" })],
+    );
+    // Now it is what was said.
+    assert!(!session.withdraw(asked).unwrap());
+    assert!(!session.withdraw(kept).unwrap());
+    assert!(!session.withdraw(99).unwrap());
+    assert_eq!(session.len(), 3);
+    let opened = Session::open(bench.tenant.clone(), session.id()).unwrap();
+    assert_eq!(
+        (opened.len(), opened.last_turn(), exported(&opened)),
+        (3, session.last_turn(), exported(&session))
+    );
+
+    // Nor does it come back where an epoch has begun behind it.
+    let last = session.last_turn();
+    reply(&mut session, &"It is quite warm by now. ".repeat(40));
+    let how = (&bench.world, &bench.policy);
+    session.checkpoint(how.0, how.1, "Go on.", 0).unwrap();
+    session.withdraw(last).unwrap();
+    let opened = Session::open(bench.tenant.clone(), session.id()).unwrap();
+    assert_eq!(exported(&opened), exported(&session));
+    assert_eq!(opened.last_turn(), session.last_turn());
 }

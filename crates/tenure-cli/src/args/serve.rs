@@ -21,11 +21,12 @@ pub(crate) struct ServeArgs {
     /// both protocols
     #[arg(long = "upstream", value_name = "NAME=URL")]
     pub(crate) upstreams: Vec<String>,
-    /// What the gateway does to requests: observe (nothing: they are recorded) or fit (what does not fit
-    /// the model's window is cut, as a turn of a session). `full` is not supported yet
+    /// What the gateway does to requests: observe (nothing: they are recorded), fit (what does not fit
+    /// the model's window is cut, as a turn of a session) or full (what the store knows stands beside
+    /// them, too, under the stored policy `gateway` if there is one)
     #[arg(long, value_name = "MODE", default_value = "observe")]
     pub(crate) mode: String,
-    /// In `fit`: refuse a request that cannot be made to fit, instead of letting it go on as it came
+    /// In `fit` and `full`: refuse a request that cannot be compiled, instead of letting it go on as it came
     #[arg(long)]
     pub(crate) fail_closed: bool,
     /// The tenant of the requests while there are no keys

@@ -1,31 +1,81 @@
-//! Requests made to fit before they go on: what does not fit the model's window is compiled as a turn of a
-//! session, what fits goes on as it came.
+//! Requests compiled before they go on. In `fit`, what does not fit the model's window is compiled as a turn of
+//! a session, and what fits goes on as it came; in `full`, what the tenant's store holds stands beside it.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use bytes::Bytes;
 use tenure::wire::Format;
-use tenure::{Digest, Error, ErrorKind};
-use tenure_workspace::relay::{Relayed, Relaying};
+use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
+use tenure_store::{Resident, Tenant};
+use tenure_workspace::Gathered;
+use tenure_workspace::relay::{Beside, Place, Relayed, Relaying};
 
 use super::{Protocol, session};
-use crate::app::{App, Caller, now};
+use crate::app::{App, Caller, Mode, now};
+
+/// The policy of `full` where the tenant keeps none of this name: what stands beside a conversation is little
+/// beside it, and the conversation's own instructions are its identity.
+const FULL: &str = "name = \"gateway\"\nextends = \"standard\"\nrequired = []\n\
+[sections.codex]\nmax = 4096\n[sections.karma]\nmax = 1024\n[sections.memory]\nmax = 2048\n\
+[sections.evidence]\nmax = 4096\n[sections.recall]\nmax = 1024\n";
+/// What a tenant's own policy for the gateway is called.
+const POLICY: &str = "gateway";
+/// The most tenants of whom what stands beside is held.
+const MAX_TENANTS: usize = 256;
 
 /// What becomes of a request.
 #[derive(Default)]
 pub(super) struct Fitted {
     /// What is sent instead.
     pub(super) body: Option<Bytes>,
-    pub(super) session: Option<String>,
+    pub(super) place: Option<Place>,
     pub(super) saved: u64,
     /// Why nothing was done where something would have been.
     pub(super) fault: Option<Error>,
 }
 
+/// What stands beside the conversations of a tenant, for as long as its store does not change.
+#[derive(Default)]
+pub(super) struct Besides {
+    of: Mutex<BTreeMap<String, Stands>>,
+}
+
+/// What is resident, and what of it stands beside.
+type Stands = (Arc<Resident>, Arc<Gathered>);
+
+impl Besides {
+    /// What the tenant believes now, without its tools: who runs them is not the agent that asks.
+    fn get(&self, app: &App, tenant: &Tenant) -> Result<Arc<Gathered>, Error> {
+        let resident = app.resident(tenant)?;
+        let known = || self.of.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, gathered)) = known().get(tenant.name())
+            && Arc::ptr_eq(of, &resident)
+        {
+            return Ok(Arc::clone(gathered));
+        }
+        let objects = resident.candidates().objects();
+        let is_tool = |object: &Arc<tenure::ContextObject>| object.revision().tool().is_some();
+        let gathered = if objects.iter().any(is_tool) {
+            let others = objects.iter().filter(|object| !is_tool(object)).cloned();
+            Gathered::of_sources(Candidates::new(others.collect()))
+        } else {
+            Gathered::over(Candidates::default(), tenant, &resident, None)
+        };
+        let gathered = Arc::new(gathered);
+        let mut known = known();
+        if known.len() >= MAX_TENANTS && !known.contains_key(tenant.name()) {
+            known.pop_first();
+        }
+        known.insert(tenant.name().to_owned(), (resident, Arc::clone(&gathered)));
+        Ok(gathered)
+    }
+}
+
 /// The format of requests to this path; none where they hold no conversation.
-fn format(method: &Method, path: &str) -> Option<Format> {
+pub(super) fn format(method: &Method, path: &str) -> Option<Format> {
     match path {
         _ if method != Method::POST => None,
         "/v1/chat/completions" => Some(Format::OpenAiChat),
@@ -61,13 +111,9 @@ pub(super) async fn fit(
         ))),
     };
     match relayed {
-        Ok(Relayed {
-            body,
-            session,
-            saved,
-        }) => Fitted {
+        Ok(Relayed { body, place, saved }) => Fitted {
             body: body.map(Bytes::from),
-            session,
+            place,
             saved,
             fault: None,
         },
@@ -76,6 +122,20 @@ pub(super) async fn fit(
             ..Fitted::default()
         },
     }
+}
+
+/// Notes that a provider found a request too long; gives whether a smaller one may help.
+pub(super) async fn learn(app: &Arc<App>, caller: &Caller, place: &Place, said: String) -> bool {
+    let (app, caller, place) = (Arc::clone(app), caller.clone(), place.clone());
+    let learned = tokio::task::spawn_blocking(move || {
+        let store = app.store.as_ref();
+        let tenant = store.map(|store| store.tenant(&caller.tenant)).transpose();
+        match tenant {
+            Ok(Some(tenant)) => app.relay.learn(&tenant, &place, &said),
+            _ => Ok(false),
+        }
+    });
+    matches!(learned.await, Ok(Ok(true)))
 }
 
 fn relay(
@@ -102,12 +162,31 @@ fn relay(
         .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
     let world = app.world_like(&asked.model)?;
     let tenant = store.tenant(&caller.tenant)?;
+    let (policy, gathered, principal);
+    let beside = match app.mode {
+        Mode::Full => {
+            let kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
+            policy = match kept {
+                Some(kept) => kept,
+                None => Policy::from_toml(FULL)?,
+            };
+            gathered = app.gateway.besides.get(app, &tenant)?;
+            principal = caller.grant.principal();
+            Some(Beside {
+                policy: &policy,
+                gathered: &gathered,
+                principal: &principal,
+            })
+        }
+        _ => None,
+    };
     let relaying = Relaying {
         format,
         body,
         key,
         session,
         now: now(),
+        beside,
     };
     app.relay.relay(&app.workspace, &tenant, &world, &relaying)
 }

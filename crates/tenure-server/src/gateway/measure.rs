@@ -16,7 +16,7 @@ const MAX_UNPACKED: u64 = 64 << 20;
 pub(super) struct Asked {
     pub(super) model: Option<String>,
     pub(super) streamed: bool,
-    body: Value,
+    pub(super) body: Value,
 }
 
 impl Asked {
@@ -30,6 +30,12 @@ impl Asked {
             streamed: body["stream"].as_bool().unwrap_or(false),
             body,
         }
+    }
+
+    /// Whether it offers tools.
+    pub(super) fn offers_tools(&self) -> bool {
+        let tools = self.body["tools"].as_array();
+        tools.is_some_and(|tools| !tools.is_empty())
     }
 
     /// The tokens of its texts, tools and calls. Not of images, of what is opaque, nor of what a
@@ -79,20 +85,20 @@ fn texts(value: &Value, count: &mut impl FnMut(&str) -> u64) -> u64 {
     }
 }
 
-/// What the provider says it used, from the parts of an answer that were kept.
-pub(super) fn usage(
-    protocol: Protocol,
-    encoding: Option<&str>,
-    parts: Vec<Vec<u8>>,
-) -> Option<ProviderUsage> {
-    let parts = match encoding {
+/// The parts of an answer that were kept, unpacked; none where they cannot be.
+pub(super) fn plain(encoding: Option<&str>, parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    match encoding {
         None | Some("identity") => parts,
         // The end of a packed text cannot be read without its beginning.
-        Some(encoding) if parts.len() == 1 => vec![unpacked(encoding, &parts[0])?],
-        Some(_) => return None,
-    };
+        Some(encoding) if parts.len() == 1 => unpacked(encoding, &parts[0]).into_iter().collect(),
+        Some(_) => Vec::new(),
+    }
+}
+
+/// What the provider says it used, from the parts of an answer.
+pub(super) fn usage(protocol: Protocol, parts: &[Vec<u8>]) -> Option<ProviderUsage> {
     let mut found = Said::default();
-    for part in &parts {
+    for part in parts {
         if let Ok(whole) = serde_json::from_slice::<Value>(part) {
             found.add(&whole["usage"]);
             continue;
@@ -211,7 +217,7 @@ mod tests {
     use tenure::FrameKey;
 
     fn of(protocol: Protocol, text: &str) -> Option<[u64; 4]> {
-        let usage = usage(protocol, None, vec![text.as_bytes().to_vec()])?;
+        let usage = usage(protocol, &[text.as_bytes().to_vec()])?;
         Some([
             usage.input,
             usage.cache_read,
@@ -256,7 +262,7 @@ mod tests {
                 .to_vec(),
             b"ut\"}}\n\ndata: {\"usage\":{\"output_tokens\":7}}\n\n".to_vec(),
         ];
-        let found = usage(Protocol::Anthropic, None, parts).unwrap();
+        let found = usage(Protocol::Anthropic, &parts).unwrap();
         assert_eq!((found.input, found.output), (9, 7));
     }
 
@@ -266,10 +272,16 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text).unwrap();
         let packed = gzip.finish().unwrap();
-        let found = usage(Protocol::OpenAi, Some("gzip"), vec![packed.clone()]).unwrap();
+        let found = usage(Protocol::OpenAi, &plain(Some("gzip"), vec![packed.clone()])).unwrap();
         assert_eq!((found.input, found.output), (9, 2));
-        assert!(usage(Protocol::OpenAi, Some("br"), vec![packed.clone()]).is_none());
-        assert!(usage(Protocol::OpenAi, Some("gzip"), vec![packed.clone(), packed]).is_none());
+        assert!(usage(Protocol::OpenAi, &plain(Some("br"), vec![packed.clone()])).is_none());
+        assert!(
+            usage(
+                Protocol::OpenAi,
+                &plain(Some("gzip"), vec![packed.clone(), packed])
+            )
+            .is_none()
+        );
         // A text that unpacks to far more than was sent is read up to a limit only.
         let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         let zeros = vec![0; 1 << 20];

@@ -4,16 +4,19 @@
 //! |---|---|
 //! | where upstreams are, and connections to them | `upstream.rs` |
 //! | which headers go on, and which end here | `headers.rs` |
-//! | a request made to fit | `fit.rs` |
+//! | a request compiled before it goes on | `fit.rs` |
+//! | what the model answered, and whether it may | `output.rs` |
 //! | the answer on its way: kept for the record, watched for silence | `tap.rs` |
 //! | what the record says: tokens and usage | `measure.rs` |
 //! | the record, off the path of the request | `recorder.rs` |
 //!
-//! In `observe`, bodies go through as they came. In `fit`, what does not fit is compiled first (`fit.rs`).
+//! In `observe`, bodies go through as they came. In `fit`, what does not fit is compiled first, in `full` what
+//! has something beside it, too (`fit.rs`). What a provider finds too long is cut and sent once more.
 
 mod fit;
 mod headers;
 mod measure;
+mod output;
 mod recorder;
 mod tap;
 mod upstream;
@@ -34,13 +37,14 @@ use tenure::Error;
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_PREFIX, Ending};
+use tenure_workspace::relay::Relay;
 
 use crate::app::{App, Caller, Limits, Mode, now};
 use crate::body::whole_body;
 use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
 use recorder::{Exchange, Recorder};
-use tap::Tap;
+use tap::{Ahead, Tap};
 pub use upstream::Upstream;
 use upstream::{Link, Upstreams};
 
@@ -53,6 +57,10 @@ const SAVED_HEADER: HeaderName = HeaderName::from_static("x-tenure-saved-tokens"
 const SESSION_HEADER: HeaderName = HeaderName::from_static("x-tenure-session");
 /// Says that a request could not be made to fit and went on as it came.
 const FAULT_HEADER: HeaderName = HeaderName::from_static("x-tenure-fault");
+/// Says that a provider found the request too long, and that what it answers here is a shorter one.
+const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
+/// Says what is wrong with the calls in an answer that was not streamed.
+const OUTPUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-output");
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 256;
 
@@ -100,6 +108,7 @@ pub(crate) struct Gateway {
     records: bool,
     metrics: Arc<Metrics>,
     ids: Ids,
+    besides: fit::Besides,
 }
 
 impl Gateway {
@@ -108,14 +117,16 @@ impl Gateway {
         limits: &Limits,
         store: Option<Store>,
         workspace: Arc<Workspace>,
+        relay: Arc<Relay>,
         metrics: Arc<Metrics>,
     ) -> Result<Gateway, Error> {
         Ok(Gateway {
             upstreams: Upstreams::open(upstreams, limits)?,
             records: store.is_some(),
-            recorder: Recorder::start(store, workspace, Arc::clone(&metrics))?,
+            recorder: Recorder::start(store, workspace, relay, Arc::clone(&metrics))?,
             metrics,
             ids: Ids::new()?,
+            besides: fit::Besides::default(),
         })
     }
 
@@ -170,9 +181,9 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     let body = whole_body(body, app.limits.body, app.limits.silence).await?;
     gateway.counted("request", body.len() as u64);
 
-    let fitted = match app.mode {
-        Mode::Fit => fit::fit(app, &caller, &parts, protocol, &body).await,
-        _ => fit::Fitted::default(),
+    let mut fitted = match app.mode {
+        Mode::Observe => fit::Fitted::default(),
+        _ => fit::fit(app, &caller, &parts, protocol, &body).await,
     };
     if let Some(fault) = &fitted.fault {
         gateway.metrics.unfit.inc();
@@ -180,7 +191,11 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
             return Err(Refusal::from(fault.clone()));
         }
     }
-    let sent = fitted.body.unwrap_or_else(|| body.clone());
+    let sent = fitted.body.take().unwrap_or_else(|| body.clone());
+    let compiles = fitted.place.is_some();
+    // What is asked again goes out as it came in.
+    let again = compiles.then(|| parts.clone());
+    let format = fit::format(&parts.method, path);
 
     let exchange = is_recorded(&parts.method, path).then(|| Exchange {
         id: gateway.ids.next(at.micros()),
@@ -190,25 +205,57 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         path: path.to_owned(),
         tenant: Arc::clone(&caller.tenant),
         key: caller.key.clone(),
-        session: fitted.session.clone().or_else(|| session(&parts.headers)),
+        session: match &fitted.place {
+            Some(place) => Some(place.session.clone()),
+            None => session(&parts.headers),
+        },
+        place: fitted.place.clone(),
+        format,
         mode: app.mode.term(),
         request_bytes: body.len() as u64,
-        request: Some(body),
+        request: Some(body.clone()),
         encoding: None,
         status: None,
         head: None,
-        reply: tap::Kept::default(),
+        reply: match compiles {
+            true => tap::Kept::whole(),
+            false => tap::Kept::default(),
+        },
     });
     let id = exchange
         .as_ref()
         .filter(|_| gateway.records)
         .map(|exchange| exchange.id.clone());
     let mut open = gateway.recorder.open(exchange);
-    let answer = send(link, parts, sent, app).await;
+    let mut answer = send(link, parts, sent.clone(), app).await;
+    let mut ahead = Ahead::default();
+    let mut retried = false;
+    if let (Ok(found), Some(parts), Some(place)) = (&mut answer, again, fitted.place.clone())
+        && may_be_too_long(found.status())
+    {
+        ahead = Ahead::read(found.body_mut(), app.limits.upstream).await;
+        let said = said(found.headers(), &ahead);
+        if fit::learn(app, &caller, &place, said).await {
+            let mut shorter = fit::fit(app, &caller, &parts, protocol, &body).await;
+            let smaller = shorter.body.take().filter(|smaller| *smaller != sent);
+            if let Some(smaller) = smaller {
+                gateway.metrics.learned.inc();
+                answer = send(link, parts, smaller, app).await;
+                (ahead, retried, fitted) = (Ahead::default(), true, shorter);
+            }
+        }
+    }
+    let mut faults = String::new();
     let mut response = match answer {
         Ok(answer) => {
-            let (head, body) = answer.into_parts();
+            let (head, mut body) = answer.into_parts();
             let headers = headers::answer(head.headers);
+            if let (Some(format), true) = (format, compiles)
+                && is_whole_json(head.status, &headers)
+            {
+                ahead = Ahead::read(&mut body, app.limits.upstream).await;
+                faults = output_faults(format, open.exchange(), &headers, &ahead);
+            }
             if let Some(exchange) = open.exchange() {
                 exchange.status = Some(head.status.as_u16());
                 exchange.head = Some(started.elapsed());
@@ -216,7 +263,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 exchange.encoding =
                     encoding.and_then(|value| value.to_str().ok().map(str::to_owned));
             }
-            let tap = Tap::new(body, app.limits.upstream, open, app);
+            let tap = Tap::new(ahead, body, app.limits.upstream, open, app);
             let mut response = Response::new(Body::new(tap));
             *response.status_mut() = head.status;
             *response.headers_mut() = headers;
@@ -236,13 +283,69 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     }
     headers.insert(MODE_HEADER, HeaderValue::from_static(app.mode.term()));
     headers.insert(SAVED_HEADER, HeaderValue::from(fitted.saved));
-    if let Some(session) = fitted.session.and_then(|id| HeaderValue::try_from(id).ok()) {
+    let session = fitted.place.map(|place| place.session);
+    if let Some(session) = session.and_then(|id| HeaderValue::try_from(id).ok()) {
         headers.insert(SESSION_HEADER, session);
+    }
+    if retried {
+        headers.insert(RETRIED_HEADER, HeaderValue::from_static("too-long"));
+    }
+    if let Some(faults) = HeaderValue::try_from(faults)
+        .ok()
+        .filter(|said| !said.is_empty())
+    {
+        headers.insert(OUTPUT_HEADER, faults);
     }
     if fitted.fault.is_some() {
         headers.insert(FAULT_HEADER, HeaderValue::from_static("as-it-came"));
     }
     Ok(response)
+}
+
+/// Whether an answer of this status may say that the request is too long.
+fn may_be_too_long(status: StatusCode) -> bool {
+    let statuses = [
+        StatusCode::BAD_REQUEST,
+        StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::UNPROCESSABLE_ENTITY,
+    ];
+    statuses.contains(&status)
+}
+
+/// Whether an answer is a message that is not streamed.
+fn is_whole_json(status: StatusCode, headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    status == StatusCode::OK && kind.starts_with("application/json")
+}
+
+/// What an answer says, as far as it was read.
+fn said(headers: &HeaderMap, ahead: &Ahead) -> String {
+    let encoding = headers.get(header::CONTENT_ENCODING);
+    let encoding = encoding.and_then(|value| value.to_str().ok());
+    let parts = measure::plain(encoding, vec![ahead.bytes().to_vec()]);
+    let said = parts.iter().map(|part| String::from_utf8_lossy(part));
+    said.collect()
+}
+
+/// What is wrong with the calls in a whole answer, as a header says it.
+fn output_faults(
+    format: tenure::wire::Format,
+    exchange: Option<&mut Exchange>,
+    headers: &HeaderMap,
+    ahead: &Ahead,
+) -> String {
+    let request = exchange.and_then(|exchange| exchange.request.as_deref());
+    let asked = measure::Asked::read(request.unwrap_or_default());
+    if !ahead.whole || !asked.offers_tools() {
+        return String::new();
+    }
+    let Ok(message) = output::message(format, said(headers, ahead).as_bytes()) else {
+        return String::new();
+    };
+    let faults = output::faults(format, &asked.body, &message);
+    let faults: Vec<&str> = faults.iter().map(|fault| fault.term()).collect();
+    faults.join(", ")
 }
 
 /// Sends a request to an upstream and waits for the head of its answer.

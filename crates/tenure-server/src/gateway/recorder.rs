@@ -1,4 +1,5 @@
-//! The recorder: a thread that counts and stores what went through, behind a bounded queue.
+//! The recorder: a thread that counts and stores what went through, behind a bounded queue, and another that
+//! adds replies to their sessions.
 //!
 //! A request never waits for it. When the queue is full, a record is dropped; when what is queued holds
 //! too many bytes, its contents are, and the record says less. Both are counted in the metrics.
@@ -12,13 +13,16 @@ use std::time::{Duration, Instant as Clock};
 
 use bytes::Bytes;
 use tenure::time::Instant;
+use tenure::wire::Format;
 use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
+use tenure_workspace::relay::{Place, Relay};
 
 use super::Protocol;
-use super::measure::{Asked, usage};
+use super::measure::{Asked, plain, usage};
+use super::output::{self, Fault};
 use super::tap::Kept;
 use crate::metrics::{Metrics, What, Word};
 
@@ -32,6 +36,8 @@ const LINGER: Duration = Duration::from_millis(50);
 /// How often a write is tried while the store is away, and how long apart.
 const TRIES: u32 = 30;
 const PAUSE: Duration = Duration::from_secs(1);
+/// The most replies that wait; what is too much comes with the agent's next request.
+const REPLIES: usize = 1_024;
 /// The most models whose vocabularies are remembered.
 const MAX_WORLDS: usize = 64;
 
@@ -45,6 +51,10 @@ pub(super) struct Exchange {
     pub(super) tenant: Arc<str>,
     pub(super) key: Option<Arc<str>>,
     pub(super) session: Option<String>,
+    /// Where it is in the session that it was compiled of.
+    pub(super) place: Option<Place>,
+    /// Whose form it has, where it asks for a message.
+    pub(super) format: Option<Format>,
     pub(super) mode: &'static str,
     pub(super) request_bytes: u64,
     /// The request's body, until it is let go.
@@ -133,7 +143,8 @@ impl Drop for Open {
 /// The recorder of a server.
 pub(super) struct Recorder {
     outbox: Outbox,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// The recorder's own, then the one that adds replies, which ends with it.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     stop: SyncSender<()>,
 }
 
@@ -141,12 +152,21 @@ impl Recorder {
     pub(super) fn start(
         store: Option<Store>,
         workspace: Arc<Workspace>,
+        relay: Arc<Relay>,
         metrics: Arc<Metrics>,
     ) -> Result<Recorder, Error> {
         let (queue, jobs) = sync_channel(QUEUE);
         let (stop, stopped) = sync_channel(1);
         let held = Arc::new(AtomicUsize::new(0));
+        let (replies, waiting) = sync_channel(REPLIES);
+        let scribe = Scribe {
+            waiting,
+            store: store.clone(),
+            relay,
+            metrics: Arc::clone(&metrics),
+        };
         let desk = Desk {
+            replies,
             jobs,
             stopped,
             held: Arc::clone(&held),
@@ -155,20 +175,17 @@ impl Recorder {
             metrics: Arc::clone(&metrics),
             worlds: BTreeMap::new(),
         };
-        let thread = std::thread::Builder::new()
-            .name("tenure-recorder".into())
-            .spawn(move || desk.work())
-            .map_err(|error| {
-                let what = format!("the system gives no thread: {error}");
-                Error::new(ErrorKind::Unavailable, what)
-            })?;
+        let threads = vec![
+            spawn("tenure-recorder", move || desk.work())?,
+            spawn("tenure-replies", move || scribe.work())?,
+        ];
         Ok(Recorder {
             outbox: Outbox {
                 queue,
                 held,
                 metrics,
             },
-            thread: Mutex::new(Some(thread)),
+            threads: Mutex::new(threads),
             stop,
         })
     }
@@ -184,19 +201,57 @@ impl Recorder {
     /// Waits until everything that was handed in is recorded, or cannot be.
     pub(super) fn finish(&self) {
         let _ = self.stop.try_send(());
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(thread) = thread {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+    thread.map_err(|error| {
+        let what = format!("the system gives no thread: {error}");
+        Error::new(ErrorKind::Unavailable, what)
+    })
+}
+
+/// A reply for its session.
+struct Reply {
+    tenant: Arc<str>,
+    place: Place,
+    message: String,
+    at: Instant,
+}
+
+/// Adds replies to their sessions.
+struct Scribe {
+    waiting: Receiver<Reply>,
+    store: Option<Store>,
+    relay: Arc<Relay>,
+    metrics: Arc<Metrics>,
+}
+
+impl Scribe {
+    fn work(self) {
+        while let Ok(reply) = self.waiting.recv() {
+            let Some(store) = &self.store else { continue };
+            let added = store.tenant(&reply.tenant).and_then(|tenant| {
+                self.relay
+                    .reply(&tenant, &reply.place, &reply.message, reply.at)
+            });
+            self.metrics.replied(match added {
+                Ok(true) => "kept",
+                Ok(false) => "overtaken",
+                Err(_) => "failed",
+            });
         }
     }
 }
 
 /// The thread's own.
 struct Desk {
+    replies: SyncSender<Reply>,
     jobs: Receiver<Job>,
     stopped: Receiver<()>,
     held: Arc<AtomicUsize>,
@@ -262,12 +317,43 @@ impl Desk {
         let request_tokens = world.map(|world| asked.tokens(world));
         let count = world.map(|world| world.tokenizer().kind());
         let response_bytes = exchange.reply.bytes;
-        let usage = usage(
-            exchange.protocol,
-            exchange.encoding.as_deref(),
-            exchange.reply.parts(),
-        );
+        let parts = plain(exchange.encoding.as_deref(), exchange.reply.parts());
+        let usage = usage(exchange.protocol, &parts);
         let protocol = exchange.protocol.term();
+        let calls = asked.offers_tools();
+        let is_whole = matches!(ending, Ending::Whole) && exchange.status == Some(200);
+        let mut output = Vec::new();
+        if let Some(format) = exchange.format
+            && is_whole
+            && (calls || exchange.place.is_some())
+        {
+            let message = match parts.as_slice() {
+                [whole] => output::message(format, whole),
+                _ => Err(Error::input("the answer was not kept whole")),
+            };
+            if let (Ok(message), true) = (&message, asked.body.is_object()) {
+                output = output::faults(format, &asked.body, message);
+            }
+            for fault in &output {
+                self.metrics.output_fault(fault.term());
+            }
+            if let Some(place) = exchange.place {
+                let at = exchange.at;
+                let reply = message.map(|message| Reply {
+                    tenant: Arc::clone(&exchange.tenant),
+                    place,
+                    message,
+                    at,
+                });
+                match reply.map(|reply| self.replies.try_send(reply)) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => self.metrics.replied("dropped"),
+                    Err(_) => self.metrics.replied("unread"),
+                }
+            }
+        } else if exchange.place.is_some() {
+            self.metrics.replied("incomplete");
+        }
         if let Some(usage) = &usage {
             self.metrics.spent(protocol, usage);
         }
@@ -303,6 +389,10 @@ impl Desk {
             head_latency_us: exchange.head.map(micros),
             latency_us: micros(took),
             ending,
+            output: output
+                .iter()
+                .map(|fault: &Fault| fault.term().to_owned())
+                .collect(),
         }
     }
 

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tenure_workspace::records::Ending;
 use tokio::time::{Instant, Sleep};
@@ -22,9 +23,16 @@ use crate::metrics::{Metrics, What, Word};
 const HEAD: usize = 64 << 10;
 const TAIL: usize = 1 << 20;
 
+/// What is kept of the beginning where the reply is wanted whole.
+const WHOLE: usize = 16 << 20;
+/// The most that is read of an answer before it goes on.
+const AHEAD: usize = 1 << 20;
+
 /// The beginning and the end of an answer.
 #[derive(Default)]
 pub(super) struct Kept {
+    /// Whether a large answer is kept, too.
+    whole: bool,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     pub(super) bytes: u64,
@@ -33,9 +41,18 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// Nothing yet; later all of it.
+    pub(super) fn whole() -> Kept {
+        Kept {
+            whole: true,
+            ..Kept::default()
+        }
+    }
+
     fn keep(&mut self, data: &[u8]) {
         self.bytes += data.len() as u64;
-        let (head, rest) = data.split_at(data.len().min(HEAD - self.head.len()));
+        let most = if self.whole { WHOLE } else { HEAD };
+        let (head, rest) = data.split_at(data.len().min(most - self.head.len()));
         self.head.extend_from_slice(head);
         let over = (self.tail.len() + rest.len()).saturating_sub(TAIL);
         if over > 0 {
@@ -70,8 +87,51 @@ impl Kept {
     }
 }
 
+/// What was read of an answer before it goes on, and whether it broke off there.
+#[derive(Default)]
+pub(super) struct Ahead {
+    data: Option<Bytes>,
+    broken: Option<Broken>,
+    /// Whether it is the whole answer.
+    pub(super) whole: bool,
+}
+
+impl Ahead {
+    /// Reads an answer to its end, but no more of it than is worth looking at.
+    pub(super) async fn read(body: &mut Incoming, silence: Duration) -> Ahead {
+        let mut ahead = Ahead::default();
+        let mut data = Vec::new();
+        while data.len() < AHEAD {
+            match tokio::time::timeout(silence, body.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    data.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+                }
+                Ok(Some(Err(error))) => {
+                    ahead.broken = Some(Broken::Upstream(error));
+                    break;
+                }
+                Ok(None) => {
+                    ahead.whole = true;
+                    break;
+                }
+                Err(_) => {
+                    ahead.broken = Some(Broken::Silent);
+                    break;
+                }
+            }
+        }
+        ahead.data = (!data.is_empty()).then(|| Bytes::from(data));
+        ahead
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.data.as_deref().unwrap_or_default()
+    }
+}
+
 /// The body of an answer.
 pub(super) struct Tap {
+    ahead: Ahead,
     upstream: Incoming,
     open: Open,
     metrics: Arc<Metrics>,
@@ -99,14 +159,30 @@ impl fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 impl Tap {
-    pub(super) fn new(upstream: Incoming, silence: Duration, open: Open, app: &App) -> Tap {
+    pub(super) fn new(
+        ahead: Ahead,
+        upstream: Incoming,
+        silence: Duration,
+        open: Open,
+        app: &App,
+    ) -> Tap {
         Tap {
+            ahead,
             upstream,
             open,
             metrics: Arc::clone(&app.metrics),
             bytes: 0,
             silence,
             patience: Box::pin(tokio::time::sleep(silence)),
+        }
+    }
+}
+
+impl Tap {
+    fn pass(&mut self, data: &[u8]) {
+        self.bytes += data.len() as u64;
+        if let Some(exchange) = self.open.exchange() {
+            exchange.reply.keep(data);
         }
     }
 }
@@ -120,13 +196,21 @@ impl Body for Tap {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let this = &mut *self;
+        if let Some(data) = this.ahead.data.take() {
+            this.pass(&data);
+            return Poll::Ready(Some(Ok(Frame::data(data))));
+        }
+        if let Some(broken) = this.ahead.broken.take() {
+            this.open.end(match broken {
+                Broken::Upstream(_) => Ending::UpstreamBroke,
+                Broken::Silent => Ending::UpstreamSilent,
+            });
+            return Poll::Ready(Some(Err(broken)));
+        }
         match Pin::new(&mut this.upstream).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(data) = frame.data_ref() {
-                    this.bytes += data.len() as u64;
-                    if let Some(exchange) = this.open.exchange() {
-                        exchange.reply.keep(data);
-                    }
+                    this.pass(data);
                 }
                 this.patience.as_mut().reset(Instant::now() + this.silence);
                 Poll::Ready(Some(Ok(frame)))
@@ -150,11 +234,15 @@ impl Body for Tap {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.upstream.is_end_stream()
+        self.ahead.data.is_none() && self.ahead.broken.is_none() && self.upstream.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.upstream.size_hint()
+        let rest = self.upstream.size_hint();
+        match (rest.exact(), &self.ahead.broken) {
+            (Some(rest), None) => SizeHint::with_exact(rest + self.ahead.bytes().len() as u64),
+            _ => SizeHint::default(),
+        }
     }
 }
 
@@ -168,7 +256,7 @@ impl Drop for Tap {
             .get_or_create(&label)
             .inc_by(self.bytes);
         // An answer of a known length is not asked for its end.
-        if self.upstream.is_end_stream() {
+        if self.is_end_stream() {
             self.open.end(Ending::Whole);
         }
     }

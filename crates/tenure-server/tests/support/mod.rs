@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenure::FrameKey;
-use tenure_server::{Options, Server};
+use tenure_server::{Mode, Options, Server};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::ExchangeRecord;
@@ -314,6 +314,26 @@ impl Drop for Bench {
     }
 }
 
+/// A gateway that compiles, for models with a window of 3,000 tokens: `small` of OpenAI's and `claude-small`.
+pub(crate) fn compiling(
+    upstream: &Upstream,
+    mode: Mode,
+    change: impl FnOnce(Options) -> Options,
+) -> Bench {
+    let models = tempfile::NamedTempFile::new().unwrap();
+    let text = "models.small = { extends = \"gpt-4o\", window = 3000, reserve = 500 }\n\
+        models.claude-small = { extends = \"claude-opus-4-5\", window = 3000, reserve = 500 }\n";
+    std::fs::write(models.path(), text).unwrap();
+    Bench::with(&[upstream.url()], |options| {
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        change(Options {
+            workspace: workspace.load_catalogue(models.path()).unwrap(),
+            mode,
+            ..options
+        })
+    })
+}
+
 /// Asks until there is an answer.
 pub(crate) fn wait_for<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + LONG;
@@ -418,6 +438,11 @@ impl Client {
         let data = self.reader.fill_buf().unwrap().to_vec();
         self.reader.consume(data.len());
         data
+    }
+
+    /// The body that belongs to a head, or what comes of it until it breaks off.
+    pub(crate) fn rest_of(&mut self, head: &Reply) -> Option<Vec<u8>> {
+        read_body(&mut self.reader, &head.headers, true)
     }
 
     /// What is left until the connection is closed, and whether it was closed in order.

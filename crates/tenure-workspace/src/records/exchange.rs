@@ -86,6 +86,10 @@ pub struct ExchangeRecord {
     pub latency_us: u64,
     /// How it ended.
     pub ending: Ending,
+    /// What is wrong with the calls in the answer, where they were looked at: `tool_not_offered`,
+    /// `arguments_no_object`, `arguments_schema`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub output: Vec<String>,
 }
 
 impl Workspace {
@@ -166,6 +170,7 @@ mod tests {
             head_latency_us: Some(1),
             latency_us: 2,
             ending: Ending::ClientLeft,
+            output: Vec::new(),
         };
         workspace
             .keep_exchanges(&tenant, std::slice::from_ref(&record))

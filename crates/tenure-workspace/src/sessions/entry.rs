@@ -23,6 +23,8 @@ pub(super) enum Entry {
     Opening(Opening),
     /// A message.
     Said(Message),
+    /// The replies after this message are taken back: their client goes on without them.
+    Withdrawn { after: u64 },
     /// A summary.
     Checkpoint(Checkpoint),
     /// An epoch ended, and the next begins with this.
@@ -91,6 +93,10 @@ pub struct Message {
     /// The kinds of blocks that are kept unread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opaque: Vec<String>,
+    /// Whether it is a provider's reply that a gateway added. It may be taken back until something follows it:
+    /// what the client sends counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reply: bool,
 }
 
 /// What an epoch begins with: all that a compile needs to know of what was before.

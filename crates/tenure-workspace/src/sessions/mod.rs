@@ -43,6 +43,8 @@ const MAX_MESSAGES: usize = 100_000;
 pub(crate) struct Turn {
     number: u64,
     entry: wire::Entry,
+    /// Whether it may be taken back.
+    reply: bool,
     sealed: Mutex<Option<Sealed>>,
     /// What it costs, and by whose vocabulary.
     tokens: OnceLock<(String, u64)>,
@@ -252,9 +254,13 @@ impl Session {
         self.turns.clear();
         self.served.clear();
         for (at, body) in self.tenant.entries_in(&self.log, mark.from..number)? {
-            if let Entry::Said(message) = parsed(&self.log, at, &body)? {
-                self.latest = self.latest.max(Some(message.at));
-                self.turns.push(Turn::new(at, message));
+            match parsed(&self.log, at, &body)? {
+                Entry::Said(message) => {
+                    self.latest = self.latest.max(Some(message.at));
+                    self.turns.push(Turn::new(at, message));
+                }
+                Entry::Withdrawn { after } => self.turns.retain(|turn| turn.number <= after),
+                _ => {}
             }
         }
         self.frontier = Frontier::new(checkpoints);
@@ -338,6 +344,11 @@ impl Session {
                 self.messages += 1;
                 self.turns.push(Turn::new(number, message));
             }
+            Entry::Withdrawn { after } => {
+                let before = self.turns.len();
+                self.turns.retain(|turn| turn.number <= after);
+                self.messages -= (before - self.turns.len()) as u64;
+            }
             Entry::Epoch(mark) => self.begin(number, mark)?,
             Entry::Served(served) => self.served.push((number, *served)),
             Entry::Carried { turns } => self.carried.extend(turns),
@@ -407,6 +418,51 @@ impl Session {
     /// [`ErrorKind::Conflict`] when somebody else wrote meanwhile; [`ErrorKind::Input`] when a message cannot
     /// stand; [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then.
     pub fn append(&mut self, conversation: Conversation, now: Instant) -> Result<Vec<u64>, Error> {
+        self.append_as(conversation, now, false)
+    }
+
+    /// Adds a provider's reply that nobody has sent back yet. Gives the numbers of its messages.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn append_reply(&mut self, reply: Conversation, now: Instant) -> Result<Vec<u64>, Error> {
+        self.append_as(reply, now, true)
+    }
+
+    /// Takes the replies after this message back, so that it is the last one; gives whether it is. Nothing
+    /// happens where anything else follows it. The log keeps them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn withdraw(&mut self, after: u64) -> Result<bool, Error> {
+        let stays = self.turns.iter().rposition(|turn| turn.number == after);
+        let Some(stays) = stays else {
+            return Ok(false);
+        };
+        let follow = &self.turns[stays + 1..];
+        if follow.is_empty() {
+            return Ok(true);
+        }
+        if !follow.iter().all(|turn| turn.reply) {
+            return Ok(false);
+        }
+        self.push(vec![Entry::Withdrawn { after }])?;
+        Ok(true)
+    }
+
+    /// The number of its last message; nought where it has none.
+    pub fn last_turn(&self) -> u64 {
+        self.turns.last().map_or(0, |turn| turn.number)
+    }
+
+    fn append_as(
+        &mut self,
+        conversation: Conversation,
+        now: Instant,
+        reply: bool,
+    ) -> Result<Vec<u64>, Error> {
         if conversation.entries.len() > MAX_MESSAGES {
             let count = conversation.entries.len();
             return Err(Error::input(format!("there are {count} messages"))
@@ -436,6 +492,7 @@ impl Session {
                 objects,
                 signed: said.signed,
                 opaque: said.opaque,
+                reply,
             }));
         }
         let last = self.last + entries.len() as u64;
@@ -476,6 +533,11 @@ impl Session {
         !self.frontier.checkpoints().is_empty() || !self.shortened.is_empty()
     }
 
+    /// Whether a request was compiled of it in this epoch.
+    pub fn is_served(&self) -> bool {
+        !self.served.is_empty()
+    }
+
     /// What its messages that stand cost, about, by this vocabulary.
     pub fn cost(&self, world: &World) -> u64 {
         self.turns.iter().map(|turn| turn.cost(world)).sum()
@@ -508,6 +570,18 @@ impl Session {
             self.push(vec![Entry::Learned { window }])?;
         }
         Ok(window)
+    }
+
+    /// Keeps requests to a window, as the vocabulary of its model counts it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn keep_to(&mut self, window: u32) -> Result<(), Error> {
+        match self.learned {
+            Some(learned) if learned <= window => Ok(()),
+            _ => self.push(vec![Entry::Learned { window }]),
+        }
     }
 
     /// Makes a message outlive every compaction.
@@ -544,7 +618,7 @@ impl Session {
         }
     }
 
-    /// Calls `each` with every message and its number, in order.
+    /// Calls `each` with every message and its number, in order. Replies that were taken back are none.
     ///
     /// # Errors
     ///
@@ -554,14 +628,27 @@ impl Session {
         each: &mut dyn FnMut(u64, Message) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut start = 2;
+        // Replies that may still be taken back.
+        let mut held: Vec<(u64, Message)> = Vec::new();
         while start <= self.last {
             let end = (start + CHUNK).min(self.last + 1);
             for (number, body) in self.tenant.entries_in(&self.log, start..end)? {
-                if let Entry::Said(message) = parsed(&self.log, number, &body)? {
-                    each(number, message)?;
+                match parsed(&self.log, number, &body)? {
+                    Entry::Said(message) if message.reply => held.push((number, message)),
+                    Entry::Said(message) => {
+                        for (number, reply) in held.drain(..) {
+                            each(number, reply)?;
+                        }
+                        each(number, message)?;
+                    }
+                    Entry::Withdrawn { after } => held.retain(|(number, _)| *number <= after),
+                    _ => {}
                 }
             }
             start = end;
+        }
+        for (number, reply) in held {
+            each(number, reply)?;
         }
         Ok(())
     }
@@ -589,6 +676,7 @@ impl Turn {
             .and_then(|object| object.wire.as_ref());
         Turn {
             number,
+            reply: message.reply,
             entry: wire::Entry {
                 format: wire.map_or(Format::OpenAiChat, |wire| wire.format),
                 message: String::new(),

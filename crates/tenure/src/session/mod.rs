@@ -20,7 +20,7 @@ use crate::num::Score;
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
 pub use frontier::Frontier;
 pub use stale::{Step, Superseded, superseded};
-pub use window::{Group, learned_window, leaving};
+pub use window::{Group, Limit, learned_limit, learned_window, leaving};
 
 /// How a session's history is kept in its budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

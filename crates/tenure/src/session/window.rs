@@ -45,6 +45,59 @@ const NAMES_LIMIT: [&str; 6] = [
     "maximum allowed number of input tokens (",
 ];
 
+/// What a provider's "too long" error says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limit {
+    /// The most tokens that a request may have, its answer included.
+    pub window: u32,
+    /// How many the request had, where the error says it.
+    pub counted: Option<u32>,
+}
+
+impl Limit {
+    /// The window in the tokens of whoever counted `sent` for the request and `answer` for the room that it
+    /// keeps: as much smaller as their count is below the provider's.
+    pub fn in_our_tokens(self, sent: u32, answer: u32) -> u32 {
+        let both = sent.saturating_add(answer);
+        let ours = match self.counted {
+            // Some count the room for the answer, some do not.
+            Some(counted) if sent.abs_diff(counted) < both.abs_diff(counted) => sent,
+            _ => both,
+        };
+        let counted = match self.counted {
+            Some(counted) => counted.max(1),
+            // It was too long, whatever we took it for.
+            None if ours <= self.window => return ours.min(self.window) / 4 * 3,
+            None => return self.window,
+        };
+        let scaled = u64::from(self.window) * u64::from(ours) / u64::from(counted);
+        // Nobody's count is four times another's.
+        let scaled = u32::try_from(scaled).unwrap_or(u32::MAX);
+        scaled.clamp(self.window / 4, self.window)
+    }
+}
+
+/// What a provider's "too long" error says: the window, and how long the request was.
+///
+/// ```
+/// use tenure::session::learned_limit;
+/// let limit = learned_limit("prompt is too long: 210,000 tokens > 200,000 maximum").unwrap();
+/// assert_eq!((limit.window, limit.counted), (200_000, Some(210_000)));
+/// // We had counted a tenth less.
+/// assert_eq!(limit.in_our_tokens(189_000, 4_000), 180_000);
+/// ```
+pub fn learned_limit(error: &str) -> Option<Limit> {
+    let window = learned_window(error)?;
+    let parts = error.split(|c: char| !(c.is_ascii_digit() || c == ',' || c == '_'));
+    let numbers = parts.filter_map(number);
+    // A number that is far from the window is something else: an instant, an id.
+    let near = numbers.filter(|count| *count > window && *count / 64 <= window);
+    Some(Limit {
+        window,
+        counted: near.max(),
+    })
+}
+
 /// The window that a provider's "too long" error names, in tokens.
 ///
 /// ```
@@ -62,8 +115,10 @@ pub fn learned_window(error: &str) -> Option<u32> {
         .find_map(|words| lower.split_once(words).map(|(_, rest)| rest));
     // Anthropic: "prompt is too long: X tokens > Y maximum"; Gemini: "exceeds the maximum number of
     // tokens allowed (Y)".
+    // And: "input length and `max_tokens` exceed context limit: A + B > Y".
     let compared = || {
-        let (_, rest) = lower.split_once("too long")?;
+        let words = ["too long", "exceed context limit"];
+        let (_, rest) = words.iter().find_map(|words| lower.split_once(words))?;
         rest.split_once('>').map(|(_, rest)| rest)
     };
     number(after.or_else(compared)?)
@@ -96,6 +151,10 @@ mod tests {
                 "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
                 Some(1_048_576),
             ),
+            (
+                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease it",
+                Some(200_000),
+            ),
             ("maximum context length is huge", None),
             ("maximum context length is 99999999999999 tokens", None),
             ("prompt is too long", None),
@@ -103,6 +162,22 @@ mod tests {
         for (error, window) in cases {
             assert_eq!(learned_window(error), window, "{error}");
         }
+    }
+
+    #[test]
+    fn a_limit_is_as_much_smaller_as_we_count_less() {
+        let openai = "This model's maximum context length is 8000 tokens. However, you requested 9000 tokens (7000 in \
+            the messages, 2000 in the completion). Request 1763740800.";
+        let limit = learned_limit(openai).unwrap();
+        assert_eq!((limit.window, limit.counted), (8_000, Some(9_000)));
+        // The same count: the window as it is.
+        assert_eq!(limit.in_our_tokens(7_000, 2_000), 8_000);
+        assert_eq!(limit.in_our_tokens(5_200, 2_000), 6_400);
+        // More than the provider counts: never above the window.
+        assert_eq!(limit.in_our_tokens(12_000, 2_000), 8_000);
+        let bare = learned_limit("maximum context length is 8000 tokens").unwrap();
+        assert_eq!(bare.in_our_tokens(3_000, 1_000), 3_000);
+        assert_eq!(bare.in_our_tokens(9_000, 1_000), 8_000);
     }
 
     proptest! {

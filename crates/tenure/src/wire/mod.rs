@@ -28,9 +28,11 @@ mod gemini;
 mod groups;
 pub(crate) mod json;
 mod marks;
+mod meaning;
 mod media;
 mod objects;
 mod read;
+mod reply;
 mod responses;
 mod tools;
 
@@ -45,9 +47,11 @@ pub(crate) use convert::NO_SIGNATURE;
 pub use convert::{LeftOut, Written, write};
 pub use groups::{groups, open_chain};
 pub use json::with_fields;
+pub use meaning::meaning;
 pub(crate) use objects::{Outgoing, check, outgoing, outgoing_tool};
 pub(crate) use read::{blocks, items};
 pub use read::{read, read_after, read_message};
+pub use reply::{reply, streamed_reply};
 
 vocabulary! {
     /// Whose messages they are.

@@ -1,0 +1,280 @@
+//! What a model answered: its message, and what is wrong with the calls in it. Nothing is altered by it.
+
+use serde_json::Value;
+use tenure::Error;
+use tenure::wire::{self, Format};
+
+/// How deep schemas are followed.
+const DEPTH: u32 = 32;
+
+/// What is wrong with a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Fault {
+    /// The request offers no such tool.
+    NotOffered,
+    /// The arguments are no JSON object.
+    NoObject,
+    /// The arguments are not what the tool's schema says.
+    Schema,
+}
+
+impl Fault {
+    pub(super) fn term(self) -> &'static str {
+        match self {
+            Fault::NotOffered => "tool_not_offered",
+            Fault::NoObject => "arguments_no_object",
+            Fault::Schema => "arguments_schema",
+        }
+    }
+}
+
+/// The message in an answer, whole or streamed.
+pub(super) fn message(format: Format, answer: &[u8]) -> Result<String, Error> {
+    let text = std::str::from_utf8(answer)
+        .map_err(|error| Error::input(format!("the answer is not text: {error}")))?;
+    if text.trim_start().starts_with('{') {
+        wire::reply(format, text)
+    } else {
+        wire::streamed_reply(format, text)
+    }
+}
+
+/// What is wrong with the calls in a message, each fault once.
+pub(super) fn faults(format: Format, request: &Value, message: &str) -> Vec<Fault> {
+    let Ok(message) = serde_json::from_str::<Value>(&format!("[{message}]")) else {
+        return Vec::new();
+    };
+    let tools = offered(request);
+    let mut faults = Vec::new();
+    for (name, arguments) in calls(format, &message) {
+        let Some((_, schema)) = tools.iter().find(|(known, _)| *known == name) else {
+            faults.push(Fault::NotOffered);
+            continue;
+        };
+        let parsed;
+        let arguments = match arguments {
+            // No arguments may be written as nothing.
+            Value::String(text) if text.trim().is_empty() => {
+                parsed = Value::Object(serde_json::Map::new());
+                &parsed
+            }
+            Value::String(text) => {
+                parsed = serde_json::from_str(text).unwrap_or(Value::Null);
+                &parsed
+            }
+            arguments => arguments,
+        };
+        if !arguments.is_object() {
+            faults.push(Fault::NoObject);
+        } else if schema.is_some_and(|schema| !takes(schema, schema, arguments, 0)) {
+            faults.push(Fault::Schema);
+        }
+    }
+    faults.sort();
+    faults.dedup();
+    faults
+}
+
+/// The tools of a request by name, each with the schema of its arguments.
+fn offered(request: &Value) -> Vec<(&str, Option<&Value>)> {
+    let mut found = Vec::new();
+    for tool in request["tools"].as_array().into_iter().flatten() {
+        // Of a chat completion, in a field of their own.
+        let inner = match tool.get("function").or(tool.get("custom")) {
+            Some(inner) => inner,
+            None => tool,
+        };
+        let schema = inner.get("parameters").or(inner.get("input_schema"));
+        if let Some(name) = inner["name"].as_str() {
+            found.push((name, schema.filter(|schema| schema.is_object())));
+        }
+    }
+    found
+}
+
+/// The calls that the client is to run, with their arguments.
+fn calls(format: Format, message: &Value) -> Vec<(&str, &Value)> {
+    let items = message.as_array().into_iter().flatten();
+    let mut found = Vec::new();
+    for item in items {
+        match format {
+            Format::OpenAiResponses if item["type"] == "function_call" => {
+                found.push((
+                    item["name"].as_str().unwrap_or_default(),
+                    &item["arguments"],
+                ));
+            }
+            Format::Anthropic => {
+                for block in item["content"].as_array().into_iter().flatten() {
+                    if block["type"] == "tool_use" {
+                        found.push((block["name"].as_str().unwrap_or_default(), &block["input"]));
+                    }
+                }
+            }
+            Format::OpenAiChat => {
+                for call in item["tool_calls"].as_array().into_iter().flatten() {
+                    if let Some(function) = call.get("function") {
+                        let name = function["name"].as_str().unwrap_or_default();
+                        found.push((name, &function["arguments"]));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a schema takes a value, as far as its plain words say: types, what is required, what else may be
+/// there, choices, parts. What it says in other words is taken.
+fn takes(root: &Value, schema: &Value, value: &Value, depth: u32) -> bool {
+    let Some(says) = schema.as_object().filter(|_| depth < DEPTH) else {
+        return *schema != Value::Bool(false);
+    };
+    let takes = |schema: &Value, value: &Value| takes(root, schema, value, depth + 1);
+    if let Some(there) = says.get("$ref").and_then(Value::as_str) {
+        let there = there.strip_prefix('#').and_then(|path| root.pointer(path));
+        if there.is_some_and(|there| !takes(there, value)) {
+            return false;
+        }
+    }
+    let is = |kind: &Value| match kind.as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("null") => value.is_null(),
+        Some("number") => value.is_number(),
+        Some("integer") => {
+            value.is_i64()
+                || value.is_u64()
+                || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+        }
+        _ => true,
+    };
+    let kind = match says.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is),
+        Some(kind) => is(kind),
+        None => true,
+    };
+    let listed = |word: &str| says.get(word).and_then(Value::as_array);
+    let one_of =
+        |word: &str| listed(word).is_none_or(|all| all.iter().any(|one| takes(one, value)));
+    let plain = kind
+        && listed("enum").is_none_or(|all| all.contains(value))
+        && says.get("const").is_none_or(|only| only == value)
+        && one_of("anyOf")
+        && one_of("oneOf")
+        && listed("allOf").is_none_or(|all| all.iter().all(|one| takes(one, value)));
+    if !plain {
+        return false;
+    }
+    if let Some(fields) = value.as_object() {
+        let known = says.get("properties").and_then(Value::as_object);
+        let required = listed("required")
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let mut missing = required.filter(|name| !fields.contains_key(*name));
+        if missing.next().is_some() {
+            return false;
+        }
+        return fields.iter().all(|(name, value)| {
+            match (
+                known.and_then(|known| known.get(name)),
+                says.get("additionalProperties"),
+            ) {
+                (Some(schema), _) => takes(schema, value),
+                // A pattern may name it.
+                (None, Some(schema)) if !says.contains_key("patternProperties") => {
+                    takes(schema, value)
+                }
+                _ => true,
+            }
+        });
+    }
+    match (value.as_array(), says.get("items")) {
+        (Some(items), Some(schema)) if !says.contains_key("prefixItems") => {
+            items.iter().all(|item| takes(schema, item))
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn schemas_take_what_they_say() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "at": { "type": "string" },
+                "n": { "type": ["integer", "null"] },
+                "mode": { "enum": ["a", "b"] },
+                "deep": { "$ref": "#/$defs/point" },
+                "list": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "const": 1 }] } },
+            },
+            "required": ["at"],
+            "additionalProperties": false,
+            "$defs": { "point": { "type": "object", "required": ["x"], "properties": { "next": { "$ref": "#/$defs/point" } } } },
+        });
+        let takes = |value: Value| takes(&schema, &schema, &value, 0);
+        for good in [
+            json!({ "at": "x" }),
+            json!({ "at": "x", "n": 3.0, "mode": "b", "list": ["a", 1] }),
+            json!({ "at": "x", "n": null, "deep": { "x": 1, "next": { "x": 2 } } }),
+        ] {
+            assert!(takes(good.clone()), "{good}");
+        }
+        for bad in [
+            json!({}),
+            json!({ "at": 1 }),
+            json!({ "at": "x", "n": 1.5 }),
+            json!({ "at": "x", "mode": "c" }),
+            json!({ "at": "x", "other": 1 }),
+            json!({ "at": "x", "list": [2] }),
+            json!({ "at": "x", "deep": { "x": 1, "next": {} } }),
+        ] {
+            assert!(!takes(bad.clone()), "{bad}");
+        }
+        let endless = json!({ "$ref": "#" });
+        assert!(super::takes(&endless, &endless, &json!(1), 0));
+    }
+
+    #[test]
+    fn calls_are_held_against_what_was_offered() {
+        let schema = json!({ "type": "object", "required": ["at"] });
+        let chat = json!({ "tools": [{ "type": "function", "function": { "name": "look", "parameters": schema } }] });
+        let called = |name: &str, arguments: &str| {
+            let call = json!({ "id": "a", "type": "function", "function": { "name": name, "arguments": arguments } });
+            json!({ "role": "assistant", "tool_calls": [call] }).to_string()
+        };
+        let faults_of = |name: &str, arguments: &str| {
+            faults(Format::OpenAiChat, &chat, &called(name, arguments))
+        };
+        assert_eq!(faults_of("look", r#"{"at":"x"}"#), []);
+        assert_eq!(faults_of("look", ""), [Fault::Schema]);
+        assert_eq!(faults_of("look", "{\"at\":"), [Fault::NoObject]);
+        assert_eq!(faults_of("jump", "{}"), [Fault::NotOffered]);
+        let messages = json!({ "tools": [{ "name": "look", "input_schema": schema }, { "type": "bash_20250124", "name": "bash" }] });
+        let blocks = json!({ "role": "assistant", "content": [
+            { "type": "tool_use", "id": "1", "name": "bash", "input": { "command": "ls" } },
+            { "type": "server_tool_use", "id": "2", "name": "web_search", "input": {} },
+            { "type": "tool_use", "id": "3", "name": "look", "input": {} },
+        ] });
+        assert_eq!(
+            faults(Format::Anthropic, &messages, &blocks.to_string()),
+            [Fault::Schema]
+        );
+        let responses =
+            json!({ "tools": [{ "type": "function", "name": "look", "parameters": schema }] });
+        let items = r#"{"type":"reasoning","id":"r"},{"type":"function_call","call_id":"c","name":"peek","arguments":"{}"}"#;
+        assert_eq!(
+            faults(Format::OpenAiResponses, &responses, items),
+            [Fault::NotOffered]
+        );
+    }
+}

@@ -1,0 +1,626 @@
+//! The gateway in `fit` and `full`: what is answered becomes a turn of the session, what is too long goes once
+//! more, and what the tenant knows stands beside the conversation.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use support::{Bench, Reply, Upstream, answer, chunk, compiling, wait_for};
+use tenure::wire::Format;
+use tenure_server::{Mode, Options};
+use tenure_workspace::sessions::Session;
+
+const HEAD: [&str; 1] = ["content-type: application/json"];
+
+/// The messages of a session, as its provider has them.
+fn messages(bench: &Bench, id: &str, format: Format) -> Vec<Value> {
+    let tenant = bench.store.tenant("local").unwrap();
+    let session = Session::open(tenant, id).unwrap();
+    serde_json::from_str(&session.export(format).unwrap().messages).unwrap()
+}
+
+/// The same, once there are so many.
+fn wait_for_messages(bench: &Bench, id: &str, format: Format, count: usize) -> Vec<Value> {
+    wait_for(|| Some(messages(bench, id, format)).filter(|found| found.len() == count))
+}
+
+fn session(reply: &Reply) -> String {
+    reply.header("x-tenure-session").unwrap().to_owned()
+}
+
+fn ask(bench: &Bench, path: &str, body: &Value) -> Reply {
+    bench.ask("POST", path, &HEAD, body.to_string().as_bytes())
+}
+
+fn replies(bench: &Bench, what: &str) -> f64 {
+    let line = format!("tenure_gateway_replies_total{{what=\"{what}\"}}");
+    bench.metric(&line).unwrap_or_default()
+}
+
+/// Sends events as a stream, in pieces that break anywhere.
+fn stream(events: &[Value], to: &mut impl Write) {
+    to.write_all(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+    )
+    .unwrap();
+    let text: String = events
+        .iter()
+        .map(|event| format!("event: x\ndata: {event}\n\n"))
+        .collect();
+    for piece in text.as_bytes().chunks(37) {
+        to.write_all(&chunk(piece)).unwrap();
+    }
+}
+
+fn chat_events() -> Vec<Value> {
+    let delta = |delta: Value, end: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": end }] });
+    let call = |call: Value| json!({ "tool_calls": [call] });
+    vec![
+        delta(
+            json!({ "role": "assistant", "content": "Let me " }),
+            Value::Null,
+        ),
+        delta(json!({ "content": "look, é." }), Value::Null),
+        delta(
+            call(
+                json!({ "index": 0, "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{\"at\"" } }),
+            ),
+            Value::Null,
+        ),
+        delta(
+            call(json!({ "index": 0, "function": { "arguments": ": \"pump 7\"}" } })),
+            Value::Null,
+        ),
+        delta(json!({}), json!("tool_calls")),
+        json!({ "choices": [], "usage": { "prompt_tokens": 9, "completion_tokens": 3 } }),
+    ]
+}
+
+fn anthropic_events() -> Vec<Value> {
+    let start = |at: u32, block: Value| json!({ "type": "content_block_start", "index": at, "content_block": block });
+    let delta = |at: u32, delta: Value| json!({ "type": "content_block_delta", "index": at, "delta": delta });
+    let stop = |at: u32| json!({ "type": "content_block_stop", "index": at });
+    vec![
+        json!({ "type": "message_start", "message": { "id": "m", "role": "assistant", "content": [], "usage": { "input_tokens": 5 } } }),
+        start(
+            0,
+            json!({ "type": "thinking", "thinking": "", "signature": "" }),
+        ),
+        delta(0, json!({ "type": "thinking_delta", "thinking": "Hm." })),
+        delta(
+            0,
+            json!({ "type": "signature_delta", "signature": "c2lnbmVk" }),
+        ),
+        stop(0),
+        start(
+            1,
+            json!({ "type": "redacted_thinking", "data": "b3BhcXVl" }),
+        ),
+        stop(1),
+        start(
+            2,
+            json!({ "type": "tool_use", "id": "toolu_1", "name": "look", "input": {} }),
+        ),
+        delta(
+            2,
+            json!({ "type": "input_json_delta", "partial_json": "{\"at\": \"pump" }),
+        ),
+        delta(
+            2,
+            json!({ "type": "input_json_delta", "partial_json": " 7\"}" }),
+        ),
+        stop(2),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 9 } }),
+        json!({ "type": "message_stop" }),
+    ]
+}
+
+fn responses_events() -> Vec<Value> {
+    let items = [
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "b3BhcXVl" }),
+        json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{\"at\":\"pump 7\"}", "status": "completed" }),
+    ];
+    let done = |at: usize| json!({ "type": "response.output_item.done", "output_index": at, "item": items[at] });
+    vec![
+        json!({ "type": "response.created", "response": { "status": "in_progress", "output": [] } }),
+        done(0),
+        done(1),
+        json!({ "type": "response.completed", "response": { "status": "completed", "output": items, "usage": { "input_tokens": 3, "output_tokens": 4 } } }),
+    ]
+}
+
+/// A protocol: its path and format, the events of an answer, a request, the reply as a client sends it back, and
+/// the result that follows.
+type Spoken = (&'static str, Format, Vec<Value>, Value, Vec<Value>, Value);
+
+fn protocols() -> Vec<Spoken> {
+    let ask = "How warm is pump 7?";
+    vec![
+        (
+            "/v1/chat/completions",
+            Format::OpenAiChat,
+            chat_events(),
+            json!({ "model": "small", "stream": true, "messages": [{ "role": "user", "content": ask }] }),
+            vec![json!({
+                "role": "assistant", "content": "Let me look, é.", "refusal": null,
+                "tool_calls": [{ "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{\"at\": \"pump 7\"}" } }],
+            })],
+            json!({ "role": "tool", "tool_call_id": "c1", "content": "41 degrees" }),
+        ),
+        (
+            "/v1/messages",
+            Format::Anthropic,
+            anthropic_events(),
+            json!({ "model": "claude-small", "max_tokens": 200, "stream": true, "messages": [{ "role": "user", "content": ask }] }),
+            vec![json!({ "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk" },
+                { "type": "redacted_thinking", "data": "b3BhcXVl" },
+                { "type": "tool_use", "id": "toolu_1", "name": "look", "input": { "at": "pump 7" } },
+            ] })],
+            json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "toolu_1", "content": "41 degrees" }] }),
+        ),
+        (
+            "/v1/responses",
+            Format::OpenAiResponses,
+            responses_events(),
+            json!({ "model": "small", "stream": true, "store": false, "input": [{ "role": "user", "content": ask }] }),
+            vec![
+                json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "b3BhcXVl" }),
+                json!({ "type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{\"at\":\"pump 7\"}" }),
+            ],
+            json!({ "type": "function_call_output", "call_id": "call_1", "output": "41 degrees" }),
+        ),
+    ]
+}
+
+fn key(format: Format) -> &'static str {
+    match format {
+        Format::OpenAiResponses => "input",
+        _ => "messages",
+    }
+}
+
+fn with(body: &Value, format: Format, more: &[Value]) -> Value {
+    let mut body = body.clone();
+    body[key(format)]
+        .as_array_mut()
+        .unwrap()
+        .extend_from_slice(more);
+    body
+}
+
+#[test]
+fn a_streamed_reply_is_a_turn_and_is_recognised_when_it_comes_back() {
+    for (path, format, events, request, back, result) in protocols() {
+        let upstream = Upstream::new(move |_, to| {
+            stream(&events, to);
+            to.write_all(b"0\r\n\r\n").unwrap();
+        });
+        for mode in [Mode::Fit, Mode::Full] {
+            let bench = compiling(&upstream, mode, |options| options);
+            let reply = ask(&bench, path, &request);
+            assert_eq!(reply.status, 200, "{path}");
+            let id = session(&reply);
+            let found = wait_for_messages(&bench, &id, format, 1 + back.len());
+            // As it is sent back, but for the ids that the provider gave and the fields that say nothing.
+            for (found, back) in found[1..].iter().zip(&back) {
+                for (field, value) in back.as_object().unwrap() {
+                    if !value.is_null() {
+                        assert_eq!(&found[field], value, "{path}");
+                    }
+                }
+            }
+            let mut more = back.clone();
+            more.push(result.clone());
+            let next = with(&request, format, &more);
+            let reply = ask(&bench, path, &next);
+            assert_eq!(session(&reply), id, "{path}");
+            // The reply, once; the result; and the next reply.
+            let count = 2 + 2 * back.len();
+            let all = wait_for_messages(&bench, &id, format, count);
+            assert_eq!(
+                all[1 + back.len()]
+                    .to_string()
+                    .matches("41 degrees")
+                    .count(),
+                1
+            );
+            wait_for(|| (replies(&bench, "kept") == 2.0).then_some(()));
+        }
+    }
+}
+
+const CHAT_REPLY: &str = r#"{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Warm.","refusal":null}}],"usage":{"prompt_tokens":11,"completion_tokens":2}}"#;
+
+fn user(text: &str) -> Value {
+    json!({ "role": "user", "content": text })
+}
+
+fn assistant(text: &str) -> Value {
+    json!({ "role": "assistant", "content": text })
+}
+
+fn chat(messages: &[Value]) -> Value {
+    json!({ "model": "small", "messages": messages })
+}
+
+#[test]
+fn the_clients_word_counts_over_what_was_put_together() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let path = "/v1/chat/completions";
+    let first = user("How warm is it?");
+    let id = session(&ask(&bench, path, &chat(std::slice::from_ref(&first))));
+    let kept = wait_for_messages(&bench, &id, Format::OpenAiChat, 2);
+    assert_eq!(kept[1], assistant("Warm."));
+    // It edits the reply.
+    let edited = [first.clone(), assistant("Warm, I think."), user("And now?")];
+    let reply = ask(&bench, path, &chat(&edited));
+    assert_eq!(session(&reply), id);
+    let all = wait_for_messages(&bench, &id, Format::OpenAiChat, 4);
+    assert_eq!(all[..3], edited);
+    assert_eq!(all[3], assistant("Warm."));
+    // It asks again as if there had been none, twice: the same session, one reply.
+    for kept in [3.0, 4.0] {
+        let reply = ask(&bench, path, &chat(&edited));
+        assert_eq!(session(&reply), id);
+        wait_for(|| (replies(&bench, "kept") == kept).then_some(()));
+        assert_eq!(messages(&bench, &id, Format::OpenAiChat), all);
+    }
+    // And goes on with it.
+    let mut on = edited.to_vec();
+    on.extend([assistant("Warm."), user("Still?")]);
+    let reply = ask(&bench, path, &chat(&on));
+    assert_eq!(session(&reply), id);
+    let all = wait_for_messages(&bench, &id, Format::OpenAiChat, 6);
+    assert_eq!(all[..5], on);
+    // It may name the session that it was told.
+    let named = format!("x-tenure-session: {id}");
+    on.extend([assistant("Warm."), user("Really?")]);
+    let reply = bench.ask(
+        "POST",
+        path,
+        &[HEAD[0], &named],
+        chat(&on).to_string().as_bytes(),
+    );
+    assert_eq!(session(&reply), id);
+}
+
+#[test]
+fn an_incomplete_reply_is_not_kept_and_no_turn_is_lost() {
+    let events = chat_events();
+    let count = std::sync::Arc::new(AtomicUsize::new(0));
+    let asked = std::sync::Arc::clone(&count);
+    let upstream = Upstream::new(move |_, to| match asked.fetch_add(1, Ordering::SeqCst) {
+        // It breaks off in the middle.
+        0 => {
+            stream(&events[..3], to);
+            let _ = to.shutdown(std::net::Shutdown::Both);
+        }
+        // It ends in order, without the end of the message.
+        1 => {
+            stream(&events[..3], to);
+            to.write_all(b"0\r\n\r\n").unwrap();
+        }
+        // It says that it failed.
+        2 => {
+            let failed = json!({ "error": { "message": "overloaded" } });
+            stream(&[events[0].clone(), failed], to);
+            to.write_all(b"0\r\n\r\n").unwrap();
+        }
+        3 => to
+            .write_all(&answer("500 Oh", "application/json", b"{}"))
+            .unwrap(),
+        _ => to
+            .write_all(&answer("200 OK", "application/json", CHAT_REPLY.as_bytes()))
+            .unwrap(),
+    });
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let path = "/v1/chat/completions";
+    let first = chat(&[user("How warm is it?")]);
+    let mut id = None;
+    for _ in 0..4 {
+        let mut client = bench.connect();
+        client.send("POST", path, &HEAD, first.to_string().as_bytes());
+        let head = client.head().unwrap();
+        let found = session(&head);
+        assert_eq!(id.get_or_insert(found.clone()), &found);
+        client.rest_of(&head);
+    }
+    let id = id.unwrap();
+    wait_for(|| (replies(&bench, "incomplete") == 2.0).then_some(()));
+    wait_for(|| (replies(&bench, "unread") == 2.0).then_some(()));
+    assert_eq!(messages(&bench, &id, Format::OpenAiChat).len(), 1);
+    let reply = ask(&bench, path, &first);
+    assert_eq!(session(&reply), id);
+    wait_for_messages(&bench, &id, Format::OpenAiChat, 2);
+}
+
+/// A conversation of so many turns of some hundred tokens, which ends with the user.
+fn long(turns: usize) -> Vec<Value> {
+    let said = "the pump is warm and the valve is open ".repeat(12);
+    let turn = |at: usize| match at.is_multiple_of(2) {
+        true => user(&format!("{at}: {said}")),
+        false => assistant(&format!("{at}: {said}")),
+    };
+    (0..turns).map(turn).collect()
+}
+
+#[test]
+fn what_a_provider_finds_too_long_goes_once_more() {
+    let limit = 2_000_usize;
+    let upstream = Upstream::new(move |seen, to| {
+        // A provider whose vocabulary needs more tokens than ours.
+        let body: Value = serde_json::from_slice(&seen.body).unwrap();
+        let tokens = body["messages"].to_string().len() / 3;
+        let said = match tokens > limit {
+            true => {
+                let message = format!(
+                    "This model's maximum context length is {limit} tokens. However, your messages resulted in {tokens} tokens."
+                );
+                let body =
+                    json!({ "error": { "message": message, "code": "context_length_exceeded" } });
+                answer(
+                    "400 Bad Request",
+                    "application/json",
+                    body.to_string().as_bytes(),
+                )
+            }
+            false => answer("200 OK", "application/json", CHAT_REPLY.as_bytes()),
+        };
+        to.write_all(&said).unwrap();
+    });
+    let body = chat(&long(15));
+    let path = "/v1/chat/completions";
+    // Without sessions, its error is the client's.
+    let bench = compiling(&upstream, Mode::Observe, |options| options);
+    assert_eq!(ask(&bench, path, &body).status, 400);
+    for mode in [Mode::Fit, Mode::Full] {
+        let before = upstream.seen().len();
+        let bench = compiling(&upstream, mode, |options| options);
+        let reply = ask(&bench, path, &body);
+        let seen = upstream.seen();
+        assert_eq!(
+            (reply.status, seen.len() - before),
+            (200, 2),
+            "{}",
+            String::from_utf8_lossy(&reply.body)
+        );
+        assert_eq!(reply.header("x-tenure-retried"), Some("too-long"));
+        assert_eq!(bench.metric("tenure_gateway_learned_total"), Some(1.0));
+        assert_eq!(seen[before].body, body.to_string().as_bytes());
+        assert!(seen[before + 1].body.len() < seen[before].body.len());
+        // The session knows now: nothing is sent in vain.
+        let reply = ask(&bench, path, &body);
+        assert_eq!((reply.status, upstream.seen().len() - before), (200, 3));
+        assert_eq!(reply.header("x-tenure-retried"), None);
+        assert_eq!(upstream.seen()[before + 2].body, seen[before + 1].body);
+    }
+}
+
+#[test]
+fn an_error_that_teaches_nothing_passes_as_it_came() {
+    let said = json!({ "error": { "message": "This model's maximum context length is 100 tokens, you sent 900 tokens." } });
+    let bodies = [said.to_string(), "no".to_owned(), "x".repeat(3 << 20)];
+    for body in bodies {
+        let sent = body.clone();
+        let upstream = Upstream::new(move |_, to| {
+            let _ = to.write_all(&answer(
+                "400 Bad Request",
+                "application/json",
+                sent.as_bytes(),
+            ));
+        });
+        let bench = compiling(&upstream, Mode::Fit, |options| options);
+        // Less than a request costs cannot be reached: there is nothing to cut.
+        let request = chat(&[user("How warm is it?")]);
+        let reply = ask(&bench, "/v1/chat/completions", &request);
+        assert_eq!(reply.status, 400);
+        assert_eq!(reply.body, body.as_bytes());
+        assert_eq!(upstream.seen().len(), 1);
+    }
+}
+
+#[test]
+fn calls_that_nobody_asked_for_are_told() {
+    let call = |name: &str, arguments: &str| {
+        let call = json!({ "id": "a", "type": "function", "function": { "name": name, "arguments": arguments } });
+        json!({ "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": { "role": "assistant", "content": null, "tool_calls": [call] } }] })
+            .to_string()
+    };
+    let schema = json!({ "type": "object", "properties": { "at": { "type": "string" } }, "required": ["at"] });
+    let tool = json!({ "type": "function", "function": { "name": "look", "parameters": schema } });
+    let request = json!({ "model": "small", "messages": [user("How warm?")], "tools": [tool] });
+    let cases = [
+        (call("look", r#"{"at":"x"}"#), None),
+        (call("jump", "{}"), Some("tool_not_offered")),
+        (call("look", "{}"), Some("arguments_schema")),
+    ];
+    for (answered, told) in cases {
+        let body = answered.clone();
+        let upstream = Upstream::new(move |_, to| {
+            to.write_all(&answer("200 OK", "application/json", body.as_bytes()))
+                .unwrap();
+        });
+        for mode in [Mode::Observe, Mode::Fit, Mode::Full] {
+            let bench = compiling(&upstream, mode, |options| options);
+            let reply = ask(&bench, "/v1/chat/completions", &request);
+            assert_eq!(reply.body, answered.as_bytes());
+            let header = told.filter(|_| mode != Mode::Observe);
+            assert_eq!(reply.header("x-tenure-output"), header);
+            let record = bench.record("local", &reply.record());
+            assert_eq!(record.output, told.into_iter().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Writes an object into the store through the API.
+fn know(bench: &Bench, object: &Value) {
+    let name = object["name"].as_str().unwrap();
+    let path = format!("/api/v1/objects/{name}");
+    let reply = bench.ask("PUT", &path, &HEAD, object.to_string().as_bytes());
+    assert!(
+        reply.status < 300,
+        "{} {}",
+        reply.status,
+        String::from_utf8_lossy(&reply.body)
+    );
+}
+
+fn string(body: &[u8]) -> String {
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+#[test]
+fn what_the_tenant_knows_stands_beside_the_conversation() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    let path = "/v1/chat/completions";
+    let body = r#"{"model": "small", "temperature": 0.30, "messages": [{"role":"system","content":"Be brief."}, {"role": "user",  "content": "How warm is pump 7?"}], "metadata": {"a": [1, 2.50]}}"#;
+    // Nothing is known: it goes on as it came.
+    ask_raw(&bench, path, body);
+    assert_eq!(string(&upstream.seen()[0].body), body);
+
+    know(
+        &bench,
+        &json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" }),
+    );
+    let reply = ask_raw(&bench, path, body);
+    assert_eq!(reply.header("x-tenure-fault"), None);
+    assert_eq!(reply.header("x-tenure-mode"), Some("full"));
+    let first = string(&upstream.seen()[1].body);
+    assert!(
+        first.starts_with(r#"{"model": "small", "temperature": 0.30, "messages": [{"role":"system","content":"Be brief."},"#),
+        "{first}"
+    );
+    assert!(first.contains(r#""metadata": {"a": [1, 2.50]}"#), "{first}");
+    assert!(first.contains("Report temperatures in kelvin."), "{first}");
+    assert!(
+        first.contains(r#"{"role": "user",  "content": "How warm is pump 7?"}"#),
+        "{first}"
+    );
+    let broken = tenure::conform::check(Format::OpenAiChat, &first, None).unwrap();
+    assert!(broken.is_empty(), "{broken:?}");
+
+    // What was sent stays, to the byte, when the conversation goes on.
+    let id = session(&reply);
+    wait_for_messages(&bench, &id, Format::OpenAiChat, 2);
+    let next = body.replace(
+        "}], \"metadata\"",
+        "}, {\"role\":\"assistant\",\"content\":\"Warm.\"}, {\"role\":\"user\",\"content\":\"And pump 8?\"}], \"metadata\"",
+    );
+    let reply = ask_raw(&bench, path, &next);
+    assert_eq!(session(&reply), id);
+    let second = string(&upstream.seen()[2].body);
+    let prefix = &first[..first.rfind("], \"metadata\"").unwrap()];
+    assert!(second.starts_with(prefix), "{first}\n{second}");
+    assert_eq!(second.matches("Report temperatures in kelvin.").count(), 1);
+    assert_eq!(second.matches("And pump 8?").count(), 1);
+}
+
+fn ask_raw(bench: &Bench, path: &str, body: &str) -> Reply {
+    let reply = bench.ask("POST", path, &HEAD, body.as_bytes());
+    assert_eq!(reply.status, 200, "{}", string(&reply.body));
+    reply
+}
+
+#[test]
+fn full_keeps_what_is_the_clients_and_marks_the_cache() {
+    let said = r#"{"content":[{"type":"text","text":"Warm."}],"role":"assistant","stop_reason":"end_turn"}"#;
+    let upstream = Upstream::saying("application/json", said);
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    know(
+        &bench,
+        &json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" }),
+    );
+    // A tool of the store is nobody's here to run.
+    know(
+        &bench,
+        &json!({ "name": "drain", "content": "Drains a tank.", "object_type": "tool_schema", "input_schema": { "type": "object" } }),
+    );
+    // Long enough for its provider's cache.
+    let brief = "Be brief, be exact, and say what you do not know. ".repeat(800);
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGVsbG8=" } });
+    let request = json!({
+        "model": "claude-opus-4-5", "max_tokens": 100, "temperature": 0.5,
+        "system": [{ "type": "text", "text": brief, "cache_control": { "type": "ephemeral" } }],
+        "tools": [{ "name": "look", "description": "Looks.", "input_schema": { "type": "object" } }],
+        "messages": [{ "role": "user", "content": [image, { "type": "text", "text": "What is this?", "cache_control": { "type": "ephemeral" } }] }],
+    });
+    let reply = ask(&bench, "/v1/messages", &request);
+    assert_eq!((reply.status, reply.header("x-tenure-fault")), (200, None));
+    let sent = string(&upstream.only().body);
+    let body: Value = serde_json::from_str(&sent).unwrap();
+    assert_eq!(body["tools"].as_array().unwrap().len(), 1, "{sent}");
+    assert_eq!(body["tools"][0]["name"], "look");
+    assert_eq!(
+        (&body["temperature"], &body["max_tokens"]),
+        (&json!(0.5), &json!(100))
+    );
+    assert_eq!(body["system"][0]["text"], brief.as_str());
+    assert!(body["system"].to_string().contains("kelvin"), "{sent}");
+    assert_eq!(body["messages"][0]["content"][0], image);
+    let marks = sent.matches("cache_control").count();
+    assert!((1..=4).contains(&marks), "{sent}");
+    let broken = tenure::conform::check(Format::Anthropic, &sent, None).unwrap();
+    assert!(broken.is_empty(), "{broken:?}");
+
+    // What the provider shortens itself, and counting, are left alone.
+    let mut managed = request.clone();
+    managed["context_management"] = json!({ "edits": [{ "type": "clear_tool_uses_20250919" }] });
+    ask(&bench, "/v1/messages", &managed);
+    assert_eq!(string(&upstream.seen()[1].body), managed.to_string());
+    ask(&bench, "/v1/messages/count_tokens", &request);
+    assert_eq!(string(&upstream.seen()[2].body), request.to_string());
+}
+
+#[test]
+fn responses_get_it_with_their_instructions() {
+    let said = r#"{"status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Warm."}]}]}"#;
+    let upstream = Upstream::saying("application/json", said);
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    know(
+        &bench,
+        &json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" }),
+    );
+    let request = json!({ "model": "small", "instructions": "Be brief.", "input": "How warm is it?", "reasoning": { "effort": "low" } });
+    let reply = ask(&bench, "/v1/responses", &request);
+    assert_eq!((reply.status, reply.header("x-tenure-fault")), (200, None));
+    let body: Value = serde_json::from_slice(&upstream.only().body).unwrap();
+    let instructions = body["instructions"].as_str().unwrap();
+    assert!(
+        instructions.starts_with("Be brief.\n\n") && instructions.contains("kelvin"),
+        "{body}"
+    );
+    assert_eq!(body["reasoning"], json!({ "effort": "low" }));
+    let id = session(&reply);
+    let found = wait_for_messages(&bench, &id, Format::OpenAiResponses, 2);
+    assert!(found[1].to_string().contains("Warm."));
+}
+
+#[test]
+fn full_fails_open_or_closed() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let rule = json!({ "name": "units", "content": "Report it. ".repeat(4_000), "object_type": "policy_rule" });
+    let request = chat(&[user("How warm is it?")]);
+    let open = compiling(&upstream, Mode::Full, |options| options);
+    know(&open, &rule);
+    let reply = ask(&open, "/v1/chat/completions", &request);
+    assert_eq!(
+        (reply.status, reply.header("x-tenure-fault")),
+        (200, Some("as-it-came"))
+    );
+    assert_eq!(string(&upstream.only().body), request.to_string());
+    let closed = compiling(&upstream, Mode::Full, |options| Options {
+        fail_closed: true,
+        ..options
+    });
+    know(&closed, &rule);
+    let reply = ask(&closed, "/v1/chat/completions", &request);
+    assert_eq!(reply.status / 100, 4);
+    assert_eq!(upstream.seen().len(), 1);
+}

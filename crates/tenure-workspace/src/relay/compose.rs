@@ -1,0 +1,190 @@
+//! The body that goes on: the agent's own, with the compiled messages in the place of its messages.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tenure::cache::{self, Options, Sent};
+use tenure::wire::{self, Conversation, Format};
+use tenure::{Error, World};
+
+use super::Relaying;
+
+/// What a compiled body holds that stands in the agent's.
+#[derive(Deserialize)]
+struct Compiled<'b> {
+    #[serde(borrow, alias = "input", alias = "contents")]
+    messages: &'b RawValue,
+    /// What stands before the history, where the format has a field of its own for it.
+    #[serde(borrow, default, alias = "instructions")]
+    system: Option<&'b RawValue>,
+}
+
+/// What an agent's body holds of the same.
+#[derive(Deserialize)]
+struct Own<'b> {
+    #[serde(borrow, alias = "input", alias = "contents")]
+    messages: &'b RawValue,
+    #[serde(borrow, default, alias = "instructions")]
+    system: Option<&'b RawValue>,
+}
+
+/// Marks of a cache, as they stand in bodies.
+const MARKS: [&str; 2] = ["\"cache_control\"", "\"prompt_cache_breakpoint\""];
+
+/// The agent's body with what was compiled.
+pub(super) fn compose(
+    asked: &Relaying<'_>,
+    conversation: &Conversation,
+    payload: &str,
+) -> Result<String, Error> {
+    let compiled: Compiled<'_> = serde_json::from_str(payload)
+        .map_err(|error| Error::assertion(format!("a compiled body has messages: {error}")))?;
+    let own: Own<'_> = serde_json::from_str(asked.body)
+        .map_err(|error| Error::input(format!("the body has no messages: {error}")))?;
+    let mut messages = with_instructions(asked, conversation, &own, compiled.messages.get());
+    let mut system = None;
+    // Where nothing stands beside the messages, nothing stands before them that is not the agent's.
+    if let Some(floor) = compiled.system.filter(|_| asked.beside.is_some()) {
+        match asked.format {
+            Format::OpenAiResponses => match joined(own.system, floor) {
+                Some(joined) => system = Some(("instructions", joined)),
+                None => messages = behind(&system_message(floor), &messages),
+            },
+            _ => system = Some(("system", blocks(own.system, floor))),
+        }
+    }
+    let mut changes = vec![(field(asked.format), messages.as_str())];
+    if let Some((key, value)) = &system {
+        changes.push((key, value));
+    }
+    wire::with_fields(asked.body, &changes)
+}
+
+pub(super) fn field(format: Format) -> &'static str {
+    match format {
+        Format::OpenAiResponses => "input",
+        Format::Gemini => "contents",
+        _ => "messages",
+    }
+}
+
+/// The body with marks where its provider's cache is to hold a prefix. An agent's own marks stood at messages that
+/// no longer stand there, so they are set anew; without any, they are only set where the whole body is the
+/// compiler's to lay out.
+pub(super) fn marked(
+    world: &World,
+    asked: &Relaying<'_>,
+    conversation: &Conversation,
+    body: String,
+) -> String {
+    let by_provider = |(key, _): &(String, String)| {
+        matches!(key.as_str(), "cache_control" | "prompt_cache_options")
+    };
+    let had = MARKS.iter().any(|mark| asked.body.contains(mark));
+    if conversation.rest.iter().any(by_provider) || !(had || asked.beside.is_some()) {
+        return body;
+    }
+    let hour = asked.body.contains("\"ttl\":\"1h\"") || asked.body.contains("\"ttl\": \"1h\"");
+    let mut options = Options::default();
+    options.turn_stays = Some(asked.beside.is_none());
+    options.floor_ttl = hour.then_some(3_600);
+    let mark = || {
+        let bare = cache::strip(asked.format, &body)?;
+        let sent = Sent::body(asked.format, &bare)?;
+        cache::plan(world, &sent, &options, None)?.apply(&bare)
+    };
+    // A body without marks is as good, and dearer.
+    mark().unwrap_or(body)
+}
+
+/// The compiled messages behind the instructions, where a format has both in one array.
+fn with_instructions(
+    asked: &Relaying<'_>,
+    conversation: &Conversation,
+    own: &Own<'_>,
+    messages: &str,
+) -> String {
+    if !matches!(asked.format, Format::OpenAiChat | Format::OpenAiResponses) {
+        return messages.to_owned();
+    }
+    // A text instead of messages has none.
+    let own: Vec<&RawValue> = serde_json::from_str(own.messages.get()).unwrap_or_default();
+    let is_own = |message: &&&RawValue| {
+        let mut before = conversation.instructions.iter();
+        before.any(|entry| entry.message == message.get())
+    };
+    let before: Vec<&str> = own.iter().take_while(is_own).map(|own| own.get()).collect();
+    match before.is_empty() {
+        true => messages.to_owned(),
+        false => behind(&before.join(","), messages),
+    }
+}
+
+/// A list behind these items.
+fn behind(items: &str, list: &str) -> String {
+    let rest = list.trim_start_matches('[').trim_start();
+    let comma = if rest.starts_with(']') { "" } else { "," };
+    format!("[{items}{comma}{rest}")
+}
+
+/// The blocks of the system's text: the agent's, then ours.
+fn blocks(own: Option<&RawValue>, floor: &RawValue) -> String {
+    let of = |value: &RawValue| {
+        let json = value.get();
+        match json.as_bytes().first() {
+            Some(b'[') => json[1..json.len() - 1].trim().to_owned(),
+            Some(b'"') if json != "\"\"" => format!("{{\"type\":\"text\",\"text\":{json}}}"),
+            _ => String::new(),
+        }
+    };
+    let all = own.into_iter().chain([floor]).map(of);
+    let all: Vec<String> = all.filter(|blocks| !blocks.is_empty()).collect();
+    format!("[{}]", all.join(","))
+}
+
+/// Two texts as one; none where the agent's is no text.
+fn joined(own: Option<&RawValue>, floor: &RawValue) -> Option<String> {
+    let text = |value: &RawValue| serde_json::from_str::<Option<String>>(value.get()).ok();
+    let (own, floor) = (own.map_or(Some(None), text)?, text(floor)??);
+    let own = own.filter(|own| !own.is_empty());
+    let all = own.map_or(floor.clone(), |own| format!("{own}\n\n{floor}"));
+    Some(serde_json::Value::from(all).to_string())
+}
+
+fn system_message(text: &RawValue) -> String {
+    format!("{{\"role\":\"system\",\"content\":{}}}", text.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn what_is_ours_stands_behind_what_is_the_agents() {
+        let floor = raw(r#"[{"type":"text","text":"ours"}]"#);
+        let own = |json: &str| blocks(Some(&raw(json)), &floor);
+        let ours = r#"{"type":"text","text":"ours"}"#;
+        assert_eq!(blocks(None, &floor), format!("[{ours}]"));
+        assert_eq!(own("\"\""), format!("[{ours}]"));
+        assert_eq!(own("[]"), format!("[{ours}]"));
+        assert_eq!(
+            own(r#""Be \u00e9.""#),
+            format!(r#"[{{"type":"text","text":"Be \u00e9."}},{ours}]"#)
+        );
+        assert_eq!(
+            own(r#"[ {"a": 1.50} ]"#),
+            format!(r#"[{{"a": 1.50}},{ours}]"#)
+        );
+        let floor = raw("\"ours\"");
+        assert_eq!(joined(None, &floor).unwrap(), "\"ours\"");
+        assert_eq!(joined(Some(&raw("null")), &floor).unwrap(), "\"ours\"");
+        assert_eq!(
+            joined(Some(&raw("\"a\"")), &floor).unwrap(),
+            r#""a\n\nours""#
+        );
+        assert_eq!(joined(Some(&raw("[]")), &floor), None);
+    }
+}
