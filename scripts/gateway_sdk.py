@@ -1,9 +1,11 @@
-"""Whether the providers' own Python SDKs work through the gateway as they do without it.
+"""Whether the providers' own SDKs, of Python and of Node, work through the gateway as they do without it.
 
-usage: gateway_sdk.py TENURE
+usage: gateway_sdk.py TENURE PACKAGES
 
-TENURE is the binary. A small provider on loopback answers each call twice, once asked directly and once
-through `tenure serve`: the bytes that it gets, and what the SDK makes of its answers, must be the same.
+TENURE is the binary, PACKAGES the folder in which npm has installed the Node SDKs. A small provider on
+loopback answers each call twice, once asked directly and once through `tenure serve`: the bytes that it gets,
+and what the SDK makes of its answers, must be the same. Then agents of both languages talk through the modes
+`fit` and `full`: each reply, as the SDK sends it back, must be the one that the gateway had put together.
 """
 
 import json
@@ -13,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anthropic
@@ -298,6 +302,14 @@ def anthropic_calls(client):
     )
 
 
+def rule(folder):
+    """An object for the store, in a file."""
+    path = os.path.join(folder, "rule.json")
+    with open(path, "w") as file:
+        json.dump([{"name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule"}], file)
+    return path
+
+
 def refused(call, kind):
     try:
         call()
@@ -325,11 +337,75 @@ def compare(make, calls, direct_url, through_url):
     return number + 1
 
 
+def pairs():
+    """Compares what came directly with what came through the gateway."""
+    received = Provider.received
+    for at in range(0, len(received), 2):
+        # Node asks through the gateway first.
+        (path, body, headers), (path2, body2, headers2) = received[at + 1], received[at]
+        same(f"path {at}", path, path2)
+        same(f"body {at}", body, body2)
+        kept = lambda headers: {k.lower(): v for k, v in headers.items() if k.lower() not in OWN}
+        same(f"headers {at}", kept(headers), kept(headers2))
+
+
+def kept(url, count):
+    """Waits until so many replies stand in their sessions."""
+    for _ in range(500):
+        metrics = urllib.request.urlopen(f"{url}/metrics").read().decode()
+        if f'tenure_gateway_replies_total{{what="kept"}} {count}\n' in metrics:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"there are no {count} replies:\n{metrics}")
+
+
+def talk(through):
+    """A conversation in each protocol, as an agent has it: the SDK's own reply goes back with the tool's result."""
+    sessions = []
+
+    def heard(headers):
+        sessions.append(headers["x-tenure-session"])
+        kept(through, len(sessions))
+
+    client = openai.OpenAI(base_url=f"{through}/v1", api_key="sk-3", max_retries=0, timeout=60)
+    messages = [{"role": "user", "content": "What is this?"}]
+    tools = [{"type": "function", "function": {"name": "look", "parameters": LOOK, "strict": False}}]
+    for _ in range(2):
+        raw = client.chat.completions.with_raw_response.create(model="gpt-4o", messages=messages, tools=tools)
+        reply = raw.parse().choices[0].message
+        heard(raw.headers)
+        messages += [reply, {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": "A pump."}]
+
+    client2 = anthropic.Anthropic(base_url=through, api_key="sk-3", max_retries=0, timeout=60)
+    turns = [{"role": "user", "content": "What is this?"}]
+    tools = [{"name": "look", "input_schema": LOOK}]
+    for _ in range(2):
+        with client2.messages.stream(model="claude-opus-4-5", max_tokens=100, messages=turns, tools=tools) as stream:
+            reply = stream.get_final_message()
+            heard(stream.response.headers)
+        call = next(block for block in reply.content if block.type == "tool_use")
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": "A pump."}
+        turns += [{"role": "assistant", "content": reply.content}, {"role": "user", "content": [result]}]
+
+    items = [{"role": "user", "content": "What is this?"}]
+    for _ in range(2):
+        raw = client.responses.with_raw_response.create(model="gpt-4o", input=items)
+        heard(raw.headers)
+        items += [*raw.parse().output, {"role": "user", "content": "And this?"}]
+    return sessions
+
+
 def main():
     provider = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     threading.Thread(target=provider.serve_forever, daemon=True).start()
     direct = f"http://127.0.0.1:{provider.server_address[1]}"
     tenure = os.path.abspath(sys.argv[1])
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gateway_sdk.mjs")
+
+    def node(*arguments):
+        done = subprocess.run(["node", script, sys.argv[2], *arguments], capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder}
         store = f"sqlite://{folder}/store.db"
@@ -366,6 +442,9 @@ def main():
 
             count = compare(openai_client, openai_calls, direct, through)
             count += compare(anthropic_client, anthropic_calls, direct, through)
+            Provider.received.clear()
+            count += node("compare", direct, through, key)
+            pairs()
 
             # Refusals are the provider's, and SDKs try again as they would.
             ask = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
@@ -409,6 +488,38 @@ def main():
             same(f"usage {call}", numbers, tuple(usage[k] for k in ("input", "cache_read", "cache_write", "output")))
         assert not any("sk-1" in json.dumps(r) or "Be brief" in json.dumps(r) for r in records)
         print(f"   {count} calls the same with the gateway and without it, {len(records)} records")
+
+        # Agents that talk: what the gateway put together is what they send back.
+        talks = 0
+        for mode in "fit", "full":
+            store = f"sqlite://{folder}/{mode}.db"
+            if mode == "full":
+                run("store", "put", rule(folder))
+            for talker in talk, lambda through: node("talk", through):
+                server = subprocess.Popen(
+                    [tenure, "serve", "--listen", "127.0.0.1:0", "--store", store, "--upstream", direct, "--mode", mode],
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
+                try:
+                    Provider.received.clear()
+                    sessions = talker(server.stdout.readline().strip())
+                    said = [b"kelvin" in body for _, body, _ in Provider.received]
+                    same(f"what stands beside, {mode}", [mode == "full"] * len(said), said)
+                    server.send_signal(signal.SIGTERM)
+                    assert server.wait(20) == 0, server.returncode
+                finally:
+                    server.kill()
+                for first, second in zip(sessions[::2], sessions[1::2]):
+                    same("session", first, second)
+                    shown = json.loads(run("session", "show", first, "--format", "json"))
+                    messages = [found["message"] for found in shown["messages"]]
+                    replies = [message.get("reply", False) for message in messages]
+                    same(f"messages of {first}", [False, True, False, True], replies)
+                    talks += 1
+        print(f"   {talks} conversations whose replies were recognised")
 
 
 main()
