@@ -1,4 +1,5 @@
-//! What the server costs: `cargo build --release && cargo bench -p tenure-server --bench gateway`.
+//! What the server costs: `cargo build --release && cargo bench -p tenure-server --bench gateway`. With `-- modes`,
+//! only what the modes `fit` and `full` cost.
 //!
 //! It starts the release binary (`TENURE`, else `target/release/tenure`) as users do, with a store on disk
 //! and every exchange recorded, in front of an upstream of threads in this process. Clients are blocking
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const SAMPLES: usize = 4_000;
 const CLIENTS: usize = 32;
-const REPLY: &[u8] = br#"{"id":"c","choices":[{"message":{"role":"assistant","content":"Hello."}}],"usage":{"prompt_tokens":11,"completion_tokens":2}}"#;
+const REPLY: &[u8] = br#"{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello."}}],"usage":{"prompt_tokens":11,"completion_tokens":2}}"#;
 
 // --- the upstream ---------------------------------------------------------------------------------
 
@@ -192,6 +193,15 @@ struct Server {
 
 impl Server {
     fn start(binary: &Path, folder: &Path, upstream: SocketAddr) -> (Server, Duration) {
+        Server::with(binary, folder, upstream, &[])
+    }
+
+    fn with(
+        binary: &Path,
+        folder: &Path,
+        upstream: SocketAddr,
+        arguments: &[&str],
+    ) -> (Server, Duration) {
         let started = Instant::now();
         let store = format!("sqlite://{}", folder.join("store.db").display());
         let upstream = format!("http://{upstream}");
@@ -205,6 +215,7 @@ impl Server {
                 "--upstream",
                 &upstream,
             ])
+            .args(arguments)
             .env("XDG_STATE_HOME", folder)
             .env("XDG_CONFIG_HOME", folder)
             .stdout(Stdio::piped())
@@ -282,6 +293,126 @@ fn conversation(bytes: usize) -> Vec<u8> {
     body.into_bytes()
 }
 
+/// An agent's conversation: what it asks grows by the reply and the next question.
+struct Agent {
+    model: &'static str,
+    messages: String,
+    turns: usize,
+}
+
+impl Agent {
+    fn new(model: &'static str, turns: usize) -> Agent {
+        let mut agent = Agent {
+            model,
+            messages: String::new(),
+            turns: 0,
+        };
+        for _ in 0..turns {
+            agent.next();
+        }
+        agent
+    }
+
+    /// The next request: some 1.3 KB more than the one before.
+    fn next(&mut self) -> Vec<u8> {
+        if self.turns > 0 {
+            self.messages
+                .push_str(",{\"role\":\"assistant\",\"content\":\"Hello.\"},");
+        }
+        self.turns += 1;
+        let turn = self.turns;
+        let lines: String = (0..36)
+            .map(|line| {
+                format!(
+                    "{turn:04}:{line:02} sensor {} reads {} Pa\\n",
+                    line * 7 % 13,
+                    turn * 31 + line
+                )
+            })
+            .collect();
+        self.messages
+            .push_str(&format!("{{\"role\":\"user\",\"content\":\"{lines}\"}}"));
+        let body = format!(
+            "{{\"model\":\"{}\",\"max_tokens\":1000,\"messages\":[{}]}}",
+            self.model, self.messages
+        );
+        request("/v1/chat/completions", body.as_bytes())
+    }
+}
+
+/// What `fit` and `full` add to the requests of an agent.
+fn modes(binary: &Path, direct: SocketAddr) {
+    let folder = tempfile::tempdir().unwrap();
+    let models = folder.path().join("models.toml");
+    let text = "models.window-64k = { extends = \"gpt-4o\", window = 64000, reserve = 4000 }\n";
+    std::fs::write(&models, text).unwrap();
+    let models = models.display().to_string();
+    let start = |mode: &str| {
+        Server::with(
+            binary,
+            folder.path(),
+            direct,
+            &["--mode", mode, "--catalogue", &models],
+        )
+        .0
+    };
+    let agent = |name: &str, server: &Server, model, turns: usize, samples: usize| {
+        let mut agent = Agent::new(model, turns);
+        // The conversation as it is when it is first seen.
+        Client::to(server.address).ask(&agent.next());
+        let mut clients = [Client::to(direct), Client::to(server.address)];
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..samples {
+            let request = agent.next();
+            for (client, times) in clients.iter_mut().zip(&mut times) {
+                times.push(client.ask(&request));
+            }
+        }
+        let [direct, through] = &mut times;
+        let (d50, t50) = (p(direct, 50), p(through, 50));
+        println!(
+            "{name:<34} p50 direct {d50:.3} ms, through {t50:.3} ms: {:+.3} ms; p99 {:+.3} ms",
+            t50 - d50,
+            p(through, 99) - p(direct, 99)
+        );
+    };
+    let fit = start("fit");
+    agent("fit, a short conversation", &fit, "gpt-4o", 2, 40);
+    agent("fit, 200 turns that fit", &fit, "gpt-4o", 160, 80);
+    agent("fit, 200 turns cut to 64k", &fit, "window-64k", 160, 80);
+    println!(
+        "fit: replies in their sessions     {} of {}, {} unfit",
+        fit.metric("tenure_gateway_replies_total{what=\"kept\"}"),
+        fit.metric("tenure_gateway_exchanges_total{what=\"whole\"}"),
+        fit.metric("tenure_gateway_unfit_total")
+    );
+    drop(fit);
+    let full = start("full");
+    let mut client = Client::to(full.address);
+    for part in 0..20 {
+        let object = |at: usize| {
+            let at = part * 500 + at;
+            format!(
+                "{{\"name\":\"fact-{at}\",\"object_type\":\"preference\",\"content\":\"Pump {at} of line {} is served by crew {} and runs at {} Pa.\"}}",
+                at % 37,
+                at % 11,
+                at * 13
+            )
+        };
+        let objects: Vec<String> = (0..500).map(object).collect();
+        let body = format!("{{\"objects\":[{}]}}", objects.join(","));
+        client.ask(&request("/api/v1/objects", body.as_bytes()));
+    }
+    agent("full, 10,000 objects, short", &full, "window-64k", 2, 40);
+    agent("full, 10,000 objects, 64k", &full, "window-64k", 120, 80);
+    println!(
+        "full: replies in their sessions    {} of {}, {} unfit",
+        full.metric("tenure_gateway_replies_total{what=\"kept\"}"),
+        full.metric("tenure_gateway_exchanges_total{what=\"whole\"}"),
+        full.metric("tenure_gateway_unfit_total")
+    );
+}
+
 /// 31 blocks of about 140 tokens.
 fn blocks() -> String {
     let text = "State every pressure in pascal and round it to three digits, unless the sheet says otherwise. ".repeat(6);
@@ -309,6 +440,10 @@ fn main() {
     );
     let folder = tempfile::tempdir().unwrap();
     let direct = upstream();
+    if std::env::args().any(|arg| arg == "modes") {
+        modes(&binary, direct);
+        return;
+    }
     let mut starts = Vec::new();
     for _ in 0..10 {
         starts.push(Server::start(&binary, folder.path(), direct).1);
@@ -393,4 +528,6 @@ fn main() {
         println!("{name:<34} p50 {:.2} ms", p(&mut times, 50));
         throughput(name, server.address, compile, 10_000);
     }
+    drop(server);
+    modes(&binary, direct);
 }
