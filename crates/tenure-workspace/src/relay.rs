@@ -11,7 +11,7 @@
 mod compose;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
@@ -108,6 +108,8 @@ pub struct Relayed {
 pub struct Relay {
     sessions: Mutex<Recent<Arc<Mutex<Session>>>>,
     chains: Mutex<Recent<Chain>>,
+    /// The policy under which histories are only cut.
+    cut: OnceLock<Policy>,
 }
 
 /// Where a chain of messages leads.
@@ -232,13 +234,12 @@ impl Relay {
             target: target(asked.format),
             ..Request::default()
         };
-        let (cut, nothing);
+        let nothing;
         let (policy, gathered) = match beside {
             Some(beside) => (beside.policy, beside.gathered),
             None => {
-                cut = Policy::from_toml(POLICY)?;
                 nothing = Gathered::of_sources(Candidates::default());
-                (&cut, &nothing)
+                (self.cut()?, &nothing)
             }
         };
         let compiled = workspace.compile_session(
@@ -266,6 +267,16 @@ impl Relay {
         place.sent = sent;
         relayed.body = Some(body);
         Ok(relayed)
+    }
+
+    fn cut(&self) -> Result<&Policy, Error> {
+        match self.cut.get() {
+            Some(cut) => Ok(cut),
+            None => {
+                let cut = Policy::from_toml(POLICY)?;
+                Ok(self.cut.get_or_init(|| cut))
+            }
+        }
     }
 
     /// Adds a provider's reply to the session of its request: the message as

@@ -2,7 +2,7 @@
 //! a session, and what fits goes on as it came; in `full`, what the tenant's store holds stands beside it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -41,12 +41,24 @@ pub(super) struct Fitted {
 #[derive(Default)]
 pub(super) struct Besides {
     of: Mutex<BTreeMap<String, Stands>>,
+    /// The policy of tenants that keep none.
+    policy: OnceLock<Policy>,
 }
 
 /// What is resident, and what of it stands beside.
 type Stands = (Arc<Resident>, Arc<Gathered>);
 
 impl Besides {
+    fn policy(&self) -> Result<&Policy, Error> {
+        match self.policy.get() {
+            Some(policy) => Ok(policy),
+            None => {
+                let policy = Policy::from_toml(FULL)?;
+                Ok(self.policy.get_or_init(|| policy))
+            }
+        }
+    }
+
     /// What the tenant believes now, without its tools: who runs them is not the agent that asks.
     fn get(&self, app: &App, tenant: &Tenant) -> Result<Arc<Gathered>, Error> {
         let resident = app.resident(tenant)?;
@@ -162,18 +174,18 @@ fn relay(
         .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
     let world = app.world_like(&asked.model)?;
     let tenant = store.tenant(&caller.tenant)?;
-    let (policy, gathered, principal);
+    let (kept, gathered, principal);
     let beside = match app.mode {
         Mode::Full => {
-            let kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
-            policy = match kept {
+            kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
+            let policy = match &kept {
                 Some(kept) => kept,
-                None => Policy::from_toml(FULL)?,
+                None => app.gateway.besides.policy()?,
             };
             gathered = app.gateway.besides.get(app, &tenant)?;
             principal = caller.grant.principal();
             Some(Beside {
-                policy: &policy,
+                policy,
                 gathered: &gathered,
                 principal: &principal,
             })

@@ -13,7 +13,7 @@ const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
 /// A digest of what a message says: the same for all its writings that a provider takes for the same. The
 /// order of keys, white space, escapes, empty fields, marks of a cache, a bare text in the place of one
-/// block of text, and the ids that the responses format gives to messages and calls make no difference.
+/// block of text, and the states of items make no difference.
 ///
 /// The text is as [`Entry::message`](super::Entry::message) holds it.
 ///
@@ -96,7 +96,7 @@ impl Writer {
             if within == Within::Message {
                 let left_out = MARKS.contains(&key)
                     || matches!(value.get(), "null" | "[]" | "\"\"")
-                    || named && matches!(key, "id" | "status")
+                    || named && key == "status"
                     || named && key == "type" && kind == "\"message\""
                     || kind == "\"output_text\"" && matches!(key, "annotations" | "logprobs");
                 if left_out {
@@ -167,7 +167,7 @@ mod tests {
         let again = r#"{"tool_calls":[{"function":{"arguments":"{ \"a\": null, \"b\": 1 }","name":"f"},"type":"function","id":"a"}],"content":null,"role":"assistant","refusal":null,"annotations":[]}"#;
         assert!(same(Format::OpenAiChat, call, again));
         let item = r#"{"type":"message","id":"m","status":"completed","role":"assistant","content":[{"type":"output_text","text":"é","annotations":[],"logprobs":[]}]}"#;
-        let short = r#"{"role":"assistant","content":"\u00e9"}"#;
+        let short = r#"{"role":"assistant","content":"\u00e9","id":"m"}"#;
         assert!(same(Format::OpenAiResponses, item, short));
         let marked = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x","cache_control":{"type":"ephemeral"}}]}"#;
         let plain = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"}]}]}"#;
