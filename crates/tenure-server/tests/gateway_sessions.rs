@@ -10,8 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use support::{Bench, Reply, Upstream, answer, chunk, compiling, wait_for};
+use tenure::time::Instant;
 use tenure::wire::Format;
+use tenure::{FrameKey, Policy};
 use tenure_server::{Mode, Options};
+use tenure_workspace::Workspace;
+use tenure_workspace::keys::{Grant, Keys};
 use tenure_workspace::sessions::Session;
 
 const HEAD: [&str; 1] = ["content-type: application/json"];
@@ -623,4 +627,42 @@ fn full_fails_open_or_closed() {
     let reply = ask(&closed, "/v1/chat/completions", &request);
     assert_eq!(reply.status / 100, 4);
     assert_eq!(upstream.seen().len(), 1);
+}
+
+#[test]
+fn each_tenant_has_its_own_policy_and_objects() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    let keys = Keys::of(&bench.store).unwrap();
+    let made = Instant::from_micros(1_790_000_000_000_000);
+    let key = |tenant: &str| keys.create(Grant::owner(tenant), made).unwrap().1;
+    let (acme, other) = (key("acme"), key("other"));
+    let ask_as = |key: &str, method: &str, path: &str, body: &Value| {
+        let key = format!("x-tenure-key: {key}");
+        bench.ask(method, path, &[HEAD[0], &key], body.to_string().as_bytes())
+    };
+    // Keys are looked at once in a second.
+    wait_for(|| (bench.get("/api/v1/objects").status == 401).then_some(()));
+    let rule = json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" });
+    let written = ask_as(&acme, "PUT", "/api/v1/objects/units", &rule);
+    assert!(written.status < 300, "{}", string(&written.body));
+    let text = "name = \"gateway\"\nheadings = false\nprecedence = false\nrequired = []\n";
+    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+    let tenant = bench.store.tenant("acme").unwrap();
+    workspace
+        .keep_policy(&tenant, &Policy::from_toml(text).unwrap())
+        .unwrap();
+    let request = chat(&[user("How warm is it?")]);
+    let path = "/v1/chat/completions";
+    let first = ask_as(&acme, "POST", path, &request);
+    let second = ask_as(&other, "POST", path, &request);
+    assert_eq!((first.status, second.status), (200, 200));
+    let seen = upstream.seen();
+    let sent = string(&seen[0].body);
+    assert!(sent.contains("kelvin") && !sent.contains("# "), "{sent}");
+    assert_eq!(string(&seen[1].body), request.to_string());
+    assert_ne!(session(&first), session(&second));
+    for seen in seen {
+        assert_eq!(seen.header("x-tenure-key"), None);
+    }
 }
