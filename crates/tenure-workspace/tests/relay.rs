@@ -50,12 +50,19 @@ impl Bench {
             body,
             key,
             session: None,
-            now: Instant::from_micros(1_790_000_000_000_000),
+            now: NOW,
+            beside: None,
         };
         self.relay
             .relay(&self.workspace, &self.tenant(), &self.world, &asked)
             .unwrap()
     }
+}
+
+const NOW: Instant = Instant::from_micros(1_790_000_000_000_000);
+
+fn session(relayed: &Relayed) -> String {
+    relayed.place.as_ref().unwrap().session.clone()
 }
 
 /// A request with odd bytes around these messages.
@@ -86,14 +93,14 @@ fn what_fits_goes_on_as_it_came_and_its_session_is_found_again() {
     let mut sessions = Vec::new();
     for end in [1, 4, messages.len() - 1] {
         let relayed = bench.relay(&request(&messages[..end]), "key");
-        assert_eq!((relayed.body, relayed.saved), (None, 0));
-        sessions.push(relayed.session.unwrap());
+        assert_eq!((&relayed.body, relayed.saved), (&None, 0));
+        sessions.push(session(&relayed));
     }
     sessions.dedup();
     assert_eq!(sessions.len(), 1);
     // A retry is the same session; another key, another beginning and another way on are not.
     let retried = bench.relay(&request(&messages[..messages.len() - 1]), "key");
-    assert_eq!(retried.session.as_deref(), Some(sessions[0].as_str()));
+    assert_eq!(session(&retried), sessions[0]);
     let elsewhere = [
         bench.relay(&request(&messages[..4]), "other key"),
         bench.relay(&request(&messages[1..4]), "key"),
@@ -106,7 +113,7 @@ fn what_fits_goes_on_as_it_came_and_its_session_is_found_again() {
         ),
     ];
     for relayed in elsewhere {
-        assert_ne!(relayed.session.as_deref(), Some(sessions[0].as_str()));
+        assert_ne!(session(&relayed), sessions[0]);
     }
     // A process that knows nothing finds it in the store.
     let anew = Bench {
@@ -114,7 +121,7 @@ fn what_fits_goes_on_as_it_came_and_its_session_is_found_again() {
         ..bench
     };
     let again = anew.relay(&request(&messages[..messages.len() - 1]), "key");
-    assert_eq!(again.session.as_deref(), Some(sessions[0].as_str()));
+    assert_eq!(session(&again), sessions[0]);
 }
 
 #[test]
@@ -164,6 +171,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         key: "key",
         session: None,
         now: Instant::from_micros(0),
+        beside: None,
     };
     let relayed = bench
         .relay
@@ -173,7 +181,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         relayed,
         Relayed {
             body: None,
-            session: None,
+            place: None,
             saved: 0
         }
     );
@@ -186,15 +194,57 @@ fn an_error_teaches_the_window() {
     let body = request(&messages[..messages.len() - 1]);
     let relayed = bench.relay(&body, "key");
     assert_eq!(relayed.body, None);
-    let session = relayed.session.unwrap();
+    let place = relayed.place.unwrap();
     let error = "This model's maximum context length is 5000 tokens.";
-    assert!(bench.relay.learn(&bench.tenant(), &session, error).unwrap());
+    assert!(bench.relay.learn(&bench.tenant(), &place, error).unwrap());
     assert!(
         !bench
             .relay
-            .learn(&bench.tenant(), &session, "overloaded")
+            .learn(&bench.tenant(), &place, "overloaded")
             .unwrap()
     );
     let again = bench.relay(&body, "key");
     assert!(again.saved > 1_000 && bench.world.tokenizer().count(&again.body.unwrap()) < 5_400);
+}
+
+#[test]
+fn replies_change_nothing_in_what_is_sent() {
+    let (without, with) = (Bench::new(6_000), Bench::new(6_000));
+    let messages = recording(30, 300).messages;
+    let (mut cut, mut added) = (0, 0);
+    for (at, message) in messages.iter().enumerate() {
+        let next = messages.get(at + 1);
+        let asks = message["role"] == "user"
+            || (message["role"] == "tool" && next.is_some_and(|next| next["role"] != "tool"));
+        if !asks {
+            continue;
+        }
+        let body = request(&messages[..=at]);
+        let (expected, found) = (without.relay(&body, "key"), with.relay(&body, "key"));
+        assert_eq!(found.body, expected.body, "message {at}");
+        cut += u32::from(found.body.is_some());
+        let Some(reply) = next.filter(|next| next["role"] == "assistant") else {
+            continue;
+        };
+        let place = found.place.unwrap();
+        // Of three, one does not come in time.
+        if at % 3 == 2 {
+            continue;
+        }
+        let reply = reply.to_string();
+        let add = || with.relay.reply(&with.tenant(), &place, &reply, NOW);
+        assert!(add().unwrap());
+        assert!(!add().unwrap(), "only once");
+        added += 1;
+    }
+    assert!(cut > 10 && added > 10, "{cut} {added}");
+    // In both it is one session, with each message once.
+    let whole = request(&messages);
+    let tenants = [(without.tenant(), &without), (with.tenant(), &with)];
+    let exported = tenants.map(|(tenant, bench)| {
+        let id = session(&bench.relay(&whole, "key"));
+        let session = tenure_workspace::sessions::Session::open(tenant, &id).unwrap();
+        session.export(Format::OpenAiChat).unwrap().messages
+    });
+    assert_eq!(exported[0], exported[1]);
 }
