@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::app::{App, Caller, now};
+use crate::app::{App, Caller, KEYS_EVERY, now};
 use crate::audit::Line;
 use crate::error::Refusal;
 use crate::gateway::RECORD_HEADER;
@@ -33,6 +33,9 @@ pub(crate) async fn guard(
     let route = route(&path, request.extensions().get::<MatchedPath>());
     let method = request.method().clone();
     let mut who = None;
+    if path.starts_with("/api/") {
+        freshen_keys(&app).await;
+    }
     let mut response = match admit(&app, &request, &path) {
         Ok(caller) => {
             if let Some(caller) = caller {
@@ -84,6 +87,17 @@ pub(crate) async fn guard(
         }
     }
     response
+}
+
+/// Reads the keys again where another node made or revoked one, so that the next request here knows.
+/// A store that does not say so in time says nothing: the keys that are known stay.
+async fn freshen_keys(app: &Arc<App>) {
+    if app.known_keys().is_empty() {
+        return;
+    }
+    let fresh = Arc::clone(app);
+    let refresh = crate::blocking(move || fresh.refresh_keys());
+    let _ = tokio::time::timeout(KEYS_EVERY, refresh).await;
 }
 
 /// The route of a path in the metrics: one of a small set.

@@ -20,6 +20,7 @@ pub struct Resident {
     version: u64,
     /// Whether what is archived or demoted is a candidate, too.
     whole: bool,
+    latest: Option<Instant>,
     objects: BTreeMap<Key, Arc<ContextObject>>,
     places: BTreeMap<ObjectId, u64>,
     /// What is kept and not compiled.
@@ -31,6 +32,12 @@ impl Resident {
     /// The tenant's version.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// When the newest of its beliefs was opened, by the clock of the store: a machine whose own clock is
+    /// behind knows that much nevertheless.
+    pub fn latest(&self) -> Option<Instant> {
+        self.latest
     }
 
     /// What may be compiled; what is archived or demoted is reported as not fetched.
@@ -71,6 +78,9 @@ impl Resident {
             what: name.to_string(),
             why: lifecycle.to_string(),
         });
+        let opened = self.objects.values();
+        let opened = opened.filter_map(|object| object.status().transaction.from);
+        self.latest = opened.max();
         let objects = self.objects.values().cloned().collect();
         self.candidates = Arc::new(Candidates::new(objects).with_unfetched(unfetched.collect()));
         self.version = version;

@@ -36,6 +36,7 @@ pub(crate) struct StoredPart {
     pub(crate) tenant: Tenant,
     pub(crate) version: u64,
     pub(crate) known: Option<Instant>,
+    pub(crate) latest: Option<Instant>,
     /// What a file stood for.
     pub(crate) replaced: Vec<ObjectId>,
 }
@@ -98,9 +99,17 @@ impl Gathered {
                 tenant: tenant.clone(),
                 version: resident.version(),
                 known,
+                latest: resident.latest(),
                 replaced,
             }),
         }
+    }
+
+    /// Up to when a compile knows that looks from now: this instant, or the store's newest write where the
+    /// clock of the store is ahead of this machine's.
+    pub fn known_at(&self, now: Instant) -> Instant {
+        let latest = self.stored.as_ref().and_then(|stored| stored.latest);
+        latest.map_or(now, |latest| latest.max(now))
     }
 }
 

@@ -236,7 +236,11 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
             // Now is when the store is read: what was written within this second is known.
             let now = this_instant().filter(|_| !looks_back(args));
             request.as_of.known = now.or(request.as_of.known);
-            Gathered::with_store(candidates, tenant, &request, now)?
+            let gathered = Gathered::with_store(candidates, tenant, &request, now)?;
+            if let Some(now) = now {
+                request.as_of.known = Some(gathered.known_at(now));
+            }
+            gathered
         }
     };
     let request = Request {

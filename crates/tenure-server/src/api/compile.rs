@@ -15,7 +15,7 @@ use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::trace::View;
 use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request, World};
-use tenure_store::Tenant;
+use tenure_store::{Resident, Tenant};
 use tenure_workspace::{Done, Gathered, Job, Originals};
 
 use super::call::{Json, Said, tenant};
@@ -44,6 +44,10 @@ pub(super) struct Call {
     /// Whether the objects of the tenant's store are candidates. Default: they are, where there is a store.
     #[serde(default)]
     store: Option<bool>,
+    /// The version of the tenant that must have been read, as a write gives it: no compile comes before
+    /// that write. Default: what the store holds when it is asked.
+    #[serde(default)]
+    version: Option<u64>,
     /// Whether a record is kept, from which the compile can be made again.
     #[serde(default)]
     record: bool,
@@ -209,17 +213,21 @@ fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
     let sources = Candidates::new(objects);
     let gathered = match &tenant {
         Some(tenant) if wanted => {
+            let least = call.version.unwrap_or(0);
             if looks_back {
                 let resident = match request.as_of.known {
                     Some(known) => Arc::new(tenant.load_as_of(known)?),
                     None => app.resident(tenant)?,
                 };
+                at_least(least, &resident)?;
                 Gathered::over(sources, tenant, &resident, request.as_of.known)
             } else {
                 // Now is when the store is read: what was written before is known.
                 let resident = app.resident(tenant)?;
-                request.as_of.known = Some(now());
-                Gathered::over(sources, tenant, &resident, None)
+                at_least(least, &resident)?;
+                let gathered = Gathered::over(sources, tenant, &resident, None);
+                request.as_of.known = Some(gathered.known_at(now()));
+                gathered
             }
         }
         _ => {
@@ -239,6 +247,17 @@ fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
         tenant,
         view,
     })
+}
+
+/// A store that lags behind a write that the request names is not read as if it did not.
+fn at_least(version: u64, resident: &Resident) -> Result<(), Error> {
+    let read = resident.version();
+    if version <= read {
+        return Ok(());
+    }
+    let what = format!("the store has not come to version {version} yet: it is at {read}");
+    Err(Error::new(ErrorKind::Unavailable, what)
+        .hint("try again, or name a version that a write gave"))
 }
 
 /// The request, on behalf of no more than the caller is.
