@@ -719,7 +719,8 @@ fn everything_that_is_described_is_there() {
                 .replace("{object}", "x")
                 .replace("{name}", "x")
                 .replace("{label}", "x")
-                .replace("{record}", "x");
+                .replace("{record}", "x")
+                .replace("{session}", "x");
             let reply = call(&bench, &method.to_uppercase(), &real, &[], &json!({}));
             let found = reply.status != 405 && (reply.status != 404 || path.contains('{'));
             assert!(found, "{method} {path}: {}", reply.status);

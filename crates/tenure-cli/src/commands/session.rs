@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectType, Role};
 use tenure::wire::{self, Conversation, Format as Wire};
-use tenure::{Error, ObjectDocument, Target};
+use tenure::{Error, ObjectDocument};
 use tenure_workspace::sessions::{Session, SessionJob, SessionReport, Wanted};
 use tenure_workspace::{Done, Workspace, read_bytes, text_of};
 
@@ -198,10 +198,7 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     let mut session = Session::open(tenant, &args.id)?;
     let mut job = prepare_saying(&args.compile, session.last_request())?;
     if args.compile.target.is_none() && args.compile.request.is_none() {
-        job.request.target = session
-            .opened()
-            .format
-            .map_or(Target::OpenAiChat, target_of);
+        job.request.target = session.target();
     }
     let started = std::time::Instant::now();
     let compiled = job.workspace.compile_session(
@@ -231,16 +228,6 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
             }
             report::outcome(&done.outcome)
         }
-    }
-}
-
-/// The target that takes messages of this format.
-fn target_of(format: Wire) -> Target {
-    match format {
-        Wire::OpenAiResponses => Target::OpenAiResponses,
-        Wire::Anthropic => Target::AnthropicMessages,
-        Wire::Gemini => Target::Gemini,
-        _ => Target::OpenAiChat,
     }
 }
 

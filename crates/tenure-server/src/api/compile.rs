@@ -1,6 +1,7 @@
 //! `compile` and `explain`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
@@ -14,7 +15,9 @@ use tenure::policy::PolicyDocument;
 use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::trace::View;
-use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request, World};
+use tenure::{
+    Candidates, Error, ErrorKind, Facts, ObjectDocument, Outcome, Policy, Request, World,
+};
 use tenure_store::{Resident, Tenant};
 use tenure_workspace::{Done, Gathered, Job, Originals};
 
@@ -24,7 +27,7 @@ use crate::error::Refusal;
 use crate::metrics::{What, Word};
 
 /// The model that is compiled for when nobody names one.
-const DEFAULT_MODEL: &str = "gpt-4o";
+pub(super) const DEFAULT_MODEL: &str = "gpt-4o";
 
 /// What is compiled.
 #[derive(Deserialize, JsonSchema)]
@@ -33,27 +36,27 @@ pub(super) struct Call {
     /// The request. Its `principal` may be less than the key grants, never more; without one, it is what
     /// the key grants.
     #[schemars(with = "Request")]
-    request: Value,
+    pub(super) request: Value,
     /// The name of a preset or of a policy that the store keeps, or a whole policy. Default: `standard`.
     #[serde(default)]
     #[schemars(with = "Option<NamedOrWhole>")]
-    policy: Option<Value>,
+    pub(super) policy: Option<Value>,
     /// Objects that stand before those of the store; where both have one, this stands.
     #[serde(default)]
-    objects: Vec<ObjectDocument>,
+    pub(super) objects: Vec<ObjectDocument>,
     /// Whether the objects of the tenant's store are candidates. Default: they are, where there is a store.
     #[serde(default)]
-    store: Option<bool>,
+    pub(super) store: Option<bool>,
     /// The version of the tenant that must have been read, as a write gives it: no compile comes before
     /// that write. Default: what the store holds when it is asked.
     #[serde(default)]
-    version: Option<u64>,
+    pub(super) version: Option<u64>,
     /// Whether a record is kept, from which the compile can be made again.
     #[serde(default)]
-    record: bool,
+    pub(super) record: bool,
     /// Whose trace is given back. Default: the operator's for an operator's key, else the caller's.
     #[serde(default)]
-    view: Option<View>,
+    pub(super) view: Option<View>,
 }
 
 /// What is to be explained.
@@ -142,11 +145,11 @@ fn unwritable(error: &serde_json::Error) -> Error {
 }
 
 /// Everything that a compile depends on.
-struct Prepared {
-    world: Arc<World>,
-    policy: Policy,
-    request: Request,
-    gathered: Gathered,
+pub(super) struct Prepared {
+    pub(super) world: Arc<World>,
+    pub(super) policy: Policy,
+    pub(super) request: Request,
+    pub(super) gathered: Gathered,
     /// The store that is in use.
     tenant: Option<Tenant>,
     /// The store, and when a record is kept in it.
@@ -156,7 +159,24 @@ struct Prepared {
 
 impl Prepared {
     fn run(&self, app: &App) -> Result<Done, Error> {
-        app.workspace.run(&Job {
+        self.with_job(app, |job| app.workspace.run(job))
+    }
+
+    /// What follows a compile that was made already.
+    pub(super) fn finish(
+        &self,
+        app: &App,
+        outcome: Outcome,
+        facts: &Facts,
+        latency: Duration,
+    ) -> Result<Done, Error> {
+        self.with_job(app, |job| {
+            app.workspace.finish(job, outcome, facts, latency)
+        })
+    }
+
+    fn with_job<T>(&self, app: &App, then: impl FnOnce(&Job<'_>) -> T) -> T {
+        then(&Job {
             world: &self.world,
             policy: &self.policy,
             request: &self.request,
@@ -168,7 +188,7 @@ impl Prepared {
     }
 }
 
-fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
+pub(super) fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
     let view = match call.view {
         None if caller.grant.operator => View::Operator,
         None => View::Caller,
@@ -273,7 +293,7 @@ fn request(caller: &Caller, value: Value) -> Result<Request, Error> {
     Ok(request)
 }
 
-fn policy(
+pub(super) fn policy(
     app: &App,
     tenant: Option<&Tenant>,
     asked: Option<Value>,

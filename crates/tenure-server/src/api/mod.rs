@@ -7,6 +7,7 @@ mod objects;
 mod openapi;
 mod records;
 mod registries;
+mod sessions;
 mod words;
 
 use std::sync::{Arc, LazyLock};
@@ -61,6 +62,17 @@ const MODEL: Parameter = parameter("name", "path", "The model's name");
 const RECORD: Parameter = parameter("record", "path", "The record's id");
 const FORM: Parameter = parameter("form", "query", "record, principle, otlp or prov");
 const LABEL: Parameter = parameter("label", "path", "The registry's label");
+const SESSION: Parameter = parameter("session", "path", "The session's id");
+const AFTER_MESSAGE: Parameter = parameter(
+    "after",
+    "query",
+    "Only messages after this one: `next` of the page before",
+);
+const IF_STATE: Parameter = parameter(
+    "If-Match",
+    "header",
+    "Write only to this state of the session: the ETag of what was read",
+);
 const LIMIT: Parameter = parameter("limit", "query", "At most so many, up to 1000");
 const AFTER: Parameter = parameter(
     "after",
@@ -335,6 +347,99 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(registries::apply),
+        ),
+        (
+            Operation {
+                parameters: &[LIMIT, AFTER],
+                answer: openapi::shape::<sessions::Page>,
+                ..operators(
+                    "get",
+                    "/api/v1/sessions",
+                    "listSessions",
+                    "List the sessions",
+                )
+            },
+            get(sessions::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<sessions::New>),
+                answer: openapi::shape::<sessions::Added>,
+                ..operation(
+                    "post",
+                    "/api/v1/sessions",
+                    "createSession",
+                    "Begin a session, with messages where there are some already",
+                )
+            },
+            post(sessions::create),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, LIMIT, AFTER_MESSAGE],
+                ..operation(
+                    "get",
+                    "/api/v1/sessions/{session}",
+                    "getSession",
+                    "Show a session: its messages, and the summaries that stand for the oldest",
+                )
+            },
+            get(sessions::show),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE, ONCE],
+                body: Some(openapi::shape::<sessions::Spoken>),
+                answer: openapi::shape::<sessions::Added>,
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/messages",
+                    "appendMessages",
+                    "Add messages to a session: all of them, or none",
+                )
+            },
+            post(sessions::append),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Turn>),
+                answer: openapi::outcome,
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/compile",
+                    "compileSession",
+                    "Compile the next request of a session",
+                )
+            },
+            post(sessions::compile),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION],
+                body: Some(openapi::shape::<sessions::Back>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/rehydrate",
+                    "rehydrate",
+                    "Give messages of a session back as they were said",
+                )
+            },
+            post(sessions::rehydrate),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Summary>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/checkpoint",
+                    "checkpoint",
+                    "Put summaries in the place of all but the newest messages",
+                )
+            },
+            post(sessions::checkpoint),
         ),
     ]
 }

@@ -130,12 +130,15 @@ fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
             "default": { "$ref": "#/components/responses/Problem" },
         },
     });
-    if matches!(operation.id, "createRegistry" | "putObject") {
+    if matches!(
+        operation.id,
+        "createRegistry" | "createSession" | "putObject"
+    ) {
         described["responses"]["201"] = described["responses"]["200"].clone();
     }
-    if operation.id == "getObject" {
+    if matches!(operation.id, "getObject" | "getSession") {
         described["responses"]["304"] =
-            json!({ "description": "It is the revision of `If-None-Match`" });
+            json!({ "description": "It is what `If-None-Match` names" });
     }
     if operation.operator {
         described["description"] = json!("Needs an operator's key, where there are keys.");

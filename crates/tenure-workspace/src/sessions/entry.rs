@@ -10,6 +10,8 @@ use tenure::trace::EpochCause;
 use tenure::wire::Format;
 use tenure::{Digest, ObjectDocument, Target};
 
+use super::once::Once;
+
 /// The version of these entries.
 pub(super) const SESSION_VERSION: u32 = 1;
 
@@ -62,6 +64,9 @@ pub struct Opened {
     /// The format of its messages, where it was read from some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
+    /// Which write made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub once: Option<Once>,
 }
 
 /// What stands before the history.
@@ -97,6 +102,9 @@ pub struct Message {
     /// what the client sends counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reply: bool,
+    /// Which write it is the first message of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub once: Option<Once>,
 }
 
 /// What an epoch begins with: all that a compile needs to know of what was before.

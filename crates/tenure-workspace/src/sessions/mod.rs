@@ -8,6 +8,7 @@ mod compile;
 mod draft;
 mod entry;
 mod layers;
+mod once;
 mod rehydrate;
 
 use std::collections::BTreeMap;
@@ -19,11 +20,12 @@ use tenure::object::{ObjectId, ObjectType, Role, clip};
 use tenure::session::{Checkpoint, Frontier};
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
-use tenure::{ContextObject, Error, ObjectDocument, World};
+use tenure::{ContextObject, Error, ObjectDocument, Target, World};
 use tenure_store::{Tenant, Writing, Written};
 
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
+pub use once::Once;
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
@@ -108,9 +110,27 @@ impl Session {
         scope: (Option<String>, Option<String>),
         format: Option<Format>,
     ) -> Result<Session, Error> {
-        let id = match id {
-            Some(id) => checked_id(id)?.to_owned(),
-            None => random_id()?,
+        Session::create_once(tenant, id, at, scope, format, None)
+    }
+
+    /// As [`Session::create`]; where this very write made the session already, that one is given.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::create`].
+    pub fn create_once(
+        tenant: Tenant,
+        id: Option<&str>,
+        at: Instant,
+        scope: (Option<String>, Option<String>),
+        format: Option<Format>,
+        once: Option<Once>,
+    ) -> Result<Session, Error> {
+        let id = match (id, &once) {
+            (Some(id), _) => checked_id(id)?.to_owned(),
+            // Whoever sends it again comes to the same session.
+            (None, Some(once)) => once.session_id(),
+            (None, None) => random_id()?,
         };
         let (user, project) = scope;
         let opened = Opened {
@@ -120,9 +140,20 @@ impl Session {
             user,
             project,
             format,
+            once,
         };
         let log = format!("{PREFIX}{id}");
         let appended = tenant.append(&log, 0, vec![written(&Entry::Opened(opened.clone()))?]);
+        if let (Err(error), Some(once)) = (&appended, &opened.once)
+            && error.kind == ErrorKind::Conflict
+        {
+            let there = Session::open(tenant.clone(), &id)?;
+            if let Some(done) = &there.opened.once
+                && once.is_done_by(done)?
+            {
+                return Ok(there);
+            }
+        }
         appended.map_err(|error| match error.kind {
             ErrorKind::Conflict => Error::new(
                 ErrorKind::Conflict,
@@ -176,10 +207,23 @@ impl Session {
     /// [`ErrorKind::Input`] when there is none, or its log cannot be read;
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn open(tenant: Tenant, id: &str) -> Result<Session, Error> {
+        match Session::find(tenant.clone(), id)? {
+            Some(session) => Ok(session),
+            None => Err(missing(&tenant, id)?),
+        }
+    }
+
+    /// The session of this id, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when its log cannot be read; [`ErrorKind::Unavailable`] when the store cannot be
+    /// reached.
+    pub fn find(tenant: Tenant, id: &str) -> Result<Option<Session>, Error> {
         let log = format!("{PREFIX}{}", checked_id(id)?);
         let last = tenant.last(&log)?;
         if last == 0 {
-            return Err(missing(&tenant, id)?);
+            return Ok(None);
         }
         let opened = match one(&tenant, &log, 1)? {
             Entry::Opened(opened) if opened.version == SESSION_VERSION => opened,
@@ -192,7 +236,7 @@ impl Session {
         let mut session = Session::empty(tenant, log, opened);
         session.find_epoch(last)?;
         session.catch_up()?;
-        Ok(session)
+        Ok(Some(session))
     }
 
     /// The sessions of a tenant.
@@ -395,6 +439,21 @@ impl Session {
         &self.opened
     }
 
+    /// The number of its last entry: what it is the state of.
+    pub fn version(&self) -> u64 {
+        self.last
+    }
+
+    /// The target that takes messages of the format that it began with.
+    pub fn target(&self) -> Target {
+        match self.opened.format {
+            Some(Format::OpenAiResponses) => Target::OpenAiResponses,
+            Some(Format::Anthropic) => Target::AnthropicMessages,
+            Some(Format::Gemini) => Target::Gemini,
+            _ => Target::OpenAiChat,
+        }
+    }
+
     /// How many messages it has.
     pub fn len(&self) -> u64 {
         self.messages
@@ -418,7 +477,7 @@ impl Session {
     /// [`ErrorKind::Conflict`] when somebody else wrote meanwhile; [`ErrorKind::Input`] when a message cannot
     /// stand; [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then.
     pub fn append(&mut self, conversation: Conversation, now: Instant) -> Result<Vec<u64>, Error> {
-        self.append_as(conversation, now, false)
+        self.append_as(None, conversation, now, false)
     }
 
     /// Adds a provider's reply that nobody has sent back yet. Gives the numbers of its messages.
@@ -427,7 +486,7 @@ impl Session {
     ///
     /// As [`Session::append`].
     pub fn append_reply(&mut self, reply: Conversation, now: Instant) -> Result<Vec<u64>, Error> {
-        self.append_as(reply, now, true)
+        self.append_as(None, reply, now, true)
     }
 
     /// Takes the replies after this message back, so that it is the last one; gives whether it is. Nothing
@@ -459,6 +518,7 @@ impl Session {
 
     fn append_as(
         &mut self,
+        mut once: Option<Once>,
         conversation: Conversation,
         now: Instant,
         reply: bool,
@@ -493,6 +553,7 @@ impl Session {
                 signed: said.signed,
                 opaque: said.opaque,
                 reply,
+                once: once.take(),
             }));
         }
         let last = self.last + entries.len() as u64;
@@ -651,6 +712,33 @@ impl Session {
             each(number, reply)?;
         }
         Ok(())
+    }
+
+    /// At most so many messages after the one of this number, in order, and whether there are more.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn messages_after(
+        &self,
+        after: u64,
+        most: usize,
+    ) -> Result<(Vec<(u64, Message)>, bool), Error> {
+        let mut page = Vec::new();
+        let mut start = after.saturating_add(1).max(2);
+        while start <= self.last {
+            let end = (start + CHUNK).min(self.last + 1);
+            for (number, body) in self.tenant.entries_in(&self.log, start..end)? {
+                if let Entry::Said(message) = parsed(&self.log, number, &body)? {
+                    if page.len() == most {
+                        return Ok((page, true));
+                    }
+                    page.push((number, message));
+                }
+            }
+            start = end;
+        }
+        Ok((page, false))
     }
 
     /// The messages of the session in a provider's format: those that came in it, byte for byte.

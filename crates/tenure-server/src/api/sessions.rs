@@ -1,0 +1,674 @@
+//! Sessions: conversations of any length, kept message by message.
+//!
+//! A session is the fold of its log, so its state has a number, which is its `ETag`. A write that names it
+//! (`If-Match`) is done on that state or not at all; one under an `Idempotency-Key` is done once.
+
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tenure::object::{Role, clip};
+use tenure::session::Checkpoint;
+use tenure::trace::View;
+use tenure::wire::{self, Format};
+use tenure::{Error, ErrorKind, ObjectDocument};
+use tenure_workspace::sessions::{
+    Message, Once, Opened, Session, SessionJob, SessionSummary, Wanted,
+};
+
+use super::call::{Asked, Json, Named, Said, limit, tenant, writing};
+use super::compile::{Call, DEFAULT_MODEL, policy, prepare};
+use crate::app::{App, Caller, now};
+use crate::error::Refusal;
+
+/// How often a write is tried while others write to the session, too.
+const TRIES: usize = 8;
+
+/// What a list is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    limit: Option<u32>,
+    after: Option<String>,
+}
+
+/// A page of sessions.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Page {
+    /// The sessions, in the order of their ids.
+    sessions: Vec<Line>,
+    /// What to ask for after, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Serialize, JsonSchema)]
+struct Line {
+    id: String,
+    /// How many entries its log has.
+    entries: u64,
+}
+
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Listing>,
+) -> Result<Said<Page>, Refusal> {
+    let most = limit(asked.limit)? as usize;
+    let found = crate::blocking(move || Session::list(&tenant(&app, &caller)?));
+    let mut found = found.await?;
+    found.sort_by(|one, other| one.id.cmp(&other.id));
+    let after = |line: &SessionSummary| asked.after.as_ref().is_none_or(|after| line.id > *after);
+    let mut rest = found.into_iter().filter(after).peekable();
+    let sessions: Vec<Line> = rest
+        .by_ref()
+        .take(most)
+        .map(|SessionSummary { id, entries }| Line { id, entries })
+        .collect();
+    let more = rest.peek().is_some();
+    let next = sessions.last().filter(|_| more).map(|line| line.id.clone());
+    Ok(Said(Page { sessions, next }))
+}
+
+/// A session to begin.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct New {
+    /// Its id. Default: a random one.
+    #[serde(default)]
+    id: Option<String>,
+    /// Whose it is. Default: the key's user.
+    #[serde(default)]
+    user: Option<String>,
+    /// Which project's. Default: the key's.
+    #[serde(default)]
+    project: Option<String>,
+    /// The messages of a request of a provider, or that request: they are kept to the byte.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    messages: Option<Box<RawValue>>,
+    /// Whose messages they are. Default: what they seem to be, else the session's, else `openai-chat`.
+    #[serde(default)]
+    format: Option<Format>,
+    /// One message of this text instead.
+    #[serde(default)]
+    text: Option<String>,
+    /// Who says it. Default: the user.
+    #[serde(default)]
+    role: Option<Role>,
+}
+
+/// Messages, or one text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spoken {
+    /// The messages of a request of a provider, or that request: they are kept to the byte.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    messages: Option<Box<RawValue>>,
+    /// Whose messages they are. Default: what they seem to be, else the session's, else `openai-chat`.
+    #[serde(default)]
+    format: Option<Format>,
+    /// One message of this text instead.
+    #[serde(default)]
+    text: Option<String>,
+    /// Who says it. Default: the user.
+    #[serde(default)]
+    role: Option<Role>,
+}
+
+/// What was added.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Added {
+    /// The session.
+    id: String,
+    /// The ids of the messages.
+    messages: Vec<String>,
+    /// The number of the session's last entry.
+    version: u64,
+}
+
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(new): Json<New>,
+) -> Result<Response, Refusal> {
+    let said = Spoken {
+        messages: new.messages,
+        format: new.format,
+        text: new.text,
+        role: new.role,
+    };
+    let once = once(
+        &headers,
+        &caller,
+        &said,
+        &[&new.id, &new.user, &new.project],
+    )?;
+    let added = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let grant = &caller.grant;
+        let (user, project) = (
+            scope(new.user, grant.user.as_ref(), "user")?,
+            scope(new.project, grant.project.as_ref(), "project")?,
+        );
+        // What cannot be read begins no session.
+        let first = match said.is_empty() {
+            true => None,
+            false => Some(said.read(None, &[])?),
+        };
+        let format = said.format.or(first.as_ref().map(|first| first.format));
+        let id = new.id.as_deref();
+        let made = Session::create_once(tenant, id, now(), (user, project), format, once.clone());
+        let mut session = made?;
+        let added = match first {
+            Some(_) => append_to(&mut session, &said, once.as_ref())?,
+            None => Vec::new(),
+        };
+        Ok(Added::to(&session, &added))
+    });
+    let added = added.await?;
+    let tag = tag(added.version);
+    Ok((StatusCode::CREATED, [tag], Said(added)).into_response())
+}
+
+/// Whose something becomes: what a key is bound to binds.
+fn scope(asked: Option<String>, own: Option<&String>, what: &str) -> Result<Option<String>, Error> {
+    match (asked, own) {
+        (Some(asked), Some(own)) if asked != *own => Err(Error::new(
+            ErrorKind::Policy,
+            format!(
+                "the session is of the {what} `{}`, which is not granted",
+                clip(&asked)
+            ),
+        )
+        .expected(clip(own))),
+        (asked, own) => Ok(asked.or_else(|| own.cloned())),
+    }
+}
+
+impl Added {
+    fn to(session: &Session, added: &[u64]) -> Added {
+        Added {
+            id: session.id().to_owned(),
+            messages: added.iter().map(|number| format!("t{number}")).collect(),
+            version: session.version(),
+        }
+    }
+}
+
+impl Spoken {
+    fn is_empty(&self) -> bool {
+        self.messages.is_none() && self.text.is_none()
+    }
+
+    /// Reads what follows `earlier` in a session of this format.
+    fn read(
+        &self,
+        own: Option<Format>,
+        earlier: &[&ObjectDocument],
+    ) -> Result<wire::Conversation, Error> {
+        match (&self.messages, &self.text) {
+            (Some(_), Some(_)) => {
+                Err(Error::input("`messages` and `text` exclude each other")
+                    .expected("one of them"))
+            }
+            (None, None) => {
+                Err(Error::input("there is no message").expected("`messages` or `text`"))
+            }
+            (None, Some(text)) => {
+                let role = self.role.unwrap_or(Role::User);
+                let message = json!([{ "role": role, "content": text }]).to_string();
+                wire::read_after(Format::OpenAiChat, &message, earlier)
+            }
+            (Some(messages), None) => {
+                // Bare roles and texts are the same in several formats.
+                let format = self.format.or_else(|| Format::detect(messages.get()));
+                let format = format.or(own).unwrap_or(Format::OpenAiChat);
+                wire::read_after(format, messages.get(), earlier)
+            }
+        }
+    }
+}
+
+/// The write that a request is, where it comes under a key.
+fn once(
+    headers: &HeaderMap,
+    caller: &Caller,
+    said: &Spoken,
+    more: &[&Option<String>],
+) -> Result<Option<Once>, Refusal> {
+    let Some(key) = writing(headers, caller)?.idempotency_key else {
+        return Ok(None);
+    };
+    let messages = said.messages.as_ref().map(|messages| messages.get());
+    let asked = json!([messages, said.format, said.text, said.role, more]);
+    Ok(Some(Once::new(&key, asked.to_string().as_bytes())?))
+}
+
+/// Adds what was said, once; whoever writes to the session meanwhile comes first.
+fn append_to(session: &mut Session, said: &Spoken, once: Option<&Once>) -> Result<Vec<u64>, Error> {
+    let mut tries = 1;
+    loop {
+        if let Some(once) = once
+            && let Some(done) = session.appended(once)?
+        {
+            return Ok(done);
+        }
+        let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+        let conversation =
+            said.read(session.opened().format, &recent.iter().collect::<Vec<_>>())?;
+        let appended = match once {
+            Some(once) => session.append_once(once.clone(), conversation, now()),
+            None => session.append(conversation, now()),
+        };
+        match appended {
+            Err(error) if error.kind == ErrorKind::Conflict && tries < TRIES => {
+                tries += 1;
+                session.refresh()?;
+            }
+            appended => return appended,
+        }
+    }
+}
+
+/// A session of the caller's, which they find as they expect it.
+fn open(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    expected: Option<u64>,
+) -> Result<Result<Session, Refusal>, Error> {
+    let found = Session::find(tenant(app, caller)?, id)?;
+    let grant = &caller.grant;
+    let is_theirs = |opened: &Opened| {
+        // Nobody's sessions hold what others said: only what names the key's own user is theirs.
+        let scoped = grant.user.is_some() && grant.user == opened.user;
+        let placed = grant.project.is_none() || grant.project == opened.project;
+        grant.operator || (scoped && placed)
+    };
+    let found = found.filter(|session| is_theirs(session.opened()));
+    let Some(session) = found else {
+        let what = format!("there is no session `{}`", clip(id));
+        return Ok(Err(Refusal::new(StatusCode::NOT_FOUND, what)));
+    };
+    match expected {
+        Some(expected) if expected != session.version() => {
+            let what = format!("somebody else wrote to the session `{}`", clip(id));
+            let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, what);
+            Ok(Err(
+                refusal.expected(format!("the ETag \"{}\"", session.version()))
+            ))
+        }
+        _ => Ok(Ok(session)),
+    }
+}
+
+/// A conflict with the state that was named is a precondition that failed.
+fn conditional<T>(expected: Option<u64>, error: Error) -> Result<Result<T, Refusal>, Error> {
+    match expected {
+        Some(_) if error.kind == ErrorKind::Conflict => Ok(Err(Refusal::new(
+            StatusCode::PRECONDITION_FAILED,
+            error.what,
+        ))),
+        _ => Err(error),
+    }
+}
+
+/// The state that a write expects.
+fn expectation(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
+    let Some(tag) = headers.get(header::IF_MATCH) else {
+        return Ok(None);
+    };
+    let text = tag.to_str().unwrap_or_default().trim();
+    let number = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    let number = number.and_then(|number| number.parse().ok());
+    number.map(Some).ok_or_else(|| {
+        Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "`If-Match` is not the ETag of a session",
+        )
+        .expected("\"17\"")
+    })
+}
+
+fn tag(version: u64) -> (HeaderName, String) {
+    (header::ETAG, format!("\"{version}\""))
+}
+
+pub(super) async fn append(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Json(said): Json<Spoken>,
+) -> Result<Response, Refusal> {
+    let expected = expectation(&headers)?;
+    let once = once(&headers, &caller, &said, &[])?;
+    let added = crate::blocking(move || {
+        // What was done under the key was done on the state that was named then.
+        let found = open(&app, &caller, &id, None)?;
+        let mut session = match found {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if let Some(once) = &once
+            && let Some(done) = session.appended(once)?
+        {
+            return Ok(Ok(Added::to(&session, &done)));
+        }
+        if expected.is_none() {
+            let added = append_to(&mut session, &said, once.as_ref())?;
+            return Ok(Ok(Added::to(&session, &added)));
+        }
+        let mut session = match open(&app, &caller, &id, expected)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+        let conversation =
+            said.read(session.opened().format, &recent.iter().collect::<Vec<_>>())?;
+        let appended = match once {
+            Some(once) => session.append_once(once, conversation, now()),
+            None => session.append(conversation, now()),
+        };
+        match appended {
+            Ok(added) => Ok(Ok(Added::to(&session, &added))),
+            Err(error) => conditional(expected, error),
+        }
+    });
+    let added = added.await??;
+    Ok(([tag(added.version)], Said(added)).into_response())
+}
+
+/// A page of a session.
+#[derive(Serialize)]
+struct Shown {
+    session: Opened,
+    version: u64,
+    messages: Vec<Value>,
+    checkpoints: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    Asked(asked): Asked<Listing>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let most = limit(asked.limit)? as usize;
+    let after = match &asked.after {
+        None => 0,
+        Some(after) => message_number(after)?,
+    };
+    let known = headers.get(header::IF_NONE_MATCH).cloned();
+    let found = crate::blocking(move || {
+        let session = match open(&app, &caller, &id, None)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let version = session.version();
+        let (_, text) = tag(version);
+        if known.is_some_and(|known| names(&known, &text)) {
+            return Ok(Ok((version, None)));
+        }
+        let (messages, more) = session.messages_after(after, most)?;
+        let next = messages.last().filter(|_| more);
+        let next = next.map(|(number, _)| format!("t{number}"));
+        let shown = |(number, message): &(u64, Message)| json!({ "id": format!("t{number}"), "message": message });
+        let summary = |(number, checkpoint): &(u64, Checkpoint)| json!({ "id": format!("c{number}"), "checkpoint": checkpoint });
+        let page = Shown {
+            session: session.opened().clone(),
+            version,
+            messages: messages.iter().map(shown).collect(),
+            checkpoints: session.checkpoints().iter().map(summary).collect(),
+            next,
+        };
+        Ok(Ok((version, Some(page))))
+    });
+    let (version, page) = found.await??;
+    let tag = tag(version);
+    Ok(match page {
+        None => (StatusCode::NOT_MODIFIED, [tag]).into_response(),
+        Some(page) => ([tag], Said(page)).into_response(),
+    })
+}
+
+/// Whether a header names this tag.
+fn names(value: &HeaderValue, tag: &str) -> bool {
+    let text = value.to_str().unwrap_or_default();
+    let mut known = text
+        .split(',')
+        .map(|known| known.trim().trim_start_matches("W/"));
+    known.any(|known| known == tag)
+}
+
+fn message_number(id: &str) -> Result<u64, Error> {
+    let digits = id.strip_prefix('t').unwrap_or_default();
+    digits.parse().map_err(|_| {
+        Error::input(format!("after: `{}` is no id of a message", clip(id))).expected("t17")
+    })
+}
+
+/// A request of a session that is to be compiled.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Turn {
+    /// The request. Its task is what the user said last, its target what takes the session's own format,
+    /// unless it says otherwise.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    request: Option<Value>,
+    /// As for a compile.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    policy: Option<Value>,
+    /// Objects that stand beside the session, before those of the store.
+    #[serde(default)]
+    objects: Vec<ObjectDocument>,
+    /// Whether the objects of the tenant's store are candidates. Default: they are.
+    #[serde(default)]
+    store: Option<bool>,
+    /// The version of the tenant that must have been read, as a write gives it.
+    #[serde(default)]
+    version: Option<u64>,
+    /// Whether a record is kept, from which the compile can be made again.
+    #[serde(default)]
+    record: bool,
+    /// Whose trace is given back. Default: the operator's for an operator's key, else the caller's.
+    #[serde(default)]
+    view: Option<View>,
+}
+
+pub(super) async fn compile(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Json(turn): Json<Turn>,
+) -> Result<Response, Refusal> {
+    let expected = expectation(&headers)?;
+    let done = crate::blocking(move || {
+        let mut session = match open(&app, &caller, &id, expected)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let (call, names_principal) = call(&session, turn)?;
+        let mut prepared = prepare(&app, &caller, call)?;
+        if !names_principal {
+            let principal = &mut prepared.request.principal;
+            let opened = session.opened();
+            principal.user = principal.user.take().or_else(|| opened.user.clone());
+            principal.project = principal.project.take().or_else(|| opened.project.clone());
+        }
+        let started = Clock::now();
+        let job = SessionJob {
+            world: &prepared.world,
+            policy: &prepared.policy,
+            request: &prepared.request,
+            beside: &prepared.gathered,
+            instructions: true,
+            now: now(),
+        };
+        let compiled = match app.workspace.compile_session(&mut session, &job) {
+            Ok(compiled) => compiled,
+            Err(error) => return conditional(expected, error),
+        };
+        (prepared.request, prepared.gathered) = (compiled.request, compiled.gathered);
+        let mut done =
+            prepared.finish(&app, compiled.outcome, &compiled.facts, started.elapsed())?;
+        done.session = Some(compiled.session);
+        Ok(Ok((session.version(), done)))
+    });
+    let (version, done) = done.await??;
+    Ok(([tag(version)], Said(done)).into_response())
+}
+
+/// The compile that a turn asks for, and whether it says on whose behalf.
+fn call(session: &Session, turn: Turn) -> Result<(Call, bool), Error> {
+    let mut request = turn.request.unwrap_or_else(|| json!({}));
+    let Some(fields) = request.as_object_mut() else {
+        return Err(Error::input("the request is no JSON object"));
+    };
+    if !fields.contains_key("task") {
+        let said = session.last_request().ok_or_else(|| {
+            Error::input("the session has no request of the user, and `task` says none")
+                .hint("append a message, or give the request a task")
+        })?;
+        fields.insert("task".into(), json!({ "objective": said }));
+    }
+    if !fields.contains_key("target") {
+        fields.insert("target".into(), json!(session.target()));
+    }
+    let names_principal = fields.contains_key("principal");
+    let call = Call {
+        request,
+        policy: turn.policy,
+        objects: turn.objects,
+        store: turn.store,
+        version: turn.version,
+        record: turn.record,
+        view: turn.view,
+    };
+    Ok((call, names_principal))
+}
+
+/// What is to be given back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Back {
+    /// A message (`t17`), several (`t17-t20`) or what a summary stands for (`c40`).
+    #[serde(default)]
+    id: Option<String>,
+    /// What the messages should speak of instead.
+    #[serde(default)]
+    query: Option<String>,
+    /// For a query: the most tokens of what is given. Default: 8000.
+    #[serde(default)]
+    tokens: Option<u32>,
+    /// Whether what is found stands in the tail of the next requests, until the epoch ends.
+    #[serde(default)]
+    carry: bool,
+    /// By whose vocabulary tokens are counted.
+    #[serde(default)]
+    model: Option<String>,
+}
+
+pub(super) async fn rehydrate(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    Json(back): Json<Back>,
+) -> Result<Response, Refusal> {
+    let found = crate::blocking(move || {
+        let mut session = match open(&app, &caller, &id, None)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let wanted = match (back.id, back.query) {
+            (Some(id), None) => Wanted::Id(id),
+            (None, Some(text)) => Wanted::Query {
+                text,
+                tokens: back.tokens.unwrap_or(8_000),
+            },
+            _ => {
+                return Err(
+                    Error::input("what is wanted is not said once").expected("`id` or `query`")
+                );
+            }
+        };
+        let world = app.world(back.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
+        let found = session.rehydrate(&wanted, world.tokenizer())?;
+        if back.carry {
+            session.carry_over(&found)?;
+        }
+        Ok(Ok((session.version(), found)))
+    });
+    let (version, found) = found.await??;
+    Ok(([tag(version)], Said(found)).into_response())
+}
+
+/// What is to be summarised.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Summary {
+    /// The most tokens of messages that stay as they were said; the newest always do. Default: 0.
+    #[serde(default)]
+    keep: u64,
+    /// What the summaries are for.
+    #[serde(default)]
+    task: String,
+    /// As for a compile: it says how long summaries are.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    policy: Option<Value>,
+    /// By whose vocabulary tokens are counted.
+    #[serde(default)]
+    model: Option<String>,
+}
+
+pub(super) async fn checkpoint(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Json(asked): Json<Summary>,
+) -> Result<Response, Refusal> {
+    let expected = expectation(&headers)?;
+    let done = crate::blocking(move || {
+        let mut session = match open(&app, &caller, &id, expected)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
+        let tenant = tenant(&app, &caller)?;
+        let policy = policy(&app, Some(&tenant), asked.policy, None)?;
+        let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
+            Ok(made) => made,
+            Err(error) => return conditional(expected, error),
+        };
+        let stands = session.checkpoints().iter();
+        let stands: Vec<Value> = stands
+            .map(|(number, found)| json!({ "id": format!("c{number}"), "checkpoint": found }))
+            .collect();
+        let made: Vec<String> = made.iter().map(|number| format!("c{number}")).collect();
+        let said = json!({ "id": session.id(), "made": made, "checkpoints": stands });
+        Ok(Ok((session.version(), said)))
+    });
+    let (version, said) = done.await??;
+    Ok(([tag(version)], Said(said)).into_response())
+}

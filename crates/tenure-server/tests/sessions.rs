@@ -1,0 +1,332 @@
+//! Sessions over the API: begun, added to, shown, compiled, given back and summarised, by whoever may.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Bench, Reply};
+use tenure::time::Instant;
+use tenure_store::Store;
+use tenure_workspace::keys::{Grant, Keys};
+
+fn call(bench: &Bench, method: &str, path: &str, headers: &[&str], body: &Value) -> Reply {
+    let headers = [&["content-type: application/json"], headers].concat();
+    let body = match body {
+        Value::Null => Vec::new(),
+        body => body.to_string().into_bytes(),
+    };
+    bench.ask(method, path, &headers, &body)
+}
+
+fn post(bench: &Bench, path: &str, body: &Value) -> Reply {
+    let reply = call(bench, "POST", path, &[], body);
+    assert!(reply.status < 300, "{path}: {}", reply.json());
+    reply
+}
+
+/// A conversation whose turns hold something to find again.
+fn conversation(turns: usize) -> Value {
+    let turn = |n: usize| {
+        [
+            json!({ "role": "user", "content": format!("Station {n}: what is the pressure?") }),
+            json!({ "role": "assistant", "content": format!("Station {n} reports {} pascal. {}", n * 17, "All is calm there. ".repeat(20)) }),
+        ]
+    };
+    (0..turns).flat_map(turn).collect()
+}
+
+#[test]
+fn a_session_goes_from_its_first_message_to_its_summaries() {
+    let bench = Bench::new(&[]);
+    let begun = post(
+        &bench,
+        "/api/v1/sessions",
+        &json!({ "id": "plant", "messages": conversation(30) }),
+    );
+    assert_eq!(begun.status, 201);
+    assert_eq!(begun.json()["messages"].as_array().unwrap().len(), 60);
+    let again = call(
+        &bench,
+        "POST",
+        "/api/v1/sessions",
+        &[],
+        &json!({ "id": "plant" }),
+    );
+    assert_eq!(
+        (again.status, &again.json()["kind"]),
+        (409, &"conflict".into())
+    );
+
+    let said = json!({ "text": "Which station reported 170 pascal?" });
+    let added = post(&bench, "/api/v1/sessions/plant/messages", &said);
+    let last = added.json()["messages"][0].as_str().unwrap().to_owned();
+    assert_eq!(
+        added.header("etag").unwrap(),
+        format!("\"{}\"", added.json()["version"])
+    );
+
+    // Pages hold every message once; an unchanged session is not sent again.
+    let mut ids = Vec::new();
+    let mut path = "/api/v1/sessions/plant?limit=25".to_owned();
+    let tag = loop {
+        let page = bench.get(&path);
+        assert_eq!(page.status, 200, "{}", page.json());
+        let page_json = page.json();
+        assert_eq!(page_json["session"]["format"], "openai-chat");
+        let messages = page_json["messages"].as_array().unwrap();
+        ids.extend(messages.iter().map(|message| message["id"].clone()));
+        match page_json["next"].as_str() {
+            Some(next) => path = format!("/api/v1/sessions/plant?limit=25&after={next}"),
+            None => break page.header("etag").unwrap().to_owned(),
+        }
+    };
+    assert_eq!((ids.len(), &ids[60]), (61, &last.as_str().into()));
+    let mut unique = ids.clone();
+    unique.dedup();
+    assert_eq!(unique.len(), 61);
+    let known = format!("if-none-match: {tag}");
+    assert_eq!(
+        bench
+            .ask("GET", "/api/v1/sessions/plant", &[&known], b"")
+            .status,
+        304
+    );
+
+    // The compile takes what fits, in the session's own format, and gives the same bytes again.
+    let turn = json!({ "request": { "budget": { "tokens": 2500 } }, "store": false });
+    let done = post(&bench, "/api/v1/sessions/plant/compile", &turn).json();
+    let payload = &done["envelope"]["payload"];
+    let messages = payload["messages"].as_array().unwrap();
+    assert!(messages.len() < 61, "{}", messages.len());
+    assert!(
+        payload
+            .to_string()
+            .contains("Which station reported 170 pascal?"),
+        "{payload}"
+    );
+    assert!(done["envelope"]["total_tokens"].as_u64().unwrap() <= 2500);
+    assert_eq!(done["session"]["messages"], 61);
+    assert!(
+        !done["session"]["checkpoints"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    let again = post(&bench, "/api/v1/sessions/plant/compile", &turn).json();
+    assert_eq!(again["envelope"]["payload"], done["envelope"]["payload"]);
+
+    // What was cut is there, by number and by what it says.
+    let found = post(
+        &bench,
+        "/api/v1/sessions/plant/rehydrate",
+        &json!({ "query": "station 170 pascal", "tokens": 400 }),
+    )
+    .json();
+    let best = found["originals"][0]["text"].as_str().unwrap();
+    assert!(best.contains("170 pascal"), "{best}");
+    let first = ids[0].as_str().unwrap();
+    let one = post(
+        &bench,
+        "/api/v1/sessions/plant/rehydrate",
+        &json!({ "id": first, "carry": true }),
+    )
+    .json();
+    assert!(
+        one["originals"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Station 0: what"),
+        "{one}"
+    );
+    let carried = post(&bench, "/api/v1/sessions/plant/compile", &turn).json();
+    assert!(
+        carried["envelope"]["payload"]
+            .to_string()
+            .contains("Station 0: what"),
+        "{carried}"
+    );
+
+    let made = post(&bench, "/api/v1/sessions/plant/checkpoint", &json!({})).json();
+    assert!(
+        !made["checkpoints"].as_array().unwrap().is_empty(),
+        "{made}"
+    );
+
+    let recorded = json!({ "request": { "budget": { "tokens": 2500 } }, "record": true });
+    let done = post(&bench, "/api/v1/sessions/plant/compile", &recorded).json();
+    let id = done["record_ids"][0].as_str();
+    let id = id.unwrap_or_else(|| panic!("{done}"));
+    let replayed = post(&bench, "/api/v1/replay", &json!({ "record_id": id })).json();
+    assert!(replayed["payload_digest"].is_string(), "{replayed}");
+    assert_eq!(replayed["payload_digest"], replayed["recorded_digest"]);
+
+    let listed = bench.get("/api/v1/sessions").json();
+    assert_eq!(listed["sessions"][0]["id"], "plant");
+}
+
+#[test]
+fn a_write_that_is_sent_again_is_done_once() {
+    let bench = Bench::new(&[]);
+    let once = ["idempotency-key: begin-1"];
+    let new = json!({ "text": "Hello." });
+    let replies: Vec<Value> = (0..3)
+        .map(|_| {
+            let reply = call(&bench, "POST", "/api/v1/sessions", &once, &new);
+            assert_eq!(reply.status, 201, "{}", reply.json());
+            reply.json()
+        })
+        .collect();
+    assert!(replies[0] == replies[1] && replies[1] == replies[2]);
+    let id = replies[0]["id"].as_str().unwrap();
+    let path = format!("/api/v1/sessions/{id}/messages");
+    let more = json!({ "messages": [{ "role": "assistant", "content": "Hi." }, { "role": "user", "content": "Go on." }] });
+    let once = ["idempotency-key: more-1"];
+    let sent: Vec<Value> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| call(&bench, "POST", &path, &once, &more).json()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(
+        sent[0]["messages"].as_array().unwrap().len(),
+        2,
+        "{}",
+        sent[0]
+    );
+    for reply in &sent {
+        assert_eq!(reply["messages"], sent[0]["messages"], "{reply}");
+    }
+    let shown = bench.get(&format!("/api/v1/sessions/{id}")).json();
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 3);
+    // The key is that write's alone.
+    let other = call(&bench, "POST", &path, &once, &json!({ "text": "Else." }));
+    assert_eq!(other.status, 409, "{}", other.json());
+
+    // A write that names a state is done on that state, or not at all.
+    let tag = shown["version"].as_u64().unwrap();
+    let named = format!("if-match: \"{tag}\"");
+    let text = json!({ "text": "And now?" });
+    let done = call(&bench, "POST", &path, &[&named], &text);
+    assert_eq!(done.status, 200, "{}", done.json());
+    let stale = call(&bench, "POST", &path, &[&named], &text);
+    assert_eq!(stale.status, 412, "{}", stale.json());
+    let wrong = call(&bench, "POST", &path, &["if-match: x"], &text);
+    assert_eq!(wrong.status, 400);
+    // Without a state and without a key, everybody's write finds its place.
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let (bench, path) = (&bench, &path);
+            scope.spawn(move || post(bench, path, &json!({ "text": format!("At once {n}.") })));
+        }
+    });
+    let shown = bench.get(&format!("/api/v1/sessions/{id}")).json();
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn messages_are_kept_to_the_byte() {
+    let bench = Bench::new(&[]);
+    let message = r#"{ "role":"user",  "content":"a\u00e9b", "name":"x" }"#;
+    let body =
+        format!("{{\"id\":\"bytes\",\"messages\":[ {message} ],\"format\":\"openai-chat\"}}");
+    let reply = bench.post("/api/v1/sessions", body.as_bytes());
+    assert_eq!(reply.status, 201, "{}", reply.json());
+    let shown = bench.get("/api/v1/sessions/bytes").json();
+    let kept = &shown["messages"][0]["message"]["objects"][0]["wire"]["message"];
+    assert_eq!(kept, message);
+}
+
+#[test]
+fn a_session_is_its_owners() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let key = |grant: Grant| {
+        let keys = Keys::of(&store).unwrap();
+        let made = keys.create(grant, Instant::from_micros(1_000)).unwrap();
+        format!("x-tenure-key: {}", made.1)
+    };
+    let user = |tenant: &str, user: Option<&str>| Grant {
+        tenant: tenant.into(),
+        user: user.map(str::to_owned),
+        ..Grant::default()
+    };
+    let ada = key(user("acme", Some("ada")));
+    let bob = key(user("acme", Some("bob")));
+    let nobody = key(user("acme", None));
+    let stranger = key(user("other", Some("ada")));
+    let operator = key(Grant::owner("acme"));
+    let bench = Bench::over(folder, store, &[], |options| options);
+    let new = json!({ "id": "hers", "text": "My code is 4711." });
+    let made = call(&bench, "POST", "/api/v1/sessions", &[&ada], &new);
+    assert_eq!(made.status, 201, "{}", made.json());
+    let mine = json!({ "id": "his", "user": "bob", "text": "x" });
+    let refused = call(&bench, "POST", "/api/v1/sessions", &[&ada], &mine);
+    assert_eq!(refused.status, 403, "{}", refused.json());
+
+    let turn = json!({ "request": { "budget": { "tokens": 500 } } });
+    let compile = "/api/v1/sessions/hers/compile";
+    for key in [&ada, &operator] {
+        let done = call(&bench, "POST", compile, &[key], &turn);
+        assert_eq!(done.status, 200, "{}", done.json());
+        let payload = done.json()["envelope"]["payload"].to_string();
+        assert!(payload.contains("4711"), "{payload}");
+    }
+    for key in [&bob, &nobody, &stranger] {
+        for (method, path, body) in [
+            ("GET", "/api/v1/sessions/hers", Value::Null),
+            ("POST", compile, turn.clone()),
+            (
+                "POST",
+                "/api/v1/sessions/hers/messages",
+                json!({ "text": "x" }),
+            ),
+            (
+                "POST",
+                "/api/v1/sessions/hers/rehydrate",
+                json!({ "query": "code" }),
+            ),
+            ("POST", "/api/v1/sessions/hers/checkpoint", json!({})),
+        ] {
+            let reply = call(&bench, method, path, &[key], &body);
+            assert_eq!(reply.status, 404, "{method} {path}");
+            assert!(!String::from_utf8_lossy(&reply.body).contains("4711"));
+        }
+    }
+    let list = |key: &str| bench.ask("GET", "/api/v1/sessions", &[key], b"");
+    assert_eq!((list(&ada).status, list(&operator).status), (403, 200));
+}
+
+#[test]
+fn what_is_no_message_is_said_so() {
+    let bench = Bench::new(&[]);
+    post(&bench, "/api/v1/sessions", &json!({ "id": "a" }));
+    let add = "/api/v1/sessions/a/messages";
+    for (path, body) in [
+        (add, json!({})),
+        (add, json!({ "messages": [], "text": "x" })),
+        (add, json!({ "messages": 7 })),
+        (
+            add,
+            json!({ "messages": [{ "role": "king", "content": "x" }] }),
+        ),
+        (add, json!({ "message": "x" })),
+        ("/api/v1/sessions", json!({ "id": "../../etc" })),
+        ("/api/v1/sessions", json!({ "id": "" })),
+        ("/api/v1/sessions/a/compile", json!({})),
+        ("/api/v1/sessions/a/compile", json!({ "request": 7 })),
+        ("/api/v1/sessions/a/rehydrate", json!({})),
+        ("/api/v1/sessions/a/rehydrate", json!({ "id": "t9" })),
+        ("/api/v1/sessions/a/rehydrate", json!({ "id": "x" })),
+    ] {
+        let reply = call(&bench, "POST", path, &[], &body);
+        assert_eq!(reply.status, 400, "{path} {body}: {}", reply.json());
+        assert!(reply.json()["detail"].is_string());
+    }
+    assert_eq!(bench.get("/api/v1/sessions/a?after=x").status, 400);
+    assert_eq!(bench.get("/api/v1/sessions/b").status, 404);
+    assert_eq!(bench.get("/api/v1/sessions/..%2f..").status, 400);
+}
