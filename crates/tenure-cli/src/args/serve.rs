@@ -21,6 +21,10 @@ pub(crate) struct ServeArgs {
     /// both protocols
     #[arg(long = "upstream", value_name = "NAME=URL")]
     pub(crate) upstreams: Vec<String>,
+    /// Trust the authorities whose certificates this PEM file holds for upstreams over TLS, beside the
+    /// system's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) upstream_ca: Option<PathBuf>,
     /// What the gateway does to requests: observe (nothing: they are recorded), fit (what does not fit
     /// the model's window is cut, as a turn of a session) or full (what the store knows stands beside
     /// them, too, under the stored policy `gateway` if there is one)

@@ -8,7 +8,7 @@ use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 use tenure_server::{Limits, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
-use tenure_workspace::{Workspace, default_frame_key_path};
+use tenure_workspace::{Workspace, default_frame_key_path, read_text};
 
 use super::store::{instant, open};
 use super::{compile, print, print_json, usage, with_embedder, with_models};
@@ -20,7 +20,15 @@ use crate::failure::{Failure, cell};
 /// Answers until the process is told to stop.
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let upstreams = args.upstreams.iter().map(|text| text.parse());
-    let upstreams: Vec<Upstream> = usage(upstreams.collect())?;
+    let mut upstreams: Vec<Upstream> = usage(upstreams.collect())?;
+    if let Some(path) = &args.upstream_ca {
+        let pem = read_text(path)?;
+        let trusting = upstreams
+            .into_iter()
+            .map(|upstream| upstream.trusting(&pem));
+        let trusting: Result<_, Error> = trusting.collect();
+        upstreams = trusting.map_err(|error| error.or_at(path.display().to_string(), None))?;
+    }
     let mode = usage(args.mode.parse())?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),

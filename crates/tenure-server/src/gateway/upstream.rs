@@ -1,6 +1,7 @@
 //! Upstreams: their addresses, and pooled connections to them.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -12,6 +13,9 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use tenure::{Error, ErrorKind};
 
 use super::Protocol;
@@ -29,6 +33,37 @@ pub struct Upstream {
     authority: Authority,
     /// What stands before `/v1/` in its paths.
     base: String,
+    /// The authorities whose certificates it may show, beside the system's.
+    authorities: Vec<CertificateDer<'static>>,
+}
+
+impl Upstream {
+    /// The same, which may show certificates of these authorities, too: the text of a PEM file. For
+    /// upstreams within a company, or behind a proxy of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the text holds no certificate, or one that cannot be read.
+    pub fn trusting(self, pem: &str) -> Result<Upstream, Error> {
+        let wrong = |what: String| Error::input(what).expected("certificates in PEM");
+        let authorities: Result<Vec<_>, _> =
+            CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+        let authorities = authorities
+            .map_err(|error| wrong(format!("the certificates cannot be read: {error}")))?;
+        if authorities.is_empty() {
+            return Err(wrong("there is no certificate".into()));
+        }
+        let mut roots = RootCertStore::empty();
+        for authority in &authorities {
+            roots.add(authority.clone()).map_err(|error| {
+                wrong(format!("a certificate cannot be an authority's: {error}"))
+            })?;
+        }
+        Ok(Upstream {
+            authorities,
+            ..self
+        })
+    }
 }
 
 impl FromStr for Upstream {
@@ -83,6 +118,7 @@ impl FromStr for Upstream {
             scheme,
             authority,
             base,
+            authorities: Vec::new(),
         })
     }
 }
@@ -108,12 +144,7 @@ impl Link {
         let mut client = Client::builder(TokioExecutor::new());
         client.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
         let pool = if to.scheme == Scheme::HTTPS {
-            let connector = HttpsConnectorBuilder::new().with_native_roots();
-            let connector = connector.map_err(|error| {
-                let what = format!("the system has no certificates to trust: {error}");
-                Error::new(ErrorKind::Unavailable, what)
-                    .hint("on Debian, the package ca-certificates has them")
-            })?;
+            let connector = HttpsConnectorBuilder::new().with_tls_config(tls(&to.authorities)?);
             let connector = connector.https_only().enable_http1().wrap_connector(tcp);
             Pool::Tls(client.build(connector))
         } else {
@@ -147,6 +178,32 @@ impl Link {
             Pool::Tls(client) => client.request(request).await,
         }
     }
+}
+
+/// What certificates are believed: those of the system's authorities, and of these.
+fn tls(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig, Error> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    let (known, _) = roots.add_parsable_certificates(system.certs);
+    let (added, _) = roots.add_parsable_certificates(authorities.iter().cloned());
+    if known + added == 0 {
+        let why = system.errors.first().map(|error| format!(": {error}"));
+        let what = format!(
+            "the system has no certificates to trust{}",
+            why.unwrap_or_default()
+        );
+        return Err(Error::new(ErrorKind::Unavailable, what).hint(
+            "on Debian, the package ca-certificates has them; or name some with --upstream-ca",
+        ));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| {
+        let what = format!("TLS cannot be set up: {error}");
+        Error::new(ErrorKind::Internal, what)
+    })?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// What an upstream that gave no answer did.
