@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use socket2::{Domain, Socket, Type};
 use tenure::{Error, ErrorKind};
 use tokio::sync::Semaphore;
 
@@ -22,6 +23,8 @@ use crate::{api, gateway, guard, status};
 
 /// The most threads for what blocks.
 const BLOCKING_THREADS: usize = 64;
+/// How many clients may wait to be accepted, where the system lets as many.
+const WAITING: i32 = 4_096;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 100;
 
@@ -63,8 +66,7 @@ impl Server {
             let what = format!("cannot listen on `{shown}`: {error}");
             Error::new(ErrorKind::Unavailable, what)
         };
-        let listener = TcpListener::bind(address).map_err(taken)?;
-        listener.set_nonblocking(true).map_err(taken)?;
+        let listener = listen_on(address).map_err(taken)?;
         Ok(Server {
             address: listener.local_addr().map_err(taken)?,
             listener,
@@ -166,6 +168,19 @@ impl Server {
         let _ = tokio::task::spawn_blocking(move || app.gateway.finish()).await;
         Ok(())
     }
+}
+
+/// Takes an address. The standard library lets 128 clients wait to be accepted; of a crowd that comes at
+/// once, the others would try again after a second.
+fn listen_on(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    // What is left of a server that ended does not hold the address, as in the standard library.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(WAITING)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
 }
 
 fn router(app: Arc<App>) -> Router {
