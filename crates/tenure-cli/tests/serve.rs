@@ -95,6 +95,83 @@ fn it_says_where_it_listens_and_ends_when_it_is_told() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_log_is_json_lines_without_contents() {
+    let bench = Bench::new();
+    let args = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--log",
+        "info",
+        "--quality",
+        "utilization=0.9",
+    ];
+    let mut command = bench.command(&args);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut url)
+        .unwrap();
+    let mut errors = child.stderr.take().unwrap();
+    let server = Running {
+        child,
+        url: url.trim_end().to_owned(),
+    };
+    let hush = "authorization: Bearer hush-4711\r\n";
+    server.get("/api/v1/objects/hush-4711?as_of=hush-4711", hush);
+    server.get("/healthz", hush);
+    let body = r#"{"request":{"task":{"objective":"hush-4711"},"budget":{"tokens":500}}}"#;
+    let length = body.len();
+    let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
+    write!(stream, "POST /api/v1/compile HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    let id = server.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut log = String::new();
+    errors.read_to_string(&mut log).unwrap();
+    assert!(!log.contains("hush-4711"), "{log}");
+    // Beside what is said to people, each line is an object.
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let lines: Vec<serde_json::Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let events: Vec<&str> = lines
+        .iter()
+        .map(|line| line["event"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        events,
+        [
+            "started", "request", "quality", "request", "stopping", "stopped"
+        ],
+        "{log}"
+    );
+    assert_eq!(
+        (&lines[1]["status"], &lines[1]["level"]),
+        (&400.into(), &"info".into())
+    );
+    assert_eq!(lines[1]["route"], "/api/v1/objects/{object}");
+    assert_eq!(
+        (&lines[2]["metric"], &lines[2]["level"]),
+        (&"utilization".into(), &"warn".into())
+    );
+    assert!(lines[3]["took_us"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn what_cannot_be_served_is_refused_at_once() {
     let bench = Bench::new();
     let serve = |args: &[&'static str]| [&["serve"], args].concat();
@@ -104,6 +181,11 @@ fn what_cannot_be_served_is_refused_at_once() {
     assert!(refused(1, &["--mode", "fitt"]).contains("did you mean `fit`?"));
     assert!(refused(1, &["--listen", "nowhere"]).contains("127.0.0.1:7878"));
     assert!(refused(1, &["--upstream", "gemini=http://h"]).contains("openai, anthropic"));
+    assert!(refused(1, &["--log", "loud"]).contains("info"));
+    assert!(refused(1, &["--quality", "stalenes=0.1"]).contains("staleness"));
+    assert!(
+        refused(2, &["--upstream", "https://h", "--upstream-ca", "/nowhere"]).contains("/nowhere")
+    );
     assert!(refused(1, &["--upstream", "ftp://h"]).contains("neither http nor https"));
     let twice = ["--upstream", "http://a", "--upstream", "http://b"];
     assert!(refused(1, &twice).contains("two upstreams"));

@@ -19,7 +19,10 @@ use tenure_workspace::relay::Relay;
 use crate::audit::Audit;
 use crate::gateway::{Gateway, Upstream};
 use crate::limits::Rates;
+use crate::log::{Log, LogLevel};
 use crate::metrics::Metrics;
+use crate::quality::Threshold;
+use crate::spans::{Exporter, Spans};
 
 /// How often the keys are looked at again: a key that is revoked opens nothing after this long.
 pub(crate) const KEYS_EVERY: Duration = Duration::from_secs(1);
@@ -166,6 +169,12 @@ pub struct Options {
     /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
     /// does that a compile reads, or else the user's own folder.
     pub originals: Option<PathBuf>,
+    /// How much is logged on the standard error.
+    pub log: LogLevel,
+    /// The collector that gets traces, over OTLP: a URL.
+    pub otlp: Option<Upstream>,
+    /// What payloads are held to.
+    pub thresholds: Vec<Threshold>,
 }
 
 impl Options {
@@ -183,6 +192,9 @@ impl Options {
             limits: Limits::default(),
             audit: None,
             originals: None,
+            log: LogLevel::Off,
+            otlp: None,
+            thresholds: Vec::new(),
         }
     }
 }
@@ -212,6 +224,10 @@ pub(crate) struct App {
     /// Who asks while there are no keys.
     owner: Caller,
     pub(crate) originals: Option<PathBuf>,
+    pub(crate) log: Log,
+    pub(crate) thresholds: Vec<Threshold>,
+    /// What sends spans, until the server runs it.
+    pub(crate) exporter: Mutex<Option<Exporter>>,
     pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
     pub(crate) residents: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
     keys: Option<Keys>,
@@ -237,6 +253,17 @@ impl App {
             .transpose()?
             .unwrap_or_default();
         let metrics = Arc::new(Metrics::new());
+        let mut exporter = None;
+        if let Some(collector) = options.otlp {
+            let (spans, sends) = Spans::to(collector, Arc::clone(&metrics))?;
+            let _ = metrics.spans.set(Arc::new(spans));
+            exporter = Some(sends);
+        }
+        let log = Log::start(
+            options.log,
+            Box::new(std::io::stderr()),
+            Arc::clone(&metrics),
+        )?;
         let workspace = Arc::new(options.workspace);
         let relay = Arc::new(Relay::default());
         let gateway = Gateway::new(
@@ -265,6 +292,9 @@ impl App {
             workspace,
             metrics,
             originals: options.originals,
+            log,
+            thresholds: options.thresholds,
+            exporter: Mutex::new(exporter),
             known_worlds: Mutex::default(),
             residents: Mutex::default(),
             keys,

@@ -11,6 +11,14 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tenure::{Error, ErrorKind};
 
+/// Why an answer is no success, for the log: what failed on the server's side in its own words, of the rest
+/// the kind alone, since words may be the client's.
+#[derive(Clone, Debug)]
+pub(crate) struct Cause {
+    pub(crate) kind: &'static str,
+    pub(crate) detail: Option<String>,
+}
+
 /// A failure with the status that it has.
 #[derive(Debug)]
 pub(crate) struct Refusal {
@@ -131,6 +139,11 @@ impl Refusal {
     fn answer(&self, content_type: &'static str, body: &Value) -> Response {
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = self.status;
+        let own = self.status.is_server_error();
+        response.extensions_mut().insert(Cause {
+            kind: term(self.error.kind),
+            detail: own.then(|| self.error.what.clone()),
+        });
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         if self.status == StatusCode::UNAUTHORIZED {

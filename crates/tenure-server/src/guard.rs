@@ -8,16 +8,23 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
 use crate::app::{App, Caller, KEYS_EVERY, now};
 use crate::audit::Line;
-use crate::error::Refusal;
+use crate::error::{Cause, Refusal};
 use crate::gateway::RECORD_HEADER;
+use crate::log::LogLevel;
 use crate::metrics::{Answered, Routed, Word};
+use crate::spans::Context;
 
 /// Carries the key of this server where `Authorization` is the provider's.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-tenure-key");
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Where a request stands in a trace, if it stands in one.
+#[derive(Clone, Copy)]
+pub(crate) struct Traced(pub(crate) Option<Context>);
 
 /// What anybody may ask.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
@@ -33,6 +40,9 @@ pub(crate) async fn guard(
     let route = route(&path, request.extensions().get::<MatchedPath>());
     let method = request.method().clone();
     let mut who = None;
+    let spans = app.metrics.spans.get();
+    let context = spans.and_then(|spans| spans.begin(request.headers()));
+    request.extensions_mut().insert(Traced(context));
     if path.starts_with("/api/") {
         freshen_keys(&app).await;
     }
@@ -64,13 +74,43 @@ pub(crate) async fn guard(
             status,
         })
         .inc();
-    let took = started.elapsed().as_secs_f64();
+    let took = started.elapsed();
     app.metrics
         .seconds
         .get_or_create(&Routed { route: Word(route) })
-        .observe(took);
-    if app.audit.is_kept() && !OPEN.contains(&path.as_str()) {
-        let record = response.headers().get(RECORD_HEADER);
+        .observe(took.as_secs_f64());
+    let is_open = OPEN.contains(&path.as_str());
+    let record = response.headers().get(RECORD_HEADER);
+    let record = record.and_then(|record| record.to_str().ok());
+    if let (Some(spans), Some(context)) = (spans, &context)
+        && !is_open
+    {
+        let tenant = who.as_ref().map(|who| &*who.tenant);
+        let asked = (&method, route, status);
+        spans.request(context, took, asked, tenant, record, &app.metrics);
+    }
+    let level = if status >= 500 {
+        LogLevel::Error
+    } else {
+        LogLevel::Info
+    };
+    if app.log.takes(level) && !is_open {
+        let cause = response.extensions().get::<Cause>();
+        let fields = json!({
+            "method": method.as_str(),
+            "route": route,
+            "status": status,
+            "took_us": took.as_micros() as u64,
+            "tenant": who.as_ref().map(|who| &*who.tenant),
+            "key": who.as_ref().and_then(|who| who.key.as_deref()),
+            "record": record,
+            "kind": cause.map(|cause| cause.kind),
+            "detail": cause.and_then(|cause| cause.detail.as_deref()),
+            "trace": context.map(|context| context.trace_id()),
+        });
+        app.log.note(level, "request", fields);
+    }
+    if app.audit.is_kept() && !is_open {
         let line = Line {
             at: now(),
             tenant: who.as_ref().map_or("", |who| &who.tenant),
@@ -78,7 +118,7 @@ pub(crate) async fn guard(
             method: method.as_str(),
             path: &path,
             status,
-            record: record.and_then(|record| record.to_str().ok()),
+            record,
         };
         if let Err(error) = app.audit.note(&line) {
             // What cannot be accounted for does not happen, as far as that is still to be decided.

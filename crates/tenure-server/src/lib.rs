@@ -36,12 +36,17 @@ mod error;
 mod gateway;
 mod guard;
 mod limits;
+mod log;
 mod metrics;
+mod quality;
 mod server;
+mod spans;
 mod status;
 
 pub use app::{Limits, Mode, Options};
 pub use gateway::Upstream;
+pub use log::LogLevel;
+pub use quality::Threshold;
 pub use server::Server;
 
 /// Runs what blocks on a thread for that.

@@ -2,6 +2,7 @@
 
 use std::fmt::{Error as FmtError, Write};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
 use prometheus_client::metrics::counter::Counter;
@@ -11,6 +12,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tenure::trace::ProviderUsage;
+
+use crate::spans::Spans;
 
 /// Times, in seconds: from a tenth of a millisecond to the patience of a client.
 const TIMES: [f64; 14] = [
@@ -49,9 +52,21 @@ pub(crate) struct What {
     pub(crate) what: Word,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(crate) struct Metered {
+    pub(crate) metric: Word,
+}
+
 /// All that is counted.
 pub(crate) struct Metrics {
     registry: Registry,
+    /// Where spans go, where they go anywhere.
+    pub(crate) spans: OnceLock<Arc<Spans>>,
+    pub(crate) untold: Family<What, Counter>,
+    pub(crate) compile_seconds: Histogram,
+    pub(crate) quality: Family<Metered, Histogram, fn() -> Histogram>,
+    pub(crate) quality_missed: Family<What, Counter>,
+    pub(crate) decayed: Counter,
     pub(crate) requests: Family<Answered, Counter>,
     pub(crate) seconds: Family<Routed, Histogram, fn() -> Histogram>,
     pub(crate) connections: Gauge,
@@ -74,12 +89,27 @@ fn times() -> Histogram {
     Histogram::new(TIMES)
 }
 
+/// Shares of a whole: finest where the targets of the quality metrics are.
+const SHARES: [f64; 12] = [
+    0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 0.85, 0.9, 0.95, 1.0,
+];
+
+fn shares() -> Histogram {
+    Histogram::new(SHARES)
+}
+
 impl Metrics {
     pub(crate) fn new() -> Metrics {
         let mut registry = Registry::with_prefix("tenure");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "Which build this is", build);
         let metrics = Metrics {
+            spans: OnceLock::new(),
+            untold: Family::default(),
+            compile_seconds: times(),
+            quality: Family::new_with_constructor(shares as fn() -> Histogram),
+            quality_missed: Family::default(),
+            decayed: Counter::default(),
             requests: Family::default(),
             seconds: Family::new_with_constructor(times as fn() -> Histogram),
             connections: Gauge::default(),
@@ -169,6 +199,32 @@ impl Metrics {
             "Compiles over the API, by outcome",
             metrics.compiles.clone(),
         );
+        registry.register_with_unit(
+            "compile",
+            "How long compiles over the API took",
+            Unit::Seconds,
+            metrics.compile_seconds.clone(),
+        );
+        registry.register(
+            "compile_quality",
+            "The quality metrics of payloads",
+            metrics.quality.clone(),
+        );
+        registry.register(
+            "compile_quality_missed",
+            "Payloads that missed a threshold, by metric",
+            metrics.quality_missed.clone(),
+        );
+        registry.register(
+            "compile_decayed",
+            "Candidates that were left out because they are too old",
+            metrics.decayed.clone(),
+        );
+        registry.register(
+            "telemetry_dropped",
+            "Log lines and spans that nobody took",
+            metrics.untold.clone(),
+        );
         registry.register(
             "audit_failures",
             "Lines that the audit log would not take",
@@ -184,6 +240,16 @@ impl Metrics {
             registry,
             ..metrics
         }
+    }
+
+    /// Counts what was to be told and was not.
+    pub(crate) fn untold(&self, what: &'static str) {
+        self.untold_many(what, 1);
+    }
+
+    pub(crate) fn untold_many(&self, what: &'static str, count: u64) {
+        let what = What { what: Word(what) };
+        self.untold.get_or_create(&what).inc_by(count);
     }
 
     pub(crate) fn dropped(&self, what: &'static str) -> &Self {

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -13,16 +13,20 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use tenure::{Error, ErrorKind};
 use tokio::sync::Semaphore;
 
 use crate::app::{App, KEYS_EVERY, Options};
 use crate::error::Refusal;
+use crate::log::LogLevel;
 use crate::{api, gateway, guard, status};
 
 /// The most threads for what blocks.
 const BLOCKING_THREADS: usize = 64;
+/// How long the last spans may take to a collector.
+const LAST_SPANS: Duration = Duration::from_secs(5);
 /// How many clients may wait to be accepted, where the system lets as many.
 const WAITING: i32 = 4_096;
 /// The most headers of a request.
@@ -125,6 +129,14 @@ impl Server {
         })?;
         let router = router(Arc::clone(&app));
         let watcher = tokio::spawn(watch_keys(Arc::clone(&app)));
+        let exporter = app
+            .exporter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let exporter = exporter.map(|exporter| tokio::spawn(exporter.run()));
+        let started = json!({ "address": self.address.to_string(), "mode": app.mode.term() });
+        app.log.note(LogLevel::Info, "started", started);
         let places = Arc::new(Semaphore::new(app.limits.connections));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -161,11 +173,24 @@ impl Server {
             });
         }
         app.stop();
+        app.log.note(LogLevel::Info, "stopping", json!({}));
         drop(listener);
         watcher.abort();
         // What is not done by then is cut off when the runtime ends.
         let _ = tokio::time::timeout(app.limits.drain, connections.shutdown()).await;
-        let _ = tokio::task::spawn_blocking(move || app.gateway.finish()).await;
+        let last = Arc::clone(&app);
+        let _ = tokio::task::spawn_blocking(move || last.gateway.finish()).await;
+        if let Some(spans) = app.metrics.spans.get() {
+            spans.close();
+        }
+        if let Some(exporter) = exporter {
+            let _ = tokio::time::timeout(LAST_SPANS, exporter).await;
+        }
+        let _ = tokio::task::spawn_blocking(move || {
+            app.log.note(LogLevel::Info, "stopped", json!({}));
+            app.log.finish();
+        })
+        .await;
         Ok(())
     }
 }

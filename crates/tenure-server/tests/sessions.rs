@@ -256,7 +256,8 @@ fn a_session_is_its_owners() {
     };
     let ada = key(user("acme", Some("ada")));
     let bob = key(user("acme", Some("bob")));
-    let nobody = key(user("acme", None));
+    // It speaks for any user of its tenant.
+    let backend = key(user("acme", None));
     let stranger = key(user("other", Some("ada")));
     let operator = key(Grant::owner("acme"));
     let bench = Bench::over(folder, store, &[], |options| options);
@@ -269,13 +270,21 @@ fn a_session_is_its_owners() {
 
     let turn = json!({ "request": { "budget": { "tokens": 500 } } });
     let compile = "/api/v1/sessions/hers/compile";
-    for key in [&ada, &operator] {
+    let unnamed = call(
+        &bench,
+        "POST",
+        "/api/v1/sessions",
+        &[&backend],
+        &json!({ "id": "x" }),
+    );
+    assert_eq!(unnamed.status, 400, "{}", unnamed.json());
+    for key in [&ada, &backend, &operator] {
         let done = call(&bench, "POST", compile, &[key], &turn);
         assert_eq!(done.status, 200, "{}", done.json());
         let payload = done.json()["envelope"]["payload"].to_string();
         assert!(payload.contains("4711"), "{payload}");
     }
-    for key in [&bob, &nobody, &stranger] {
+    for key in [&bob, &stranger] {
         for (method, path, body) in [
             ("GET", "/api/v1/sessions/hers", Value::Null),
             ("POST", compile, turn.clone()),
@@ -295,6 +304,19 @@ fn a_session_is_its_owners() {
             assert_eq!(reply.status, 404, "{method} {path}");
             assert!(!String::from_utf8_lossy(&reply.body).contains("4711"));
         }
+    }
+    // What is nobody's is the operator's alone.
+    let made = call(
+        &bench,
+        "POST",
+        "/api/v1/sessions",
+        &[&operator],
+        &json!({ "id": "open" }),
+    );
+    assert_eq!(made.status, 201, "{}", made.json());
+    for (key, status) in [(&ada, 404), (&backend, 404), (&operator, 200)] {
+        let shown = bench.ask("GET", "/api/v1/sessions/open", &[key], b"");
+        assert_eq!(shown.status, status);
     }
     let list = |key: &str| bench.ask("GET", "/api/v1/sessions", &[key], b"");
     assert_eq!((list(&ada).status, list(&operator).status), (403, 200));
@@ -327,6 +349,8 @@ fn what_is_no_message_is_said_so() {
         assert!(reply.json()["detail"].is_string());
     }
     assert_eq!(bench.get("/api/v1/sessions/a?after=x").status, 400);
+    // The fields of an object, in their order, are no object.
+    assert_eq!(bench.post("/api/v1/sessions", b" [null, null]").status, 400);
     assert_eq!(bench.get("/api/v1/sessions/b").status, 404);
     assert_eq!(bench.get("/api/v1/sessions/..%2f..").status, 400);
 }

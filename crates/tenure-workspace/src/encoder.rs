@@ -1,6 +1,7 @@
 //! Sentence encoders: how much of a text each of them sees.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use tenure::error::unknown_name;
@@ -71,7 +72,13 @@ impl Encoder {
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) in no released build.
     pub(crate) fn builtin() -> Result<Encoder, Error> {
-        Encoder::named(BUILTIN)
+        // Read once: every compile with vectors asks for it.
+        static READ: OnceLock<Encoder> = OnceLock::new();
+        if let Some(encoder) = READ.get() {
+            return Ok(encoder.clone());
+        }
+        let encoder = Encoder::named(BUILTIN)?;
+        Ok(READ.get_or_init(|| encoder).clone())
     }
 
     /// Whether a text is longer than the encoder sees, and about how many tokens it has.

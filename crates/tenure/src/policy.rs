@@ -4,6 +4,7 @@
 //! default, and any other policy names only what it changes.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -359,7 +360,19 @@ impl Policy {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none; the nearest is offered.
     pub fn preset(name: &str) -> Result<Policy, Error> {
-        Policy::from_toml(preset_text(name)?)
+        // Each is read once: a server compiles under a preset thousands of times a second.
+        static READ: [OnceLock<Policy>; PRESETS.len()] = [const { OnceLock::new() }; PRESETS.len()];
+        let text = preset_text(name)?;
+        let mut named = PRESETS.iter().zip(&READ);
+        let kept = named.find_map(|((known, _), kept)| (*known == name).then_some(kept));
+        if let Some(policy) = kept.and_then(OnceLock::get) {
+            return Ok(policy.clone());
+        }
+        let policy = Policy::from_toml(text)?;
+        Ok(match kept {
+            Some(kept) => kept.get_or_init(|| policy).clone(),
+            None => policy,
+        })
     }
 
     /// A policy from TOML, over the defaults of `standard`.

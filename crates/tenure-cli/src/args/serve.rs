@@ -54,6 +54,16 @@ pub(crate) struct ServeArgs {
     /// Append a line for each request to this file: who, what, and what came of it; no contents
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
+    /// Log JSON lines on the standard error, without contents: off, error (what failed on the server's
+    /// side), warn, or info (every request)
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    pub(crate) log: String,
+    /// Send traces to this collector, as OTLP JSON over HTTP: http://127.0.0.1:4318
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
+    /// Hold payloads to a quality metric (may be repeated): METRIC=LIMIT warns, METRIC=LIMIT:reject refuses
+    #[arg(long = "quality", value_name = "METRIC=LIMIT[:reject]")]
+    pub(crate) thresholds: Vec<String>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]

@@ -55,6 +55,13 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),
+        log: usage(args.log.parse())?,
+        otlp: args
+            .otlp
+            .as_deref()
+            .map(|url| usage(url.parse()))
+            .transpose()?,
+        thresholds: usage(args.thresholds.iter().map(|text| text.parse()).collect())?,
         originals: args.originals.clone(),
         ..Options::new(workspace)
     };

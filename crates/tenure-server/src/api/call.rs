@@ -44,6 +44,10 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
         let body: Bytes = whole_body(request.into_body(), limits.body, limits.silence).await?;
         let small = body.len() <= SMALL;
         let read = move || {
+            // An array would be taken for the fields in their order.
+            if body.trim_ascii_start().first() == Some(&b'[') {
+                return Err(Error::input("the request is an array").expected("a JSON object"));
+            }
             let read = serde_json::from_slice(&body);
             read.map_err(|error| json_error(&error, "request"))
         };

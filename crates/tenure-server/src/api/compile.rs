@@ -1,15 +1,15 @@
 //! `compile` and `explain`.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant as Clock};
 
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::inspect::why_not;
+use tenure::inspect::{Quality, why_not};
 use tenure::object::Sealer;
 use tenure::policy::PolicyDocument;
 use tenure::request::json_error;
@@ -24,7 +24,9 @@ use tenure_workspace::{Done, Gathered, Job, Originals};
 use super::call::{Json, Said, tenant};
 use crate::app::{App, Caller, now};
 use crate::error::Refusal;
+use crate::guard::Traced;
 use crate::metrics::{What, Word};
+use crate::quality::observe;
 
 /// The model that is compiled for when nobody names one.
 pub(super) const DEFAULT_MODEL: &str = "gpt-4o";
@@ -57,6 +59,9 @@ pub(super) struct Call {
     /// Whose trace is given back. Default: the operator's for an operator's key, else the caller's.
     #[serde(default)]
     pub(super) view: Option<View>,
+    /// Whether the quality metrics of the payload are given back, too.
+    #[serde(default)]
+    pub(super) quality: bool,
 }
 
 /// What is to be explained.
@@ -82,11 +87,16 @@ enum NamedOrWhole {
 pub(super) async fn compile(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
+    Extension(Traced(context)): Extension<Traced>,
     Json(call): Json<Call>,
-) -> Result<Said<Done>, Refusal> {
+) -> Result<Said<Answer>, Refusal> {
     let done = crate::blocking(move || {
+        let wants_quality = call.quality;
         let prepared = prepare(&app, &caller, call)?;
+        let started = Clock::now();
         let done = prepared.run(&app)?;
+        let candidates = &prepared.gathered.candidates;
+        let took = started.elapsed();
         let what = Word(match &done.outcome {
             Outcome::Complete(_) => "complete",
             Outcome::Deferred { .. } => "deferred",
@@ -94,9 +104,23 @@ pub(super) async fn compile(
             _ => "other",
         });
         app.metrics.compiles.get_or_create(&What { what }).inc();
-        Ok(done)
+        let observed = observe(&app, context.as_ref(), &done.outcome, candidates, took);
+        Ok(observed.map(|quality| Answer {
+            done,
+            quality: wants_quality.then_some(quality),
+        }))
     });
-    Ok(Said(done.await?))
+    Ok(Said(done.await??))
+}
+
+/// What is answered.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    #[serde(flatten)]
+    done: Done,
+    /// How good each payload is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<Vec<Quality>>,
 }
 
 pub(super) async fn explain(

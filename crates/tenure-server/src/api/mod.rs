@@ -47,10 +47,36 @@ struct Parameter {
     name: &'static str,
     place: &'static str,
     says: &'static str,
+    takes: Takes,
+}
+
+/// What a parameter may be.
+enum Takes {
+    Text,
+    /// How many.
+    Count,
+    Instant,
+    /// The id of an object.
+    Id,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A text of this form, a regular expression.
+    Form(&'static str),
 }
 
 const fn parameter(name: &'static str, place: &'static str, says: &'static str) -> Parameter {
-    Parameter { name, place, says }
+    Parameter {
+        name,
+        place,
+        says,
+        takes: Takes::Text,
+    }
+}
+
+impl Parameter {
+    const fn taking(self, takes: Takes) -> Parameter {
+        Parameter { takes, ..self }
+    }
 }
 
 const OBJECT: Parameter = parameter(
@@ -60,46 +86,62 @@ const OBJECT: Parameter = parameter(
 );
 const MODEL: Parameter = parameter("name", "path", "The model's name");
 const RECORD: Parameter = parameter("record", "path", "The record's id");
-const FORM: Parameter = parameter("form", "query", "record, principle, otlp or prov");
+const FORM: Parameter = parameter("form", "query", "record, principle, otlp or prov")
+    .taking(Takes::OneOf(&["record", "principle", "otlp", "prov"]));
 const LABEL: Parameter = parameter("label", "path", "The registry's label");
-const SESSION: Parameter = parameter("session", "path", "The session's id");
+const SESSION: Parameter = parameter("session", "path", "The session's id")
+    .taking(Takes::Form("^[A-Za-z0-9_.:-]{1,128}$"));
 const AFTER_MESSAGE: Parameter = parameter(
     "after",
     "query",
     "Only messages after this one: `next` of the page before",
+)
+.taking(Takes::Form("^t[0-9]{1,15}$"));
+const AFTER_SESSION: Parameter = parameter(
+    "after",
+    "query",
+    "Only what comes after this: `next` of the page before",
 );
 const IF_STATE: Parameter = parameter(
     "If-Match",
     "header",
     "Write only to this state of the session: the ETag of what was read",
-);
-const LIMIT: Parameter = parameter("limit", "query", "At most so many, up to 1000");
+)
+.taking(Takes::Form("^\"[0-9]{1,15}\"$"));
+const LIMIT: Parameter =
+    parameter("limit", "query", "At most so many, up to 1000").taking(Takes::Count);
 const AFTER: Parameter = parameter(
     "after",
     "query",
     "Only what comes after this: `next` of the page before",
-);
-const AS_OF: Parameter = parameter("as_of", "query", "What was believed at this instant");
+)
+.taking(Takes::Id);
+const AS_OF: Parameter =
+    parameter("as_of", "query", "What was believed at this instant").taking(Takes::Instant);
 const VALID_AT: Parameter = parameter(
     "valid_at",
     "query",
     "What is held to be true at this instant",
-);
+)
+.taking(Takes::Instant);
 const IF_MATCH: Parameter = parameter(
     "If-Match",
     "header",
     "Write only over this revision: the ETag of what was read",
-);
+)
+.taking(Takes::Form("^\"sha256:[0-9a-f]{64}\"$"));
 const IF_NONE: Parameter = parameter(
     "If-None-Match",
     "header",
     "`*`: write only what is not there yet",
-);
+)
+.taking(Takes::OneOf(&["*"]));
 const ONCE: Parameter = parameter(
     "Idempotency-Key",
     "header",
     "A key that makes the write happen once, however often it is sent",
-);
+)
+.taking(Takes::Form("^[!-~]{1,256}$"));
 
 type Entry = (Operation, MethodRouter<Arc<App>>);
 
@@ -350,7 +392,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LIMIT, AFTER],
+                parameters: &[LIMIT, AFTER_SESSION],
                 answer: openapi::shape::<sessions::Page>,
                 ..operators(
                     "get",

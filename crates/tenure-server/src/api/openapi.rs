@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use tenure::{Envelope, Trace};
 
-use super::{Operation, Parameter, table};
+use super::{Operation, Parameter, Takes, table};
 
 /// A body of a type.
 pub(super) fn shape<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
@@ -29,6 +29,7 @@ pub(super) fn outcome(schemas: &mut SchemaGenerator) -> Schema {
             "trace": trace,
             "pending": { "type": "array", "description": "What is left for a later turn." },
             "pages": { "type": "array", "description": "Payloads that each fit, with their traces." },
+            "quality": { "type": "array", "description": "The quality metrics of each payload, where they were asked for." },
             "record_ids": { "type": "array", "items": { "type": "string" } },
         },
     })
@@ -145,17 +146,28 @@ fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
     }
     if !operation.parameters.is_empty() {
         let parameters = operation.parameters.iter().map(|parameter| {
-            let Parameter { name, place, says } = parameter;
-            let number = *name == "limit";
+            let Parameter {
+                name,
+                place,
+                says,
+                takes,
+            } = parameter;
+            let schema = match takes {
+                Takes::Text => json!({ "type": "string" }),
+                Takes::Count => {
+                    json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 })
+                }
+                Takes::Instant => json!({ "type": "string", "format": "date-time" }),
+                Takes::Id => json!({ "type": "string", "format": "uuid" }),
+                Takes::OneOf(words) => json!({ "enum": words }),
+                Takes::Form(form) => json!({ "type": "string", "pattern": form }),
+            };
             json!({
                 "name": name,
                 "in": place,
                 "required": *place == "path",
                 "description": says,
-                "schema": match number {
-                    true => json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 }),
-                    false => json!({ "type": "string" }),
-                },
+                "schema": schema,
             })
         });
         described["parameters"] = parameters.collect();

@@ -27,6 +27,8 @@ use super::call::{Asked, Json, Named, Said, limit, tenant, writing};
 use super::compile::{Call, DEFAULT_MODEL, policy, prepare};
 use crate::app::{App, Caller, now};
 use crate::error::Refusal;
+use crate::guard::Traced;
+use crate::quality::observe;
 
 /// How often a write is tried while others write to the session, too.
 const TRIES: usize = 8;
@@ -161,6 +163,12 @@ pub(super) async fn create(
             scope(new.user, grant.user.as_ref(), "user")?,
             scope(new.project, grant.project.as_ref(), "project")?,
         );
+        if user.is_none() && !grant.operator {
+            return Err(Error::input(
+                "the session is nobody's, and so would be an operator's alone",
+            )
+            .expected("its `user`"));
+        }
         // What cannot be read begins no session.
         let first = match said.is_empty() {
             true => None,
@@ -291,8 +299,8 @@ fn open(
     let found = Session::find(tenant(app, caller)?, id)?;
     let grant = &caller.grant;
     let is_theirs = |opened: &Opened| {
-        // Nobody's sessions hold what others said: only what names the key's own user is theirs.
-        let scoped = grant.user.is_some() && grant.user == opened.user;
+        // Nobody's sessions, such as the gateway's, may hold what anybody said: an operator's alone.
+        let scoped = opened.user.is_some() && (grant.user.is_none() || grant.user == opened.user);
         let placed = grant.project.is_none() || grant.project == opened.project;
         grant.operator || (scoped && placed)
     };
@@ -497,6 +505,7 @@ pub(super) struct Turn {
 pub(super) async fn compile(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
+    Extension(Traced(context)): Extension<Traced>,
     Named(id): Named,
     headers: HeaderMap,
     Json(turn): Json<Turn>,
@@ -532,6 +541,10 @@ pub(super) async fn compile(
         let mut done =
             prepared.finish(&app, compiled.outcome, &compiled.facts, started.elapsed())?;
         done.session = Some(compiled.session);
+        // The session holds already that this was sent: what misses a threshold is told, not refused.
+        let candidates = &prepared.gathered.candidates;
+        let took = started.elapsed();
+        let _ = observe(&app, context.as_ref(), &done.outcome, candidates, took);
         Ok(Ok((session.version(), done)))
     });
     let (version, done) = done.await??;
@@ -563,6 +576,7 @@ fn call(session: &Session, turn: Turn) -> Result<(Call, bool), Error> {
         version: turn.version,
         record: turn.record,
         view: turn.view,
+        quality: false,
     };
     Ok((call, names_principal))
 }

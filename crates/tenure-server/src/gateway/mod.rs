@@ -45,8 +45,9 @@ use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
 use recorder::{Exchange, Recorder};
 use tap::{Ahead, Tap};
+pub(crate) use upstream::Link;
 pub use upstream::Upstream;
-use upstream::{Link, Upstreams};
+use upstream::Upstreams;
 
 /// Names the record of an exchange in its answer.
 pub(crate) const RECORD_HEADER: HeaderName = HeaderName::from_static("x-tenure-record");

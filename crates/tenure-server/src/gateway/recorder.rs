@@ -416,6 +416,9 @@ impl Desk {
 
     /// Stores records; waits a while for a store that is away.
     fn keep(&self, tenant: &str, records: &[ExchangeRecord]) {
+        if let Some(spans) = self.metrics.spans.get() {
+            spans.exchanges(tenant, records, &self.metrics);
+        }
         let Some(store) = &self.store else { return };
         for tries in 1..=TRIES {
             let kept = store

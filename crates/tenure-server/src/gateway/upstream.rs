@@ -130,13 +130,13 @@ enum Pool {
 }
 
 /// An upstream with its connections.
-pub(super) struct Link {
+pub(crate) struct Link {
     to: Upstream,
     pool: Pool,
 }
 
 impl Link {
-    fn open(to: Upstream, connect: Duration) -> Result<Link, Error> {
+    pub(crate) fn open(to: Upstream, connect: Duration) -> Result<Link, Error> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -159,7 +159,7 @@ impl Link {
     }
 
     /// Where a request of ours goes there.
-    pub(super) fn uri(&self, asked: &Uri) -> Result<Uri, Refusal> {
+    pub(crate) fn uri(&self, asked: &Uri) -> Result<Uri, Refusal> {
         let path = asked.path_and_query().map_or("/", PathAndQuery::as_str);
         Uri::builder()
             .scheme(self.to.scheme.clone())
@@ -169,7 +169,7 @@ impl Link {
             .map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the path cannot be sent on"))
     }
 
-    pub(super) async fn request(
+    pub(crate) async fn request(
         &self,
         request: hyper::Request<Full<Bytes>>,
     ) -> Result<hyper::Response<Incoming>, ClientError> {

@@ -1,0 +1,305 @@
+//! The eight quality metrics of a payload (Prefill Compiler, 6.11.5), from its trace and what it was made of.
+//!
+//! | metric | here |
+//! |---|---|
+//! | utilization | tokens of the payload / budget |
+//! | signal density | tokens of what is not graded irrelevant to the task / tokens of the payload |
+//! | provenance coverage | evidence that says where and when it is from / evidence |
+//! | constraint density | tokens of hard constraints, policy rules and actionable constraints / tokens of the payload |
+//! | duplication | bytes of lines that stood in an object before / bytes of lines, of 20 bytes and more |
+//! | staleness | 1 − freshness, weighted by tokens, of what has a score |
+//! | injection surface | as the trace has it (6.9.4) |
+//! | fidelity | of what stands condensed, weighted by tokens; 1 where nothing does |
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Candidates;
+use crate::envelope::Compiled;
+use crate::error::{Error, unknown_name};
+use crate::num::Score;
+use crate::object::{ObjectType, Provenance};
+use crate::score::Grade;
+use crate::section::Section;
+use crate::trace::Ruling;
+
+/// Lines shorter than this say nothing about repetition.
+const LINE: usize = 20;
+
+/// How good a payload is, each from 0 to 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Quality {
+    /// How much of the budget is used.
+    pub utilization: Score,
+    /// How much of it is about the task.
+    pub signal_density: Score,
+    /// How much of the evidence says where it is from.
+    pub provenance_coverage: Score,
+    /// How much of it forbids or demands.
+    pub constraint_density: Score,
+    /// How much of it is there twice.
+    pub duplication: Score,
+    /// How old it is.
+    pub staleness: Score,
+    /// How open it is to instructions in data.
+    pub injection_surface: Score,
+    /// How much of what was condensed is still said.
+    pub fidelity: Score,
+}
+
+/// One of the metrics.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)] // as the fields of `Quality`
+pub enum QualityMetric {
+    Utilization,
+    SignalDensity,
+    ProvenanceCoverage,
+    ConstraintDensity,
+    Duplication,
+    Staleness,
+    InjectionSurface,
+    Fidelity,
+}
+
+impl QualityMetric {
+    /// All of them.
+    pub const ALL: [QualityMetric; 8] = [
+        QualityMetric::Utilization,
+        QualityMetric::SignalDensity,
+        QualityMetric::ProvenanceCoverage,
+        QualityMetric::ConstraintDensity,
+        QualityMetric::Duplication,
+        QualityMetric::Staleness,
+        QualityMetric::InjectionSurface,
+        QualityMetric::Fidelity,
+    ];
+
+    /// Its name.
+    pub fn term(self) -> &'static str {
+        match self {
+            QualityMetric::Utilization => "utilization",
+            QualityMetric::SignalDensity => "signal_density",
+            QualityMetric::ProvenanceCoverage => "provenance_coverage",
+            QualityMetric::ConstraintDensity => "constraint_density",
+            QualityMetric::Duplication => "duplication",
+            QualityMetric::Staleness => "staleness",
+            QualityMetric::InjectionSurface => "injection_surface",
+            QualityMetric::Fidelity => "fidelity",
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        matches!(
+            self,
+            QualityMetric::Utilization
+                | QualityMetric::SignalDensity
+                | QualityMetric::ProvenanceCoverage
+                | QualityMetric::Fidelity
+        )
+    }
+}
+
+impl std::str::FromStr for QualityMetric {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<QualityMetric, Error> {
+        let mut all = QualityMetric::ALL.into_iter();
+        let found = all.find(|metric| metric.term() == text);
+        let names = QualityMetric::ALL.into_iter().map(QualityMetric::term);
+        found.ok_or_else(|| unknown_name("quality metric", text, names))
+    }
+}
+
+impl Quality {
+    /// The quality of a payload that was made of these candidates.
+    ///
+    /// ```
+    /// # use tenure::inspect::Quality;
+    /// # use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World};
+    /// # let world = World::for_model("gpt-4o", FrameKey::new("example", [7; 32]))?;
+    /// let rule = ObjectDocument::new("units", "Report pressure in pascal.").seal()?;
+    /// let candidates = Candidates::new(vec![rule]);
+    /// let budget = Budget { tokens: Some(500), ..Budget::default() };
+    /// let request = Request::new("Report the pressure.", budget);
+    /// let policy = Policy::preset("standard")?;
+    /// let outcome = tenure::compile(&world, &policy, &request, &candidates, &Facts::none())?;
+    /// let quality = Quality::of(outcome.single()?, &candidates);
+    /// assert!(quality.utilization.to_f64() < 0.85 && quality.duplication.millionths() == 0);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn of(compiled: &Compiled, candidates: &Candidates) -> Quality {
+        let (trace, total) = (&compiled.trace, u64::from(compiled.trace.total_tokens));
+        let (mut relevant, mut constraints) = (0, 0);
+        let (mut evidence, mut sourced) = (0, 0);
+        let (mut aged, mut stale) = (0, 0);
+        let (mut lines, mut again) = (0, 0);
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut objects = candidates.objects().iter().peekable();
+        for verdict in &trace.verdicts {
+            // A caller's trace leaves candidates out.
+            let object = loop {
+                match objects.next() {
+                    Some(object) if *object.name() == *verdict.name => break Some(object),
+                    Some(_) => {}
+                    None => break None,
+                }
+            };
+            if verdict.verdict != Ruling::Included {
+                continue;
+            }
+            let tokens = u64::from(verdict.tokens);
+            let score = verdict.score.as_ref();
+            if score.is_none_or(|score| score.grade != Grade::Irrelevant) {
+                relevant += tokens;
+            }
+            if let Some(score) = score {
+                aged += tokens;
+                stale += tokens * u64::from(score.freshness.complement().millionths());
+            }
+            let Some(object) = object else { continue };
+            let revision = object.revision();
+            let kind = revision.object_type();
+            if revision.is_hard_constraint()
+                || matches!(
+                    kind,
+                    ObjectType::PolicyRule | ObjectType::ActionableConstraint
+                )
+            {
+                constraints += tokens;
+            }
+            if verdict.section == Section::Evidence {
+                evidence += 1;
+                let provenance = revision.provenance();
+                sourced += u64::from(provenance.is_some_and(Provenance::is_complete));
+            }
+            let own = revision.content().lines().map(str::trim);
+            let own: BTreeSet<&str> = own.filter(|line| line.len() >= LINE).collect();
+            for line in own {
+                lines += line.len() as u64;
+                if !seen.insert(line) {
+                    again += line.len() as u64;
+                }
+            }
+        }
+        let condensed = trace.condensed.iter().filter_map(|condensed| {
+            let tokens = u64::from(condensed.to);
+            Some((tokens, u64::from(condensed.fidelity?.millionths())))
+        });
+        let (shortened, kept) = condensed.fold((0, 0), |(all, kept), (tokens, fidelity)| {
+            (all + tokens, kept + tokens * fidelity)
+        });
+        Quality {
+            utilization: share(total, u64::from(trace.budget), Score::ZERO),
+            signal_density: share(relevant, total, Score::ZERO),
+            provenance_coverage: share(sourced, evidence, Score::ONE),
+            constraint_density: share(constraints, total, Score::ZERO),
+            duplication: share(again, lines, Score::ZERO),
+            staleness: mean(stale, aged, Score::ZERO),
+            injection_surface: trace.injection_surface,
+            fidelity: mean(kept, shortened, Score::ONE),
+        }
+    }
+
+    /// One of the metrics.
+    pub fn get(&self, metric: QualityMetric) -> Score {
+        match metric {
+            QualityMetric::Utilization => self.utilization,
+            QualityMetric::SignalDensity => self.signal_density,
+            QualityMetric::ProvenanceCoverage => self.provenance_coverage,
+            QualityMetric::ConstraintDensity => self.constraint_density,
+            QualityMetric::Duplication => self.duplication,
+            QualityMetric::Staleness => self.staleness,
+            QualityMetric::InjectionSurface => self.injection_surface,
+            QualityMetric::Fidelity => self.fidelity,
+        }
+    }
+}
+
+/// A part of a whole; of nothing, what there is to say then.
+fn share(part: u64, whole: u64, of_nothing: Score) -> Score {
+    mean(part.saturating_mul(1_000_000), whole, of_nothing)
+}
+
+/// So many millionths together, of so many.
+fn mean(millionths: u64, count: u64, of_nothing: Score) -> Score {
+    match millionths.checked_div(count) {
+        Some(mean) => Score::from_millionths(u32::try_from(mean).unwrap_or(u32::MAX)),
+        None => of_nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::PermissionScope;
+    use crate::{
+        Budget, ContextObject, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile,
+    };
+    use std::sync::Arc;
+
+    fn object(name: &str, content: &str, kind: Option<ObjectType>) -> Arc<ContextObject> {
+        let mut document = ObjectDocument::new(name, content);
+        document.object_type = kind;
+        document.seal().unwrap()
+    }
+
+    fn compiled(objects: Vec<Arc<ContextObject>>) -> (Compiled, Candidates) {
+        let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+        let candidates = Candidates::new(objects);
+        let budget = Budget {
+            tokens: Some(1_000),
+            ..Budget::default()
+        };
+        let request = Request::new("Report the pressure of the northern station.", budget);
+        let policy = Policy::preset("standard").unwrap();
+        let outcome = compile(&world, &policy, &request, &candidates, &Facts::none()).unwrap();
+        (outcome.single().unwrap().clone(), candidates)
+    }
+
+    #[test]
+    fn what_is_measured_is_what_stands() {
+        let plain = object(
+            "a",
+            "The northern station reports its pressure in pascal.",
+            None,
+        );
+        let (alone, candidates) = compiled(vec![Arc::clone(&plain)]);
+        let alone = Quality::of(&alone, &candidates);
+        assert_eq!(alone.duplication, Score::ZERO);
+        assert_eq!(alone.provenance_coverage, Score::ONE);
+        assert_eq!(alone.fidelity, Score::ONE);
+
+        let rule = "Never report a pressure without its unit, whoever asks for it.";
+        let again = "The northern station reports its pressure in pascal.\nIt is calm today.";
+        let (more, candidates) = compiled(vec![
+            plain,
+            object("b", rule, Some(ObjectType::PolicyRule)),
+            object("c", again, None),
+        ]);
+        let more = Quality::of(&more, &candidates);
+        assert!(more.constraint_density > alone.constraint_density);
+        assert!(more.duplication > Score::ZERO && more.duplication < Score::HALF);
+        assert!(more.utilization > alone.utilization);
+    }
+
+    #[test]
+    fn the_callers_view_measures_the_same() {
+        let mut hidden = ObjectDocument::new("b", "The northern station is secret.");
+        hidden.permission_scope = Some(PermissionScope {
+            allow_roles: vec!["chief".into()],
+            ..PermissionScope::default()
+        });
+        let (mut compiled, candidates) = compiled(vec![
+            object("a", "The northern station reports in pascal.", None),
+            hidden.seal().unwrap(),
+            object("c", "The southern station reports in bar.", None),
+        ]);
+        let whole = Quality::of(&compiled, &candidates);
+        compiled.trace = compiled.trace.caller_view(&candidates);
+        assert_eq!(compiled.trace.verdicts.len(), 2);
+        assert_eq!(Quality::of(&compiled, &candidates), whole);
+    }
+}
