@@ -850,6 +850,8 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let again = Session::create(bench.tenant.clone(), Some(&id), at(0), none, None);
         assert_eq!(again.unwrap_err().kind, ErrorKind::Policy);
     }
+}
+
 #[test]
 fn a_reply_can_be_taken_back_until_something_follows_it() {
     let bench = Bench::new();
