@@ -52,6 +52,7 @@ pub mod skills;
 mod snapshot;
 pub mod sources;
 mod stored;
+pub mod tls;
 mod tokenizer_json;
 mod walk;
 mod workspace;

@@ -1,7 +1,6 @@
 //! Upstreams: their addresses, and pooled connections to them.
 
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -13,10 +12,11 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use tenure::{Error, ErrorKind};
+use tenure_workspace::tls;
 
 use super::Protocol;
 use crate::app::Limits;
@@ -144,7 +144,8 @@ impl Link {
         let mut client = Client::builder(TokioExecutor::new());
         client.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
         let pool = if to.scheme == Scheme::HTTPS {
-            let connector = HttpsConnectorBuilder::new().with_tls_config(tls(&to.authorities)?);
+            let connector =
+                HttpsConnectorBuilder::new().with_tls_config(tls::client(&to.authorities)?);
             let connector = connector.https_only().enable_http1().wrap_connector(tcp);
             Pool::Tls(client.build(connector))
         } else {
@@ -178,32 +179,6 @@ impl Link {
             Pool::Tls(client) => client.request(request).await,
         }
     }
-}
-
-/// What certificates are believed: those of the system's authorities, and of these.
-fn tls(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig, Error> {
-    let mut roots = RootCertStore::empty();
-    let system = rustls_native_certs::load_native_certs();
-    let (known, _) = roots.add_parsable_certificates(system.certs);
-    let (added, _) = roots.add_parsable_certificates(authorities.iter().cloned());
-    if known + added == 0 {
-        let why = system.errors.first().map(|error| format!(": {error}"));
-        let what = format!(
-            "the system has no certificates to trust{}",
-            why.unwrap_or_default()
-        );
-        return Err(Error::new(ErrorKind::Unavailable, what).hint(
-            "on Debian, the package ca-certificates has them; or name some with --upstream-ca",
-        ));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| {
-        let what = format!("TLS cannot be set up: {error}");
-        Error::new(ErrorKind::Internal, what)
-    })?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// What an upstream that gave no answer did.

@@ -366,10 +366,7 @@ impl Embedder for Endpoint {
             if self.uri.scheme_str() == Some("http") {
                 return runtime.block_on(self.ask(client.build(tcp), &asked));
             }
-            let roots = HttpsConnectorBuilder::new().with_native_roots();
-            let roots = roots.map_err(|error| {
-                self.failed(format!("the system has no certificates to trust: {error}"))
-            })?;
+            let roots = HttpsConnectorBuilder::new().with_tls_config(crate::tls::client(&[])?);
             let connector = roots.https_only().enable_http1().wrap_connector(tcp);
             runtime.block_on(self.ask(client.build(connector), &asked))
         };
