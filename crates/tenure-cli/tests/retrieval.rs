@@ -72,7 +72,7 @@ fn a_plan_that_makes_no_sense_is_refused() {
     assert!(refused.contains("0 subqueries"), "{refused}");
     request(
         &bench,
-        &json!({ "subqueries": [{ "name": "a", "strategy": "desne" }] }),
+        &json!({ "subqueries": [{ "name": "a", "strategy": "densee" }] }),
     );
     let refused = bench.refused(2, &COMPILE);
     assert!(refused.contains("dense"), "{refused}");

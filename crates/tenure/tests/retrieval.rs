@@ -67,7 +67,7 @@ fn without_a_plan_everything_is_a_candidate() {
     let trace = case.compile().unwrap().trace;
     assert!(trace.retrieval.is_none());
     let json = serde_json::to_string(&trace).unwrap();
-    assert!(!json.contains("retriev\":"), "{json}");
+    assert!(!json.contains("\"retrieval\":"), "{json}");
     let out = trace
         .verdicts
         .iter()

@@ -62,10 +62,10 @@ pub fn reply(format: Format, answer: &str) -> Result<String, Error> {
 ///
 /// ```
 /// use tenure::wire::{Format, streamed_reply};
-/// let events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hel\"}}]}\n\n\
-///     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo.\"},\"finish_reason\":\"stop\"}]}\n\n\
+/// let events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"It \"}}]}\n\n\
+///     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"runs.\"},\"finish_reason\":\"stop\"}]}\n\n\
 ///     data: [DONE]\n\n";
-/// assert_eq!(streamed_reply(Format::OpenAiChat, events)?, r#"{"role":"assistant","content":"Hello."}"#);
+/// assert_eq!(streamed_reply(Format::OpenAiChat, events)?, r#"{"role":"assistant","content":"It runs."}"#);
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub fn streamed_reply(format: Format, events: &str) -> Result<String, Error> {
