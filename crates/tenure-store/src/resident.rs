@@ -1,6 +1,6 @@
 //! What is believed now, in memory: what a compile reads without asking the disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure::object::{Access, Lifecycle, ObjectId, Sealer, Usage};
@@ -14,6 +14,9 @@ use crate::tenant::{Tenant, access_now};
 /// Where a belief stands among the candidates: by place, then valid time.
 type Key = (u64, i64);
 
+/// So many places share a layer of the candidates: what changes in one is read again with these alone.
+const LAYER: u64 = 1_024;
+
 /// What one tenant believed at a version, as candidates in the order in which the objects came.
 #[derive(Clone, Default, Debug)]
 pub struct Resident {
@@ -25,6 +28,9 @@ pub struct Resident {
     places: BTreeMap<ObjectId, u64>,
     /// What is kept and not compiled.
     left: BTreeMap<Key, (Arc<str>, Lifecycle)>,
+    /// The candidates by their places, and which of them are no longer so.
+    layers: BTreeMap<u64, Arc<Candidates>>,
+    changed: BTreeSet<u64>,
     candidates: Arc<Candidates>,
 }
 
@@ -48,6 +54,7 @@ impl Resident {
     fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
         let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
         self.places.insert(row.object, place);
+        self.changed.insert(place / LAYER);
         match row.lifecycle {
             Lifecycle::Archived | Lifecycle::Demoted if !self.whole => {
                 self.left.insert(key, (object.name().into(), row.lifecycle));
@@ -62,6 +69,7 @@ impl Resident {
         let Some(place) = self.places.remove(&id) else {
             return;
         };
+        self.changed.insert(place / LAYER);
         let keys = (place, i64::MIN)..=(place, i64::MAX);
         let held: Vec<Key> = self
             .objects
@@ -81,8 +89,20 @@ impl Resident {
         let opened = self.objects.values();
         let opened = opened.filter_map(|object| object.status().transaction.from);
         self.latest = opened.max();
-        let objects = self.objects.values().cloned().collect();
-        self.candidates = Arc::new(Candidates::new(objects).with_unfetched(unfetched.collect()));
+        for layer in std::mem::take(&mut self.changed) {
+            let first = (layer * LAYER, i64::MIN);
+            let last = (layer * LAYER + (LAYER - 1), i64::MAX);
+            let objects = self.objects.range(first..=last);
+            let objects: Vec<_> = objects.map(|(_, object)| Arc::clone(object)).collect();
+            match objects.is_empty() {
+                true => self.layers.remove(&layer),
+                false => self
+                    .layers
+                    .insert(layer, Arc::new(Candidates::new(objects))),
+            };
+        }
+        let candidates = Candidates::layered(self.layers.values().cloned());
+        self.candidates = Arc::new(candidates.with_unfetched(unfetched.collect()));
         self.version = version;
         self
     }
@@ -242,8 +262,7 @@ fn erased_since(rows: &mut dyn Read, known: &Resident) -> Result<Vec<ObjectId>, 
     if !erased {
         return Ok(Vec::new());
     }
-    let there: std::collections::BTreeSet<ObjectId> =
-        rows.objects()?.into_iter().map(|(_, id)| id).collect();
+    let there: BTreeSet<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
     let gone = known.places.keys().filter(|id| !there.contains(id));
     Ok(gone.copied().collect())
 }

@@ -1,5 +1,6 @@
 //! Vectors as facts: each text is embedded once, by the built-in table or by whatever stands in for it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -24,14 +25,13 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error>;
 }
 
-/// How many layers of candidates are remembered: those of a few sessions, and what stands beside them.
-const REMEMBERED: usize = 64;
-/// So many however many texts they have.
-const ALWAYS: usize = 4;
-/// The most texts of the others.
-const MOST_TEXTS: usize = 1 << 16;
+/// How many layers of candidates are remembered besides those that were used last: of some sessions, and of
+/// what stands beside them.
+const REMEMBERED: usize = 512;
+/// The most texts in them: some 200 bytes each.
+const MOST_TEXTS: usize = 1 << 18;
 /// Below this many texts, threads cost more than they save.
-const WORTH_THREADS: usize = 2_000;
+const WORTH_THREADS: usize = 512;
 
 /// Where vectors come from, and those that were made for what was compiled last.
 #[derive(Default)]
@@ -91,28 +91,35 @@ impl Vectorizer {
             Source::Own(own) => own.model(),
         };
         let mut recent = self.remembered();
+        let mut used = Vec::new();
         match needs {
             // Each layer once, however often it stands below others.
             None => {
+                let by_digest: BTreeMap<&Digest, &Remembered> =
+                    recent.iter().map(|known| (&known.of, known)).collect();
                 for layer in candidates.layers() {
                     let of = layer.digest();
-                    let known = recent.iter().find(|known| known.of == of);
-                    let vectors = match known {
+                    let vectors = match by_digest.get(&of) {
                         Some(known) => Arc::clone(&known.vectors),
                         None => Arc::new(self.vectors(model.clone(), &texts_of(layer), &recent)?),
                     };
-                    self.remember(of, &vectors);
-                    facts.add_vectors(vectors)?;
+                    used.push(Remembered { of, vectors });
                 }
             }
             Some(needs) => {
                 let wanted: Vec<(Digest, &str)> = needs.vectors(candidates).collect();
-                let made = Arc::new(self.vectors(model.clone(), &wanted, &recent)?);
-                self.remember(candidates.digest(), &made);
-                facts.add_vectors(made)?;
-                recent = self.remembered();
+                let vectors = Arc::new(self.vectors(model.clone(), &wanted, &recent)?);
+                let of = candidates.digest();
+                used.push(Remembered { of, vectors });
             }
         }
+        for Remembered { vectors, .. } in &used {
+            facts.add_vectors(Arc::clone(vectors))?;
+        }
+        if needs.is_some() {
+            recent.splice(..0, used.iter().cloned());
+        }
+        self.remember(used);
         let asked = texts
             .iter()
             .map(|text| (Digest::of(text.as_bytes()), *text));
@@ -141,8 +148,9 @@ impl Vectorizer {
         let vectors = match known {
             Some(known) => Arc::clone(&known.vectors),
             None => {
-                let made = Arc::new(self.vectors(model.clone(), texts, &recent)?);
-                self.remember(of, &made);
+                let vectors = Arc::new(self.vectors(model.clone(), texts, &recent)?);
+                let made = Arc::clone(&vectors);
+                self.remember(vec![Remembered { of, vectors }]);
                 made
             }
         };
@@ -223,18 +231,22 @@ impl Vectorizer {
         recent.clone()
     }
 
-    fn remember(&self, of: Digest, vectors: &Arc<Vectors>) {
+    /// Remembers what was used last, and of the others as much as there is room for.
+    fn remember(&self, used: Vec<Remembered>) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.retain(|known| known.of != of);
-        recent.truncate(REMEMBERED - 1);
-        let vectors = Arc::clone(vectors);
-        recent.insert(0, Remembered { of, vectors });
-        let mut texts = 0;
-        let mut kept = 0..;
-        recent.retain(|known| {
-            texts += known.vectors.len();
-            kept.next() < Some(ALWAYS) || texts <= MOST_TEXTS
-        });
+        let others = std::mem::replace(&mut *recent, used);
+        let known: BTreeSet<Digest> = recent.iter().map(|known| known.of).collect();
+        let mut texts: usize = recent.iter().map(|known| known.vectors.len()).sum();
+        for other in others
+            .into_iter()
+            .filter(|other| !known.contains(&other.of))
+        {
+            texts += other.vectors.len();
+            if recent.len() >= REMEMBERED || texts > MOST_TEXTS {
+                break;
+            }
+            recent.push(other);
+        }
     }
 }
 
@@ -334,7 +346,13 @@ mod tests {
         let table = StaticTable::builtin().unwrap();
         let all = embed_all(table, &texts);
         assert_eq!(all.len(), texts.len());
-        for at in [0, 1, 999, 1_003, WORTH_THREADS + 6] {
+        for at in [
+            0,
+            1,
+            WORTH_THREADS / 2,
+            WORTH_THREADS / 2 + 4,
+            WORTH_THREADS + 6,
+        ] {
             assert_eq!(&all[at], table.embed(texts[at]).components());
         }
     }
