@@ -33,6 +33,8 @@ const HELD: usize = 256;
 const CHAINS: usize = 65_536;
 /// How far back a request may go on from: it ends with what the agent added since the last one.
 const BACK: usize = 256;
+/// So many places that a session left are passed over to find one where it still is.
+const GONE: u32 = 4;
 /// What is kept beside the counted tokens for what a provider adds.
 const MARGIN: u32 = 64;
 /// The longest text that ranks, in bytes.
@@ -73,6 +75,8 @@ pub struct Beside<'r> {
     pub policy: &'r Policy,
     /// The objects.
     pub gathered: &'r Gathered,
+    /// Up to when they are known.
+    pub known: Instant,
     /// On whose behalf.
     pub principal: &'r Principal,
 }
@@ -90,6 +94,13 @@ pub struct Place {
     /// What was sent, about, in tokens, and the room that it keeps for the answer.
     sent: u32,
     answer: u32,
+}
+
+impl Place {
+    /// What was sent, about, in tokens.
+    pub fn sent(&self) -> u32 {
+        self.sent
+    }
 }
 
 /// What becomes of a request.
@@ -177,19 +188,23 @@ impl Relay {
         if conversation.rest.iter().any(is_own) {
             return Ok(relayed);
         }
-        let (session, chain) = self.session(tenant, asked, &conversation)?;
+        let (session, chain, last) = self.session(tenant, asked, &conversation)?;
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        // The same request may have been answered meanwhile: its answer is no part of this one.
+        if !session.withdraw(last)? {
+            return Ok(relayed);
+        }
         let around = around(&conversation, world);
         let answer = answer(&conversation).unwrap_or(world.model().reserve);
         let window = world.model().window;
         let window = session.learned().map_or(window, |known| known.min(window));
         let room = window.saturating_sub(answer);
-        let whole = session.cost(world) + u64::from(around);
+        let whole = session.cost(world) + u64::from(around) + tools(&conversation, world);
         let place = relayed.place.insert(Place {
             session: session.id().to_owned(),
             format: asked.format,
             chain,
-            last: session.last_turn(),
+            last,
             sent: u32::try_from(whole).unwrap_or(u32::MAX),
             answer,
         });
@@ -220,9 +235,9 @@ impl Relay {
             task_said: true,
             principal: beside.map_or_else(owner, |beside| beside.principal.clone()),
             as_of: match beside {
-                Some(_) => AsOf {
+                Some(beside) => AsOf {
                     valid: Some(Instant::from_micros(second)),
-                    known: Some(asked.now),
+                    known: Some(beside.known),
                 },
                 None => AsOf::default(),
             },
@@ -328,40 +343,43 @@ impl Relay {
         Ok(window < place.sent.saturating_add(place.answer))
     }
 
-    /// The session that a request goes on with, with what is new in it, and the chain of its messages.
+    /// The session that a request goes on with, with what is new in it, the chain of its messages and the
+    /// number of the last.
     fn session(
         &self,
         tenant: &Tenant,
         asked: &Relaying<'_>,
         conversation: &Conversation,
-    ) -> Result<(Arc<Mutex<Session>>, Digest), Error> {
+    ) -> Result<(Arc<Mutex<Session>>, Digest, u64), Error> {
         let chains = chains(asked, asked.session, conversation);
         let found = self.goes_on(tenant, asked, conversation, &chains, None)?;
-        if let Some(session) = found {
-            return Ok((session, chains[conversation.entries.len()]));
+        if let Some((session, last)) = found {
+            return Ok((session, chains[conversation.entries.len()], last));
         }
         // An agent may name the session that it was told, and did not name before.
         if let Some(named) = asked.session {
             let chains = self::chains(asked, None, conversation);
             let found = self.goes_on(tenant, asked, conversation, &chains, Some(named))?;
-            if let Some(session) = found {
-                return Ok((session, chains[conversation.entries.len()]));
+            if let Some((session, last)) = found {
+                return Ok((session, chains[conversation.entries.len()], last));
             }
         }
-        let last = chains[conversation.entries.len()];
+        let chain = chains[conversation.entries.len()];
         let scope = (None, None);
         let mut session =
             Session::create(tenant.clone(), None, asked.now, scope, Some(asked.format))?;
         session.append(conversation.clone(), asked.now)?;
-        self.note(tenant, &last, session.id(), session.last_turn())?;
+        let last = session.last_turn();
+        self.note(tenant, &chain, session.id(), last)?;
         let id = session.id().to_owned();
         let session = Arc::new(Mutex::new(session));
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.put(held_as(tenant, &id), Arc::clone(&session), HELD);
-        Ok((session, last))
+        Ok((session, chain, last))
     }
 
-    /// The session that the longest known chain leads to, if the request goes on with it.
+    /// The session that the longest known chain leads to, if the request goes on with it, and the number of the
+    /// request's last message there.
     fn goes_on(
         &self,
         tenant: &Tenant,
@@ -369,8 +387,9 @@ impl Relay {
         conversation: &Conversation,
         chains: &[Digest],
         named: Option<&str>,
-    ) -> Result<Option<Arc<Mutex<Session>>>, Error> {
+    ) -> Result<Option<(Arc<Mutex<Session>>, u64)>, Error> {
         let count = conversation.entries.len();
+        let mut gone = 0;
         for length in (1..=count).rev().take(BACK) {
             let Some(chain) = self.chain(tenant, &chains[length])? else {
                 continue;
@@ -399,7 +418,12 @@ impl Relay {
             // An agent may go on without the last reply, or from an earlier place: then the session has gone
             // another way.
             if !open.withdraw(last)? {
-                break;
+                // A reply that was taken back is no place to go on from: what it answered may be one.
+                gone += 1;
+                if open.stands(last) || gone > GONE {
+                    break;
+                }
+                continue;
             }
             if length < count {
                 let new = Conversation {
@@ -407,21 +431,27 @@ impl Relay {
                     ..conversation.clone()
                 };
                 open.append(new, asked.now)?;
-                self.note(tenant, &chains[count], open.id(), open.last_turn())?;
+                last = open.last_turn();
+                self.note(tenant, &chains[count], open.id(), last)?;
             }
             drop(open);
-            return Ok(Some(session));
+            return Ok(Some((session, last)));
         }
         Ok(None)
     }
 
     fn held(&self, tenant: &Tenant, id: &str) -> Result<Arc<Mutex<Session>>, Error> {
         let key = held_as(tenant, id);
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = || self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = held().held.get(&key) {
+            return Ok(Arc::clone(session));
+        }
+        // Nobody else's session waits for the store.
+        let session = Arc::new(Mutex::new(Session::open(tenant.clone(), id)?));
+        let mut sessions = held();
         if let Some(session) = sessions.held.get(&key) {
             return Ok(Arc::clone(session));
         }
-        let session = Arc::new(Mutex::new(Session::open(tenant.clone(), id)?));
         sessions.put(key, Arc::clone(&session), HELD);
         Ok(session)
     }
@@ -526,6 +556,17 @@ fn around(conversation: &Conversation, world: &World) -> u32 {
     let texts = before.map(|entry| &entry.message).chain(tools);
     let texts: u32 = texts.map(|text| world.price(text)).sum();
     texts.saturating_add(MARGIN)
+}
+
+/// What the agent's tools cost, at most.
+fn tools(conversation: &Conversation, world: &World) -> u64 {
+    let each = conversation.tools.iter().map(|tool| {
+        let schema = tool.input_schema.as_ref().map(ToString::to_string);
+        let texts = [&tool.name, &tool.content, &schema.unwrap_or_default()];
+        let texts: u64 = texts.iter().map(|text| u64::from(world.price(text))).sum();
+        texts + u64::from(MARGIN) / 4
+    });
+    each.sum()
 }
 
 /// The room that the request keeps for the answer.

@@ -11,6 +11,7 @@ use tenure::{FrameKey, World, conform};
 use tenure_store::{Store, Tenant};
 use tenure_workspace::Workspace;
 use tenure_workspace::relay::{Relay, Relayed, Relaying};
+use tenure_workspace::sessions::Wanted;
 
 use recorded::recording;
 
@@ -247,4 +248,70 @@ fn replies_change_nothing_in_what_is_sent() {
         session.export(Format::OpenAiChat).unwrap().messages
     });
     assert_eq!(exported[0], exported[1]);
+}
+
+#[test]
+fn the_reply_that_the_agent_took_counts_also_where_it_was_taken_back() {
+    let bench = Bench::new(60_000);
+    let asked = [json!({ "role": "user", "content": "How warm is it?" })];
+    let reply = |relayed: &Relayed, text: &str| {
+        let place = relayed.place.as_ref().unwrap();
+        let message = json!({ "role": "assistant", "content": text }).to_string();
+        bench
+            .relay
+            .reply(&bench.tenant(), place, &message, NOW)
+            .unwrap()
+    };
+    // Asked twice, answered twice: the later answer stands in the session.
+    let first = bench.relay(&request(&asked), "key");
+    assert!(reply(&first, "Quite warm."));
+    let second = bench.relay(&request(&asked), "key");
+    assert!(reply(&second, "Rather cold."));
+    assert_eq!(session(&first), session(&second));
+    // The agent goes on with the first.
+    let mut all = asked.to_vec();
+    all.push(json!({ "role": "assistant", "content": "Quite warm." }));
+    all.push(json!({ "role": "user", "content": "Then stop the pump." }));
+    let third = bench.relay(&request(&all), "key");
+    assert_eq!(session(&third), session(&first));
+    let kept = tenure_workspace::sessions::Session::open(bench.tenant(), &session(&third)).unwrap();
+    let messages = kept.export(Format::OpenAiChat).unwrap().messages;
+    assert!(
+        messages.contains("Quite warm.") && !messages.contains("Rather cold."),
+        "{messages}"
+    );
+    // What was taken back is no message, on no page and in no range; by its number it can be had.
+    let (page, more) = kept.messages_after(0, 10).unwrap();
+    assert_eq!((page.len(), more), (3, false));
+    for most in 1..=3 {
+        let (page, more) = kept.messages_after(0, most).unwrap();
+        assert_eq!((page.len(), more), (most, most < 3), "{most}");
+        let text = serde_json::to_string(&page).unwrap();
+        assert!(!text.contains("Rather cold."), "{text}");
+    }
+    let range = Wanted::Id(format!("t1-t{}", kept.last_turn()));
+    let found = kept.rehydrate(&range, bench.world.tokenizer()).unwrap();
+    let said: Vec<&str> = found
+        .originals
+        .iter()
+        .map(|said| said.text.as_str())
+        .collect();
+    assert_eq!(
+        said,
+        ["How warm is it?", "Quite warm.", "Then stop the pump."]
+    );
+}
+
+#[test]
+fn tools_take_room_too() {
+    let bench = Bench::new(60_000);
+    let messages = recording(4, 100).messages;
+    let sent = |body: &str| bench.relay(body, "key").place.unwrap().sent();
+    let with = sent(&request(&messages[..1]));
+    let without = sent(&request(&messages[..1]).replace("\"tools\"", "\"other\""));
+    let tools = bench
+        .world
+        .tokenizer()
+        .count(&recorded::tools().to_string()) as u32;
+    assert!(with >= without + tools / 2, "{with} {without} {tools}");
 }

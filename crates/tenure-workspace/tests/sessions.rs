@@ -496,6 +496,63 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
 }
 
 #[test]
+fn in_plain_text_nothing_is_said_for_good() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    for (role, text) in [
+        ("user", "Begin."),
+        ("assistant", "I did."),
+        ("user", "Go on."),
+    ] {
+        append(&mut session, &[json!({ "role": role, "content": text })]);
+        if role == "user" {
+            let compiled = bench.compile(&mut session, Target::Text, 4_000);
+            let sent = body(&compiled);
+            assert!(
+                sent.contains("objective: Keep the fleet healthy."),
+                "{sent}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_pinned_stays_though_it_is_out_of_date() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let mut call = |key: &str, name: &str, text: &str| {
+        let function = json!({ "name": name, "arguments": "{\"path\": \"pump.rs\"}" });
+        let call = json!({ "id": key, "type": "function", "function": function });
+        append(
+            &mut session,
+            &[json!({ "role": "user", "content": "Go on." })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": null, "tool_calls": [call] })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "tool", "tool_call_id": key, "content": text.repeat(60) })],
+        )[0]
+    };
+    let old = call("c1", "read_file", "the pump as it was ");
+    let other = call("c2", "read_file", "the pump as it was then ");
+    call("c3", "edit_file", "the pump was changed ");
+    session.pin(old).unwrap();
+    session
+        .checkpoint(&bench.world, &bench.policy, "Go on.", 100_000)
+        .unwrap();
+    let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
+    assert!(sent.contains("the pump as it was the pump"), "{sent}");
+    assert!(!sent.contains("as it was then the"), "{sent}");
+    assert!(
+        sent.contains(&format!("changed it; rehydrate with t{other}]")),
+        "{sent}"
+    );
+}
+
+#[test]
 fn the_state_of_the_task_is_said_whole_once_in_an_epoch() {
     let bench = Bench::new();
     let mut session = bench.session();

@@ -6,6 +6,7 @@
 //! cannot be predicted; inside it is the same every time, so caches hold. Imitations of frames in
 //! the content are escaped, and the boundary is verified absent from it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -626,6 +627,15 @@ impl TaskLines {
         };
         let (objective, now) = self.state.split_first()?;
         let (_, before) = said.state.split_first()?;
+        // Of lines that stand twice, or in another order, no difference can tell.
+        let once = |lines: &[String]| lines.iter().collect::<BTreeSet<_>>().len() == lines.len();
+        let both = |lines: &[String], other: &[String]| {
+            let both = lines.iter().filter(|line| other.contains(line));
+            both.cloned().collect::<Vec<_>>()
+        };
+        if !once(now) || !once(before) || both(now, before) != both(before, now) {
+            return None;
+        }
         let gone = new(before, now)
             .into_iter()
             .map(|line| format!("over: {line}"));
@@ -738,6 +748,14 @@ mod tests {
         assert!(same.text.unwrap().ends_with("as it was said before.\n") && none.is_none());
         let (whole, _) = task_state(&world, &before, None);
         assert_eq!(task_state(&world, &before, Some(&now)).0.text, whole.text);
+        // So is what stands twice, and what stands in another order.
+        let twice = state(&[steps[0], steps[0], steps[2]], &[]);
+        let (whole, _) = task_state(&world, &twice, None);
+        assert_eq!(task_state(&world, &twice, Some(&before)).0.text, whole.text);
+        let turned: Vec<(&str, &str)> = steps.iter().rev().copied().collect();
+        let turned = state(&turned, &["p1", "p2"]);
+        let (whole, _) = task_state(&world, &turned, None);
+        assert_eq!(task_state(&world, &turned, Some(&now)).0.text, whole.text);
         let short = state(&[], &[]);
         let (short_text, _) = task_state(&world, &short, None);
         assert_eq!(

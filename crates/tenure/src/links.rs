@@ -103,6 +103,19 @@ impl<'a> Links<'a> {
         Some(reached)
     }
 
+    /// The row and all that it needs, near and far, but for what was reached before.
+    pub(crate) fn reach(&self, row: u32, reached: &mut BTreeSet<u32>) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut open = vec![row];
+        while let Some(next) = open.pop() {
+            if reached.insert(next) {
+                found.push(next);
+                open.extend(self.direct(next));
+            }
+        }
+        found
+    }
+
     /// All that these rows need, near and far, themselves excluded unless one needs another.
     pub(crate) fn needed(&self, rows: impl Iterator<Item = u32>) -> BTreeSet<u32> {
         let mut reached = BTreeSet::new();

@@ -107,6 +107,9 @@ pub struct Subquery {
     pub hops: u32,
 }
 
+/// The most candidates that a subquery brings.
+const MOST_BROUGHT: u32 = 10_000;
+
 fn limit() -> u32 {
     8
 }
@@ -156,6 +159,10 @@ impl Subquery {
         }
         if self.limit == 0 {
             return wrong("a `limit` of 0 brings nothing".into(), "at least 1");
+        }
+        if self.limit > MOST_BROUGHT {
+            let what = format!("a `limit` of {}", self.limit);
+            return wrong(what, "at most 10000");
         }
         if let Some(section) = self.section.filter(|one| !plan.sections.contains(one)) {
             let what = format!("the plan does not fetch for `{section}`");
@@ -314,6 +321,7 @@ mod tests {
             (first(|one| one.text = Some(" ".into())), "nothing"),
             (first(|one| one.text = Some("x".repeat(70_000))), "70000"),
             (first(|one| one.limit = 0), "brings nothing"),
+            (first(|one| one.limit = 10_001), "10001"),
             (first(|one| one.section = Some(Section::Karma)), "`karma`"),
             (first(|one| one.from.push("x".into())), "`from`"),
             (first(|one| one.hops = 3), "`hops`"),

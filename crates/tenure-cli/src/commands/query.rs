@@ -33,7 +33,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
         None => Gathered::of_sources(collected.candidates),
         Some(store) => Gathered::with_archive(collected.candidates, &store.tenant(&args.tenant)?)?,
     };
-    let request = Request {
+    let mut request = Request {
         principal: Principal {
             tenant: args.tenant.clone(),
             ..Principal::owner()
@@ -53,6 +53,8 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     };
     let world = workspace.world(&args.model)?;
     let policy = Policy::preset("standard")?;
+    let known = request.as_of.known;
+    request.as_of.known = known.map(|now| gathered.known_at(now));
     let found = workspace.query(&world, &policy, &request, &gathered.candidates, &ask)?;
     match args.format {
         Format::Json => print_json(&found),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use bytes::Bytes;
+use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::{Resident, Tenant};
@@ -59,14 +60,17 @@ impl Besides {
         }
     }
 
-    /// What the tenant believes now, without its tools: who runs them is not the agent that asks.
-    fn get(&self, app: &App, tenant: &Tenant) -> Result<Arc<Gathered>, Error> {
+    /// What the tenant believes now, without its tools: who runs them is not the agent that asks. With it, up
+    /// to when it is known.
+    fn get(&self, app: &App, tenant: &Tenant) -> Result<(Arc<Gathered>, Instant), Error> {
         let resident = app.resident(tenant)?;
+        // The clock of the store may be ahead of this machine's.
+        let until = resident.latest().map_or(now(), |latest| latest.max(now()));
         let known = || self.of.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, gathered)) = known().get(tenant.name())
             && Arc::ptr_eq(of, &resident)
         {
-            return Ok(Arc::clone(gathered));
+            return Ok((Arc::clone(gathered), until));
         }
         let objects = resident.candidates().objects();
         let is_tool = |object: &Arc<tenure::ContextObject>| object.revision().tool().is_some();
@@ -82,7 +86,7 @@ impl Besides {
             known.pop_first();
         }
         known.insert(tenant.name().to_owned(), (resident, Arc::clone(&gathered)));
-        Ok(gathered)
+        Ok((gathered, until))
     }
 }
 
@@ -174,7 +178,7 @@ fn relay(
         .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
     let world = app.world_like(&asked.model)?;
     let tenant = store.tenant(&caller.tenant)?;
-    let (kept, gathered, principal);
+    let (kept, gathered, known, principal);
     let beside = match app.mode {
         Mode::Full => {
             kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
@@ -182,11 +186,12 @@ fn relay(
                 Some(kept) => kept,
                 None => app.gateway.besides.policy()?,
             };
-            gathered = app.gateway.besides.get(app, &tenant)?;
+            (gathered, known) = app.gateway.besides.get(app, &tenant)?;
             principal = caller.grant.principal();
             Some(Beside {
                 policy,
                 gathered: &gathered,
+                known,
                 principal: &principal,
             })
         }

@@ -185,6 +185,7 @@ impl Endpoint {
             (encoder.unrelated, encoder.related)
         });
         let dimensions = settings.dimensions.to_le_bytes();
+        let max_bytes = settings.max_bytes.unwrap_or(usize::MAX);
         let revision = settings.revision.unwrap_or_default();
         // Who hosts the weights does not change them; which they are does.
         let digest = Digest::of_parts([
@@ -192,6 +193,8 @@ impl Endpoint {
             settings.model.as_bytes(),
             revision.as_bytes(),
             &dimensions,
+            // Nor are vectors of beginnings those of whole texts.
+            &(max_bytes as u64).to_le_bytes(),
         ]);
         let model = VectorModel {
             dimensions: settings.dimensions,
@@ -206,7 +209,7 @@ impl Endpoint {
             key,
             timeout: Duration::from_secs(settings.timeout_s),
             batch: settings.batch,
-            max_bytes: settings.max_bytes.unwrap_or(usize::MAX),
+            max_bytes,
         })
     }
 
@@ -347,11 +350,9 @@ impl Embedder for Endpoint {
         let nothing = || vec![0.0; self.model.dimensions as usize];
         // Endpoints refuse empty texts, which point nowhere.
         let cut = |text: &&'_ str| text.floor_char_boundary(self.max_bytes.min(text.len()));
-        let asked: Vec<&str> = texts
-            .iter()
-            .filter(|text| !text.trim().is_empty())
-            .map(|text| &text[..cut(text)])
-            .collect();
+        let texts: Vec<&str> = texts.iter().map(|text| &text[..cut(text)]).collect();
+        let said = texts.iter().copied();
+        let asked: Vec<&str> = said.filter(|text| !text.trim().is_empty()).collect();
         let work = || -> Result<Vec<Vec<f32>>, Error> {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_io()

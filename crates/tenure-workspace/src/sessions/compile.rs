@@ -332,7 +332,10 @@ fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
         .sections
         .iter()
         .filter(|section| section.zone == Zone::Tail);
-    for item in tail.flat_map(|section| &section.items) {
+    let tail = tail.flat_map(|section| &section.items);
+    // What ends the messages where nothing else of the user's does was sent, too.
+    let all = envelope.sections.iter().flat_map(|section| &section.items);
+    for item in tail.chain(all.filter(|item| &*item.name == "@closing")) {
         said.extend(item.revision);
         if let Some(span) = item.span {
             let place = (span.message, span.block);

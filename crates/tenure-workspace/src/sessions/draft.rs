@@ -86,6 +86,9 @@ impl Session {
             // What a later call of the same tool with the same arguments returned stands for it, and what
             // was changed since is no longer so.
             for ((turn, part), later, changed) in self.superseded() {
+                if self.pinned.contains(&turn) {
+                    continue;
+                }
                 let why = match changed {
                     true => "changed it",
                     false => "is newer",
@@ -307,7 +310,11 @@ impl Session {
         match ending {
             Some(ending) => ledger.ends = Some(ending.cause),
             None => {
-                for (_, served) in self.followed() {
+                // Where no tail is repeated, as in plain text, nothing of it was said for good.
+                for (_, served) in self
+                    .followed()
+                    .filter(|(_, served)| !served.tail.is_empty())
+                {
                     ledger.said.extend(&served.said);
                     ledger.task = Some(served.task);
                     ledger.state = served.state.clone().or(ledger.state);

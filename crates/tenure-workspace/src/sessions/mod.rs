@@ -511,6 +511,11 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether the message of this number is one of those that stand as they were said.
+    pub fn stands(&self, turn: u64) -> bool {
+        self.turns.iter().any(|known| known.number == turn)
+    }
+
     /// The number of its last message; nought where it has none.
     pub fn last_turn(&self) -> u64 {
         self.turns.last().map_or(0, |turn| turn.number)
@@ -724,21 +729,29 @@ impl Session {
         after: u64,
         most: usize,
     ) -> Result<(Vec<(u64, Message)>, bool), Error> {
-        let mut page = Vec::new();
+        let mut page: Vec<(u64, Message)> = Vec::new();
         let mut start = after.saturating_add(1).max(2);
         while start <= self.last {
             let end = (start + CHUNK).min(self.last + 1);
             for (number, body) in self.tenant.entries_in(&self.log, start..end)? {
-                if let Entry::Said(message) = parsed(&self.log, number, &body)? {
-                    if page.len() == most {
-                        return Ok((page, true));
+                match parsed(&self.log, number, &body)? {
+                    // A reply is known to stay once something else follows it.
+                    Entry::Said(message) => {
+                        if page.len() > most && !message.reply {
+                            page.truncate(most);
+                            return Ok((page, true));
+                        }
+                        page.push((number, message));
                     }
-                    page.push((number, message));
+                    Entry::Withdrawn { after } => page.retain(|(number, _)| *number <= after),
+                    _ => {}
                 }
             }
             start = end;
         }
-        Ok((page, false))
+        let more = page.len() > most;
+        page.truncate(most);
+        Ok((page, more))
     }
 
     /// The messages of the session in a provider's format: those that came in it, byte for byte.

@@ -103,15 +103,21 @@ impl Session {
         if let (true, turn) = (range.start() == range.end(), *range.start()) {
             return Ok(vec![original(turn, self.message(turn)?)]);
         }
-        let mut originals = Vec::new();
-        let log = self
-            .tenant
-            .entries_in(&self.log, *range.start()..range.end().saturating_add(1))?;
-        for (number, body) in log {
-            if let Entry::Said(message) = super::parsed(&self.log, number, &body)? {
-                originals.push(original(number, message));
+        // A reply that was taken back is given to whoever names it alone. What follows it says so.
+        let end = range.end().saturating_add(super::CHUNK);
+        let mut said = Vec::new();
+        for (number, body) in self.tenant.entries_in(&self.log, *range.start()..end)? {
+            match super::parsed(&self.log, number, &body)? {
+                Entry::Said(message) if range.contains(&number) => said.push((number, message)),
+                Entry::Said(message) if !message.reply => break,
+                Entry::Withdrawn { after } => said.retain(|(number, _)| *number <= after),
+                _ => {}
             }
         }
+        let originals = said
+            .into_iter()
+            .map(|(number, message)| original(number, message));
+        let originals: Vec<Original> = originals.collect();
         if originals.is_empty() {
             return Err(
                 Error::input(format!("there is no message in `{}`", clip(id)))

@@ -218,6 +218,7 @@ pub fn strip(format: Format, body: &str) -> Result<String, Error> {
     // What stands beside the messages is ours where it stands last.
     if let Some(end) = read.end {
         let head = &body[..end];
+        // A value that anything follows is not the last field: then `rest` is more than one value.
         let last = |text: &str, key: &str, value: &dyn Fn(&str) -> bool| {
             let at = text.rfind(&format!(",\"{key}\":"))?;
             let rest = &text[at + key.len() + 4..];

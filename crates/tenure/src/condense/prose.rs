@@ -117,7 +117,17 @@ pub(super) fn density(sentence: &str) -> f64 {
 
 pub(crate) fn acknowledges(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(|start| lower.starts_with(start))
+    // "Surely not" and "thanks to the valve" say something.
+    let ends = |start: &str, rest: &str| {
+        let whole = start.ends_with(|c: char| !c.is_alphanumeric());
+        (whole || !rest.starts_with(char::is_alphanumeric)) && !rest.starts_with(" to ")
+    };
+    let starts = |start: &&str| {
+        lower
+            .strip_prefix(start)
+            .is_some_and(|rest| ends(start, rest))
+    };
+    sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(starts)
 }
 
 /// What a sentence is worth whatever the task: how much it says, whether it decides something,

@@ -26,15 +26,20 @@ impl Trace {
         );
         view.input_digest = view.inputs.root();
         // Places are counted among what the caller sees.
-        let is_hidden = |verdict: &&Verdict| verdict.verdict == Ruling::Denied;
+        let is_hidden = |verdict: &Verdict| u32::from(verdict.verdict == Ruling::Denied);
+        let hidden = self.verdicts.iter().scan(0, |before, verdict| {
+            let here = *before;
+            *before += is_hidden(verdict);
+            Some(here)
+        });
+        let hidden: Vec<u32> = hidden.collect();
+        let before = |candidate: u32| hidden.get(candidate as usize).copied().unwrap_or(0);
         for condensed in &mut view.condensed {
-            let before = &self.verdicts[..condensed.candidate as usize];
-            condensed.candidate -= before.iter().filter(is_hidden).count() as u32;
+            condensed.candidate -= before(condensed.candidate);
         }
         let brought = view.retrieval.iter_mut().flat_map(|of| &mut of.subqueries);
         for one in brought.flat_map(|subquery| &mut subquery.brought) {
-            let before = &self.verdicts[..one.candidate as usize];
-            one.candidate -= before.iter().filter(is_hidden).count() as u32;
+            one.candidate -= before(one.candidate);
         }
         view.verdicts
             .retain(|verdict| verdict.verdict != Ruling::Denied);

@@ -38,7 +38,7 @@ const PLACES: [&str; 11] = [
     "url",
     "relative_path",
 ];
-/// What the names of tools begin with, or have as a word of them, that change what they are given.
+/// The words in the names of tools that change what they are given.
 const CHANGES: [&str; 14] = [
     "append", "apply", "create", "delete", "edit", "insert", "modify", "move", "patch", "remove",
     "rename", "replace", "update", "write",
@@ -52,14 +52,22 @@ struct Called<'s> {
 
 impl Called<'_> {
     fn changes(&self) -> bool {
-        let words = self.name.split(|c: char| !c.is_ascii_alphanumeric());
-        let starts = |word: &str| {
-            CHANGES
-                .iter()
-                .any(|verb| word.to_ascii_lowercase().starts_with(verb))
-        };
-        // `multi_edit` and `editFile`, but not `credit`.
-        words.into_iter().any(starts)
+        // `multi_edit`, `editFile` and `MultiEdit`, but neither `credit` nor `list_updates`.
+        let mut word = String::new();
+        let mut lower = false;
+        for c in self.name.chars().chain([' ']) {
+            if !c.is_ascii_alphanumeric() || (lower && c.is_ascii_uppercase()) {
+                if CHANGES.contains(&word.as_str()) {
+                    return true;
+                }
+                word.clear();
+            }
+            lower = c.is_ascii_lowercase();
+            if c.is_ascii_alphanumeric() {
+                word.push(c.to_ascii_lowercase());
+            }
+        }
+        false
     }
 
     fn places(&self) -> impl Iterator<Item = &str> {
@@ -184,6 +192,7 @@ mod tests {
             ("Read", file("b.rs")),
             ("str_replace_edit", path("a.rs")),
             ("read_credit", path("a.rs")),
+            ("list_updates", path("a.rs")),
             ("writeFile", path("a.rs")),
             ("Read", file("a.rs")),
         ]);

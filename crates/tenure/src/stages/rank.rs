@@ -262,10 +262,18 @@ fn retrieved(
     let eligible: Vec<u32> = eligible.collect();
     let mut retrieved = retrieve::retrieve(plan, &query, live, &eligible, policy, facts);
     // What is brought comes with what it cannot stand without, which is as near as it is itself.
-    for (row, near) in &retrieved.nearness {
-        for row in links.of(*row).chain([*row]) {
+    let mut brought: Vec<(u32, f64)> = retrieved
+        .nearness
+        .iter()
+        .map(|(row, near)| (*row, *near))
+        .collect();
+    brought.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
+    let mut reached = BTreeSet::new();
+    for (row, near) in brought {
+        // The nearest comes first, so what it reaches is followed once.
+        for row in links.reach(row, &mut reached) {
             retrieved.left.remove(&row);
-            raw[row as usize] = raw[row as usize].max(*near);
+            raw[row as usize] = raw[row as usize].max(near);
         }
     }
     for row in retrieved.left.keys() {

@@ -203,7 +203,7 @@ impl Stream for Chat {
         };
         if let Some(delta) = choice.get("delta") {
             let place = place.key("delta");
-            grow(&place, &mut self.fields, &place.fields(delta)?)?;
+            grow(&place, &mut self.fields, &place.fields(delta)?, 0)?;
         }
         self.finished |= choice.get("finish_reason").is_some();
         Ok(())
@@ -224,12 +224,19 @@ impl Stream for Chat {
     }
 }
 
+/// So deep may a piece be nested.
+const DEEPEST: usize = 64;
+
 /// Adds the pieces of a delta.
 fn grow(
     place: &Place,
     fields: &mut Vec<(String, Growing)>,
     delta: &Fields<'_>,
+    deep: usize,
 ) -> Result<(), Error> {
+    if deep > DEEPEST {
+        return Err(place.wrong("a piece is nested too deep", "at most 64 levels"));
+    }
     for (key, piece) in delta.iter() {
         let place = place.key(key);
         if piece.get() == "null" {
@@ -247,11 +254,11 @@ fn grow(
                 continue;
             }
             (Some((_, Growing::Object(known))), Some(b'{')) => {
-                grow(&place, known, &place.fields(piece)?)?;
+                grow(&place, known, &place.fields(piece)?, deep + 1)?;
                 continue;
             }
             (Some((_, Growing::Parts(known))), Some(b'[')) => {
-                parts(&place, known, piece)?;
+                parts(&place, known, piece, deep + 1)?;
                 continue;
             }
             (Some((_, known)), _) => {
@@ -261,12 +268,12 @@ fn grow(
             (None, Some(b'"')) => Growing::Text(place.text(piece)?),
             (None, Some(b'{')) => {
                 let mut inner = Vec::new();
-                grow(&place, &mut inner, &place.fields(piece)?)?;
+                grow(&place, &mut inner, &place.fields(piece)?, deep + 1)?;
                 Growing::Object(inner)
             }
             (None, Some(b'[')) => {
                 let mut known = BTreeMap::new();
-                parts(&place, &mut known, piece)?;
+                parts(&place, &mut known, piece, deep + 1)?;
                 Growing::Parts(known)
             }
             (None, _) => Growing::Whole(piece.get().to_owned()),
@@ -280,13 +287,14 @@ fn parts(
     place: &Place,
     known: &mut BTreeMap<u64, Vec<(String, Growing)>>,
     list: &RawValue,
+    deep: usize,
 ) -> Result<(), Error> {
     for (at, part) in place.list(list)?.into_iter().enumerate() {
         let place = place.at(at);
         let fields = place.fields(part)?;
         let index = fields.get("index").and_then(|at| at.get().parse().ok());
         let index = index.ok_or_else(|| place.wrong("a piece has no index", "`index`"))?;
-        grow(&place, known.entry(index).or_default(), &fields)?;
+        grow(&place, known.entry(index).or_default(), &fields, deep + 1)?;
     }
     Ok(())
 }
@@ -595,6 +603,11 @@ mod tests {
         assert!(streamed_reply(Format::OpenAiChat, &sse(&events[..5])).is_err());
         let failed = sse(&events[..2]) + "data: {\"error\":{\"message\":\"no\"}}\n\n";
         assert!(streamed_reply(Format::OpenAiChat, &failed).is_err());
+        // However deep a piece is nested, it is refused and not followed.
+        let deep = format!("{}1{}", "{\"a\":".repeat(20_000), "}".repeat(20_000));
+        let deep = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{deep}}}]}}\n\n");
+        let error = streamed_reply(Format::OpenAiChat, &deep).unwrap_err();
+        assert!(error.to_string().contains("too deep"), "{error}");
     }
 
     #[test]

@@ -326,18 +326,23 @@ impl<'s> Graph<'s> {
     /// Follows the links, so many of them, from what is reached already.
     fn spread(&self, set: &Normalized, reached: &mut BTreeMap<u32, u32>, hops: u32) {
         let mut spent: BTreeSet<&str> = BTreeSet::new();
+        // The names that were followed: to those who bear them, and to those who are kept with them.
+        let (mut borne, mut kept): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
         let mut edge: Vec<u32> = reached.keys().copied().collect();
         for hop in 1..=hops {
             let mut next = Vec::new();
             for row in edge {
                 let object = set.object(row);
                 let revision = object.revision();
-                let lists = |names: &'_ [String], of: &'_ BTreeMap<&'s str, Vec<u32>>| {
-                    let known = names.iter().filter_map(|name| of.get(name.as_str()));
-                    known.flatten().copied().collect::<Vec<u32>>()
-                };
-                let mut linked = lists(revision.keep_with(), &self.named);
-                linked.extend(self.holders.get(object.name()).into_iter().flatten());
+                let mut linked: Vec<u32> = Vec::new();
+                for name in revision.keep_with() {
+                    if borne.insert(name) {
+                        linked.extend(self.named.get(name.as_str()).into_iter().flatten());
+                    }
+                }
+                if kept.insert(object.name()) {
+                    linked.extend(self.holders.get(object.name()).into_iter().flatten());
+                }
                 for entity in &revision.rare().entities {
                     // Everybody who speaks of it is reached the first time.
                     if let Some((name, speakers)) = self.speakers.get_key_value(entity.as_str())
