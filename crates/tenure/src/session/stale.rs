@@ -197,7 +197,8 @@ mod tests {
             ("Read", file("a.rs")),
         ]);
         let by = |by, changed| Some(Superseded { by, changed });
-        assert_eq!(found, [by(11, false), None, None, by(9, true), None, None]);
+        let old = by(11, true);
+        assert_eq!(found, [by(13, false), None, None, old, old, None, None]);
         // Another file, no file, and arguments that are no object change nothing.
         let found = of(&[
             ("Read", file("a.rs")),
