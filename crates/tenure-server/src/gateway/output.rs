@@ -1,11 +1,15 @@
 //! What a model answered: its message, and what is wrong with the calls in it. Nothing is altered by it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 use tenure::Error;
 use tenure::wire::{self, Format};
 
 /// How deep schemas are followed.
 const DEPTH: u32 = 32;
+/// How much of schemas is looked at for one answer: what is wide, or refers to itself, has no end.
+const STEPS: usize = 10_000;
 
 /// What is wrong with a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,10 +49,11 @@ pub(super) fn faults(format: Format, request: &Value, message: &str) -> Vec<Faul
         return Vec::new();
     };
     let tools = offered(request);
-    let mut faults = Vec::new();
+    let mut steps = STEPS;
+    let mut faults = BTreeSet::new();
     for (name, arguments) in calls(format, &message) {
-        let Some((_, schema)) = tools.iter().find(|(known, _)| *known == name) else {
-            faults.push(Fault::NotOffered);
+        let Some(schema) = tools.get(name) else {
+            faults.insert(Fault::NotOffered);
             continue;
         };
         let parsed;
@@ -65,19 +70,17 @@ pub(super) fn faults(format: Format, request: &Value, message: &str) -> Vec<Faul
             arguments => arguments,
         };
         if !arguments.is_object() {
-            faults.push(Fault::NoObject);
-        } else if schema.is_some_and(|schema| !takes(schema, schema, arguments, 0)) {
-            faults.push(Fault::Schema);
+            faults.insert(Fault::NoObject);
+        } else if schema.is_some_and(|schema| !takes(schema, schema, arguments, 0, &mut steps)) {
+            faults.insert(Fault::Schema);
         }
     }
-    faults.sort();
-    faults.dedup();
-    faults
+    faults.into_iter().collect()
 }
 
 /// The tools of a request by name, each with the schema of its arguments.
-fn offered(request: &Value) -> Vec<(&str, Option<&Value>)> {
-    let mut found = Vec::new();
+fn offered(request: &Value) -> BTreeMap<&str, Option<&Value>> {
+    let mut found = BTreeMap::new();
     for tool in request["tools"].as_array().into_iter().flatten() {
         // Of a chat completion, in a field of their own.
         let inner = match tool.get("function").or(tool.get("custom")) {
@@ -86,7 +89,8 @@ fn offered(request: &Value) -> Vec<(&str, Option<&Value>)> {
         };
         let schema = inner.get("parameters").or(inner.get("input_schema"));
         if let Some(name) = inner["name"].as_str() {
-            found.push((name, schema.filter(|schema| schema.is_object())));
+            let schema = schema.filter(|schema| schema.is_object());
+            found.entry(name).or_insert(schema);
         }
     }
     found
@@ -125,18 +129,52 @@ fn calls(format: Format, message: &Value) -> Vec<(&str, &Value)> {
     found
 }
 
+/// Takes what a look costs from the steps that are left; not where they do not suffice.
+fn may(steps: &mut usize, cost: usize) -> bool {
+    let left = steps.checked_sub(cost);
+    *steps = left.unwrap_or(0);
+    left.is_some()
+}
+
+/// Whether two values are the same, as far as the steps reach.
+fn same(one: &Value, other: &Value, steps: &mut usize) -> bool {
+    match (one, other) {
+        _ if !may(steps, 1) => true,
+        (Value::Array(one), Value::Array(other)) => {
+            let mut both = one.iter().zip(other);
+            one.len() == other.len() && both.all(|(one, other)| same(one, other, steps))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_there = |(name, one): (&String, &Value)| {
+                other.get(name).is_some_and(|other| same(one, other, steps))
+            };
+            one.len() == other.len() && one.iter().all(is_there)
+        }
+        // A long text takes longer.
+        (Value::String(one), Value::String(other)) => {
+            one.len() == other.len() && (!may(steps, one.len() >> 10) || one == other)
+        }
+        (one, other) => one == other,
+    }
+}
+
 /// Whether a schema takes a value, as far as its plain words say: types, what is required, what else may be
-/// there, choices, parts. What it says in other words is taken.
-fn takes(root: &Value, schema: &Value, value: &Value, depth: u32) -> bool {
+/// there, choices, parts. What it says in other words is taken, and so is everything once the steps are used up.
+fn takes(root: &Value, schema: &Value, value: &Value, depth: u32, steps: &mut usize) -> bool {
+    if !may(steps, 1) {
+        return true;
+    }
     let Some(says) = schema.as_object().filter(|_| depth < DEPTH) else {
         return *schema != Value::Bool(false);
     };
-    let takes = |schema: &Value, value: &Value| takes(root, schema, value, depth + 1);
-    if let Some(there) = says.get("$ref").and_then(Value::as_str) {
-        let there = there.strip_prefix('#').and_then(|path| root.pointer(path));
-        if there.is_some_and(|there| !takes(there, value)) {
-            return false;
-        }
+    let listed = |word: &str| says.get(word).and_then(Value::as_array);
+    let reference = says.get("$ref").and_then(Value::as_str);
+    let cost = listed("type").map_or(0, Vec::len)
+        + listed("required").map_or(0, Vec::len)
+        + value.as_object().map_or(0, serde_json::Map::len)
+        + reference.map_or(0, |path| path.len() >> 6);
+    if !may(steps, cost) {
+        return true;
     }
     let is = |kind: &Value| match kind.as_str() {
         Some("object") => value.is_object(),
@@ -157,16 +195,28 @@ fn takes(root: &Value, schema: &Value, value: &Value, depth: u32) -> bool {
         Some(kind) => is(kind),
         None => true,
     };
-    let listed = |word: &str| says.get(word).and_then(Value::as_array);
-    let one_of =
-        |word: &str| listed(word).is_none_or(|all| all.iter().any(|one| takes(one, value)));
     let plain = kind
-        && listed("enum").is_none_or(|all| all.contains(value))
-        && says.get("const").is_none_or(|only| only == value)
-        && one_of("anyOf")
-        && one_of("oneOf")
-        && listed("allOf").is_none_or(|all| all.iter().all(|one| takes(one, value)));
+        && listed("enum").is_none_or(|all| all.iter().any(|one| same(one, value, steps)))
+        && says
+            .get("const")
+            .is_none_or(|only| same(only, value, steps));
     if !plain {
+        return false;
+    }
+    let mut takes =
+        |schema: &Value, value: &Value| takes(root, schema, value, depth + 1, &mut *steps);
+    if let Some(path) = reference {
+        let there = path.strip_prefix('#').and_then(|path| root.pointer(path));
+        if there.is_some_and(|there| !takes(there, value)) {
+            return false;
+        }
+    }
+    let mut one_of =
+        |word: &str| listed(word).is_none_or(|all| all.iter().any(|one| takes(one, value)));
+    if !one_of("anyOf")
+        || !one_of("oneOf")
+        || !listed("allOf").is_none_or(|all| all.iter().all(|one| takes(one, value)))
+    {
         return false;
     }
     if let Some(fields) = value.as_object() {
@@ -221,7 +271,7 @@ mod tests {
             "additionalProperties": false,
             "$defs": { "point": { "type": "object", "required": ["x"], "properties": { "next": { "$ref": "#/$defs/point" } } } },
         });
-        let takes = |value: Value| takes(&schema, &schema, &value, 0);
+        let takes = |value: Value| takes(&schema, &schema, &value, 0, &mut STEPS.clone());
         for good in [
             json!({ "at": "x" }),
             json!({ "at": "x", "n": 3.0, "mode": "b", "list": ["a", 1] }),
@@ -241,7 +291,42 @@ mod tests {
             assert!(!takes(bad.clone()), "{bad}");
         }
         let endless = json!({ "$ref": "#" });
-        assert!(super::takes(&endless, &endless, &json!(1), 0));
+        assert!(super::takes(&endless, &endless, &json!(1), 0, &mut 100));
+    }
+
+    #[test]
+    fn a_schema_is_followed_as_far_as_steps_reach() {
+        // Each of these would be looked at more often than there are atoms.
+        let again: Vec<Value> = (0..20).map(|_| json!({ "$ref": "#" })).collect();
+        let wide = json!({ "allOf": again.clone() });
+        let choice = json!({ "anyOf": again.clone(), "oneOf": again });
+        let nearly = [vec![1; 49], vec![2]].concat();
+        let long = json!({ "enum": vec![json!({ "a": nearly }); 1_000] });
+        let arguments = json!({ "a": vec![1; 50] });
+        for schema in [&wide, &choice, &long] {
+            let mut steps = STEPS;
+            assert!(takes(schema, schema, &arguments, 0, &mut steps));
+            assert_eq!(steps, 0);
+        }
+        // One answer has these steps for all of its calls.
+        let tool = json!({ "type": "function", "name": "look", "parameters": wide });
+        let call = r#"{"type":"function_call","call_id":"c","name":"look","arguments":"{}"}"#;
+        let calls = vec![call; 20_000].join(",");
+        let request = json!({ "tools": [tool] });
+        assert_eq!(faults(Format::OpenAiResponses, &request, &calls), []);
+        // What is wrong before they are used up is told.
+        let narrow = json!({ "type": "array", "allOf": wide["allOf"] });
+        assert!(!takes(&narrow, &narrow, &arguments, 0, &mut STEPS.clone()));
+        let same = |one: Value, other: Value| same(&one, &other, &mut STEPS.clone());
+        assert!(same(json!({ "a": [1, "b"] }), json!({ "a": [1, "b"] })));
+        for other in [
+            json!({ "a": [1, "c"] }),
+            json!({ "b": [1, "b"] }),
+            json!({ "a": [1] }),
+            json!([]),
+        ] {
+            assert!(!same(json!({ "a": [1, "b"] }), other));
+        }
     }
 
     #[test]
