@@ -140,14 +140,20 @@ pub(super) async fn fit(
     }
 }
 
-/// Notes that a provider found a request too long; gives whether a smaller one may help.
-pub(super) async fn learn(app: &Arc<App>, caller: &Caller, place: &Place, said: String) -> bool {
+/// Notes that a provider found a request too long; gives whether a smaller one may help. What it said is read
+/// where reading may take its time.
+pub(super) async fn learn(
+    app: &Arc<App>,
+    caller: &Caller,
+    place: &Place,
+    said: impl FnOnce() -> String + Send + 'static,
+) -> bool {
     let (app, caller, place) = (Arc::clone(app), caller.clone(), place.clone());
     let learned = tokio::task::spawn_blocking(move || {
         let store = app.store.as_ref();
         let tenant = store.map(|store| store.tenant(&caller.tenant)).transpose();
         match tenant {
-            Ok(Some(tenant)) => app.relay.learn(&tenant, &place, &said),
+            Ok(Some(tenant)) => app.relay.learn(&tenant, &place, &said()),
             _ => Ok(false),
         }
     });

@@ -9,7 +9,7 @@ use tenure::trace::ProviderUsage;
 use super::Protocol;
 
 /// The largest that an answer may become when it is unpacked.
-const MAX_UNPACKED: u64 = 64 << 20;
+pub(super) const MAX_UNPACKED: u64 = 64 << 20;
 
 /// What a request says of itself.
 #[derive(Default)]
@@ -29,6 +29,20 @@ impl Asked {
             model: body["model"].as_str().map(str::to_owned),
             streamed: body["stream"].as_bool().unwrap_or(false),
             body,
+        }
+    }
+
+    /// Reads the tools alone.
+    pub(super) fn tools(body: &[u8]) -> Asked {
+        #[derive(Default, serde::Deserialize)]
+        struct Tools {
+            #[serde(default)]
+            tools: Value,
+        }
+        let Tools { tools } = serde_json::from_slice(body).unwrap_or_default();
+        Asked {
+            body: serde_json::json!({ "tools": tools }),
+            ..Asked::default()
         }
     }
 
@@ -85,12 +99,14 @@ fn texts(value: &Value, count: &mut impl FnMut(&str) -> u64) -> u64 {
     }
 }
 
-/// The parts of an answer that were kept, unpacked; none where they cannot be.
-pub(super) fn plain(encoding: Option<&str>, parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+/// The parts of an answer that were kept, unpacked as far as `most` bytes; none where they cannot be.
+pub(super) fn plain(encoding: Option<&str>, parts: Vec<Vec<u8>>, most: u64) -> Vec<Vec<u8>> {
     match encoding {
         None | Some("identity") => parts,
         // The end of a packed text cannot be read without its beginning.
-        Some(encoding) if parts.len() == 1 => unpacked(encoding, &parts[0]).into_iter().collect(),
+        Some(encoding) if parts.len() == 1 => {
+            unpacked(encoding, &parts[0], most).into_iter().collect()
+        }
         Some(_) => Vec::new(),
     }
 }
@@ -130,18 +146,18 @@ fn holds(data: &[u8], word: &[u8]) -> bool {
     data.windows(word.len()).any(|window| window == word)
 }
 
-fn unpacked(encoding: &str, packed: &[u8]) -> Option<Vec<u8>> {
+fn unpacked(encoding: &str, packed: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     let read = match encoding.trim().to_ascii_lowercase().as_str() {
         "gzip" | "x-gzip" => flate2::read::MultiGzDecoder::new(packed)
-            .take(MAX_UNPACKED)
+            .take(most)
             .read_to_end(&mut plain),
         "deflate" => flate2::read::ZlibDecoder::new(packed)
-            .take(MAX_UNPACKED)
+            .take(most)
             .read_to_end(&mut plain),
         "zstd" => ruzstd::decoding::StreamingDecoder::new(packed)
             .ok()?
-            .take(MAX_UNPACKED)
+            .take(most)
             .read_to_end(&mut plain),
         _ => return None,
     };
@@ -272,13 +288,23 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text).unwrap();
         let packed = gzip.finish().unwrap();
-        let found = usage(Protocol::OpenAi, &plain(Some("gzip"), vec![packed.clone()])).unwrap();
+        let found = usage(
+            Protocol::OpenAi,
+            &plain(Some("gzip"), vec![packed.clone()], 1 << 10),
+        )
+        .unwrap();
         assert_eq!((found.input, found.output), (9, 2));
-        assert!(usage(Protocol::OpenAi, &plain(Some("br"), vec![packed.clone()])).is_none());
         assert!(
             usage(
                 Protocol::OpenAi,
-                &plain(Some("gzip"), vec![packed.clone(), packed])
+                &plain(Some("br"), vec![packed.clone()], 1 << 10)
+            )
+            .is_none()
+        );
+        assert!(
+            usage(
+                Protocol::OpenAi,
+                &plain(Some("gzip"), vec![packed.clone(), packed], 1 << 10)
             )
             .is_none()
         );
@@ -288,8 +314,11 @@ mod tests {
         for _ in 0..80 {
             bomb.write_all(&zeros).unwrap();
         }
-        let plain = unpacked("gzip", &bomb.finish().unwrap()).unwrap();
-        assert_eq!(plain.len() as u64, MAX_UNPACKED);
+        let bomb = bomb.finish().unwrap();
+        for most in [MAX_UNPACKED, 1 << 20] {
+            let plain = plain(Some("gzip"), vec![bomb.clone()], most);
+            assert_eq!((plain.len(), plain[0].len() as u64), (1, most));
+        }
     }
 
     #[test]
@@ -327,6 +356,12 @@ mod tests {
         ];
         let expected: u64 = texts.iter().map(|text| count(text)).sum();
         assert_eq!(asked.tokens(&world), expected);
+        let tools = Asked::tools(br#"{"messages":[],"tools":[{"name":"look"}]}"#);
+        assert!(tools.offers_tools());
+        assert_eq!(tools.body["tools"][0]["name"], "look");
+        for none in ["{}", r#"{"tools":[]}"#, r#"{"tools":null}"#, "[]", "x"] {
+            assert!(!Asked::tools(none.as_bytes()).offers_tools(), "{none}");
+        }
         let broken = Asked::read(b"{\"model\": \"gpt-4o\", \xff");
         assert!(broken.model.is_none() && broken.tokens(&world) == 0);
     }

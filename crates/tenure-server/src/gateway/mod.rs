@@ -62,6 +62,8 @@ const FAULT_HEADER: HeaderName = HeaderName::from_static("x-tenure-fault");
 const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
 /// Says what is wrong with the calls in an answer that was not streamed.
 const OUTPUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-output");
+/// The most that is read of what an error says.
+const MAX_ERROR: u64 = 1 << 20;
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 256;
 
@@ -235,7 +237,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         && may_be_too_long(found.status())
     {
         ahead = Ahead::read(found.body_mut(), app.limits.upstream).await;
-        let said = said(found.headers(), &ahead);
+        let said = Packed::of(found.headers(), &ahead);
+        let said = move || said.text(MAX_ERROR);
         if fit::learn(app, &caller, &place, said).await {
             let mut shorter = fit::fit(app, &caller, &parts, protocol, &body).await;
             let smaller = shorter.body.take().filter(|smaller| *smaller != sent);
@@ -255,7 +258,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 && is_whole_json(head.status, &headers)
             {
                 ahead = Ahead::read(&mut body, app.limits.upstream).await;
-                faults = output_faults(format, open.exchange(), &headers, &ahead);
+                let request = open.exchange().and_then(|open| open.request.clone());
+                faults = output_faults(format, request, &headers, &ahead).await;
             }
             if let Some(exchange) = open.exchange() {
                 exchange.status = Some(head.status.as_u16());
@@ -320,33 +324,56 @@ fn is_whole_json(status: StatusCode, headers: &HeaderMap) -> bool {
     status == StatusCode::OK && kind.starts_with("application/json")
 }
 
-/// What an answer says, as far as it was read.
-fn said(headers: &HeaderMap, ahead: &Ahead) -> String {
-    let encoding = headers.get(header::CONTENT_ENCODING);
-    let encoding = encoding.and_then(|value| value.to_str().ok());
-    let parts = measure::plain(encoding, vec![ahead.bytes().to_vec()]);
-    let said = parts.iter().map(|part| String::from_utf8_lossy(part));
-    said.collect()
+/// What was read of an answer, as it came.
+struct Packed {
+    encoding: Option<String>,
+    data: Bytes,
+}
+
+impl Packed {
+    fn of(headers: &HeaderMap, ahead: &Ahead) -> Packed {
+        let encoding = headers.get(header::CONTENT_ENCODING);
+        Packed {
+            encoding: encoding.and_then(|value| value.to_str().ok().map(str::to_owned)),
+            data: ahead.bytes(),
+        }
+    }
+
+    /// What it says, unpacked as far as `most` bytes. It may take its time.
+    fn text(&self, most: u64) -> String {
+        let data = vec![self.data.to_vec()];
+        let parts = measure::plain(self.encoding.as_deref(), data, most);
+        let said = parts.iter().map(|part| String::from_utf8_lossy(part));
+        said.collect()
+    }
 }
 
 /// What is wrong with the calls in a whole answer, as a header says it.
-fn output_faults(
+async fn output_faults(
     format: tenure::wire::Format,
-    exchange: Option<&mut Exchange>,
+    request: Option<Bytes>,
     headers: &HeaderMap,
     ahead: &Ahead,
 ) -> String {
-    let request = exchange.and_then(|exchange| exchange.request.as_deref());
-    let asked = measure::Asked::read(request.unwrap_or_default());
-    if !ahead.whole || !asked.offers_tools() {
-        return String::new();
-    }
-    let Ok(message) = output::message(format, said(headers, ahead).as_bytes()) else {
+    let Some(request) = request.filter(|_| ahead.whole) else {
         return String::new();
     };
-    let faults = output::faults(format, &asked.body, &message);
-    let faults: Vec<&str> = faults.iter().map(|fault| fault.term()).collect();
-    faults.join(", ")
+    let answer = Packed::of(headers, ahead);
+    // Both may be large: they are not read where connections are served.
+    let looked = tokio::task::spawn_blocking(move || {
+        let asked = measure::Asked::tools(&request);
+        if !asked.offers_tools() {
+            return String::new();
+        }
+        let answer = answer.text(measure::MAX_UNPACKED);
+        let Ok(message) = output::message(format, answer.as_bytes()) else {
+            return String::new();
+        };
+        let faults = output::faults(format, &asked.body, &message);
+        let faults: Vec<&str> = faults.iter().map(|fault| fault.term()).collect();
+        faults.join(", ")
+    });
+    looked.await.unwrap_or_default()
 }
 
 /// Sends a request to an upstream and waits for the head of its answer.
@@ -433,6 +460,45 @@ impl Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
+    use std::task::{Context, Poll, Waker};
+
+    #[test]
+    fn an_answer_is_looked_at_beside_the_connections() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let call = r#"{"id":"a","type":"function","function":{"name":"jump","arguments":"{}"}}"#;
+            let answer = format!(
+                r#"{{"choices":[{{"message":{{"role":"assistant","content":null,"tool_calls":[{call}]}}}}]}}"#
+            );
+            let request = Bytes::from(r#"{"tools":[{"function":{"name":"look"}}]}"#);
+            let (headers, mut ahead) = (HeaderMap::new(), Ahead::of(answer, true));
+            let format = tenure::wire::Format::OpenAiChat;
+            let mut looked = Box::pin(output_faults(format, Some(request.clone()), &headers, &ahead));
+            // Whoever asks for it does not do it.
+            let first = looked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert_eq!(first, Poll::Pending);
+            assert_eq!(looked.await, "tool_not_offered");
+            // Nothing is read of an answer that is not there whole.
+            ahead.whole = false;
+            let mut looked = Box::pin(output_faults(format, Some(request), &headers, &ahead));
+            let first = looked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert_eq!(first, Poll::Ready(String::new()));
+        });
+    }
+
+    #[test]
+    fn an_error_is_unpacked_as_far_as_it_is_read() {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&vec![b' '; 8 << 20]).unwrap();
+        let said = Packed {
+            encoding: Some("gzip".into()),
+            data: packed.finish().unwrap().into(),
+        };
+        assert_eq!(said.text(MAX_ERROR).len() as u64, MAX_ERROR);
+    }
 
     #[test]
     fn a_path_that_climbs_is_refused() {

@@ -21,7 +21,7 @@ use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord}
 use tenure_workspace::relay::{Place, Relay};
 
 use super::Protocol;
-use super::measure::{Asked, plain, usage};
+use super::measure::{Asked, MAX_UNPACKED, plain, usage};
 use super::output::{self, Fault};
 use super::tap::Kept;
 use crate::metrics::{Metrics, What, Word};
@@ -317,7 +317,8 @@ impl Desk {
         let request_tokens = world.map(|world| asked.tokens(world));
         let count = world.map(|world| world.tokenizer().kind());
         let response_bytes = exchange.reply.bytes;
-        let parts = plain(exchange.encoding.as_deref(), exchange.reply.parts());
+        let encoding = exchange.encoding.as_deref();
+        let parts = plain(encoding, exchange.reply.parts(), MAX_UNPACKED);
         let usage = usage(exchange.protocol, &parts);
         let protocol = exchange.protocol.term();
         let calls = asked.offers_tools();

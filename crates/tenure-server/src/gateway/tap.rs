@@ -124,8 +124,8 @@ impl Ahead {
         ahead
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.data.as_deref().unwrap_or_default()
+    pub(super) fn bytes(&self) -> Bytes {
+        self.data.clone().unwrap_or_default()
     }
 }
 
@@ -258,6 +258,17 @@ impl Drop for Tap {
         // An answer of a known length is not asked for its end.
         if self.is_end_stream() {
             self.open.end(Ending::Whole);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Ahead {
+    pub(super) fn of(data: String, whole: bool) -> Ahead {
+        Ahead {
+            data: Some(Bytes::from(data)),
+            broken: None,
+            whole,
         }
     }
 }
