@@ -112,6 +112,7 @@ pub(crate) struct Gateway {
     metrics: Arc<Metrics>,
     ids: Ids,
     besides: fit::Besides,
+    held: Arc<tap::Held>,
 }
 
 impl Gateway {
@@ -130,6 +131,7 @@ impl Gateway {
             metrics,
             ids: Ids::new()?,
             besides: fit::Besides::default(),
+            held: Arc::default(),
         })
     }
 
@@ -220,10 +222,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         encoding: None,
         status: None,
         head: None,
-        reply: match compiles {
-            true => tap::Kept::whole(),
-            false => tap::Kept::default(),
-        },
+        reply: tap::Kept::new(compiles, &gateway.held),
     });
     let id = exchange
         .as_ref()

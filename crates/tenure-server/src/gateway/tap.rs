@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -27,6 +28,55 @@ const TAIL: usize = 1 << 20;
 const WHOLE: usize = 16 << 20;
 /// The most that is read of an answer before it goes on.
 const AHEAD: usize = 1 << 20;
+/// The most that is kept of all answers together, until they are recorded.
+const ALL: usize = 256 << 20;
+
+/// What is kept of all answers together.
+pub(super) struct Held {
+    bytes: AtomicUsize,
+    most: usize,
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held {
+            bytes: AtomicUsize::new(0),
+            most: ALL,
+        }
+    }
+}
+
+/// The part that one answer has in it, given back with it.
+#[derive(Default)]
+struct Part {
+    of: Option<Arc<Held>>,
+    bytes: usize,
+}
+
+impl Part {
+    /// Makes it at least this large; gives whether it may be.
+    fn grow(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        let Some(of) = self.of.as_ref().filter(|_| more > 0) else {
+            return true;
+        };
+        let before = of.bytes.fetch_add(more, Ordering::Relaxed);
+        let fits = before.saturating_add(more) <= of.most;
+        match fits {
+            true => self.bytes += more,
+            false => drop(of.bytes.fetch_sub(more, Ordering::Relaxed)),
+        }
+        fits
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some(of) = &self.of {
+            of.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
 
 /// The beginning and the end of an answer.
 #[derive(Default)]
@@ -38,19 +88,30 @@ pub(super) struct Kept {
     pub(super) bytes: u64,
     /// Whether something in between was let go.
     cut: bool,
+    /// Whether all of it was, and what comes is.
+    gone: bool,
+    part: Part,
 }
 
 impl Kept {
-    /// Nothing yet; later all of it.
-    pub(super) fn whole() -> Kept {
+    /// Nothing yet; later all of it, where it is wanted whole.
+    pub(super) fn new(whole: bool, held: &Arc<Held>) -> Kept {
         Kept {
-            whole: true,
+            whole,
+            part: Part {
+                of: Some(Arc::clone(held)),
+                bytes: 0,
+            },
             ..Kept::default()
         }
     }
 
-    fn keep(&mut self, data: &[u8]) {
+    /// Keeps what came; gives whether all of it had to be let go now.
+    fn keep(&mut self, data: &[u8]) -> bool {
         self.bytes += data.len() as u64;
+        if self.gone {
+            return false;
+        }
         let most = if self.whole { WHOLE } else { HEAD };
         let (head, rest) = data.split_at(data.len().min(most - self.head.len()));
         self.head.extend_from_slice(head);
@@ -60,6 +121,11 @@ impl Kept {
             self.tail.drain(..over.min(self.tail.len()));
         }
         self.tail.extend(&rest[rest.len() - rest.len().min(TAIL)..]);
+        let fits = self.part.grow(self.head.capacity() + self.tail.capacity());
+        if !fits {
+            self.let_go();
+        }
+        !fits
     }
 
     /// Keeps the count alone.
@@ -67,6 +133,7 @@ impl Kept {
         *self = Kept {
             bytes: self.bytes,
             cut: true,
+            gone: true,
             ..Kept::default()
         };
     }
@@ -181,8 +248,10 @@ impl Tap {
 impl Tap {
     fn pass(&mut self, data: &[u8]) {
         self.bytes += data.len() as u64;
-        if let Some(exchange) = self.open.exchange() {
-            exchange.reply.keep(data);
+        if let Some(exchange) = self.open.exchange()
+            && exchange.reply.keep(data)
+        {
+            self.metrics.dropped("contents");
         }
     }
 }
@@ -302,5 +371,37 @@ mod tests {
         let mut kept = Kept::default();
         kept.keep(&text);
         assert_eq!(kept.parts()[1], text[text.len() - TAIL..]);
+    }
+
+    #[test]
+    fn all_answers_together_have_a_bound() {
+        let most = 4 << 20;
+        let held = Arc::new(Held {
+            bytes: AtomicUsize::new(0),
+            most,
+        });
+        let bytes = || held.bytes.load(Ordering::Relaxed);
+        let data = [7; 64 << 10];
+        let mut all: Vec<Kept> = (0..50).map(|_| Kept::new(true, &held)).collect();
+        let mut let_go = 0;
+        for _ in 0..16 {
+            for kept in &mut all {
+                let_go += usize::from(kept.keep(&data));
+                assert!(bytes() <= most);
+            }
+        }
+        // Some are there whole, the others are counted on.
+        let gone = all.iter().filter(|kept| kept.gone).count();
+        assert!(gone == let_go && 0 < gone && gone < all.len(), "{gone}");
+        let in_memory: usize = all.iter().map(Kept::len).sum();
+        assert!(in_memory <= bytes(), "{in_memory}");
+        for kept in all {
+            assert_eq!(kept.bytes, 16 * data.len() as u64);
+            let expected = if kept.gone { 0 } else { 16 * data.len() };
+            assert_eq!(kept.parts().iter().flatten().count(), expected);
+        }
+        assert_eq!(bytes(), 0);
+        let mut kept = Kept::new(true, &held);
+        assert!(!kept.keep(&data));
     }
 }
