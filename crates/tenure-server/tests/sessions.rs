@@ -323,6 +323,61 @@ fn a_session_is_its_owners() {
 }
 
 #[test]
+fn an_idempotency_key_is_its_callers() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let key = |user: Option<&str>| {
+        let grant = Grant {
+            tenant: "acme".into(),
+            user: user.map(str::to_owned),
+            ..Grant::default()
+        };
+        let made = Keys::of(&store)
+            .unwrap()
+            .create(grant, Instant::from_micros(1_000));
+        format!("x-tenure-key: {}", made.unwrap().1)
+    };
+    let (ada, bob) = (key(Some("ada")), key(Some("bob")));
+    let hers_too = key(Some("ada"));
+    let backend = key(None);
+    let bench = Bench::over(folder, store, &[], |options| options);
+    let once = "idempotency-key: begin-1";
+    let begin = |key: &str, body: &Value| {
+        let reply = call(&bench, "POST", "/api/v1/sessions", &[key, once], body);
+        (reply.status, reply.json())
+    };
+    let new = json!({ "text": "My code is 4711." });
+    let mut ids = Vec::new();
+    for key in [&ada, &bob, &hers_too] {
+        let (status, made) = begin(key, &new);
+        assert_eq!((status, begin(key, &new)), (201, (201, made.clone())));
+        let id = made["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/v1/sessions/{id}");
+        assert_eq!(bench.ask("GET", &path, &[key], b"").status, 200);
+        ids.push(id);
+    }
+    assert!(ids[0] != ids[1] && ids[0] != ids[2], "{ids:?}");
+    // Who speaks for several users says under a key for whom.
+    let for_user = |user: &str| json!({ "user": user, "text": "Hello." });
+    assert_eq!(begin(&backend, &for_user("ada")).0, 201);
+    assert_eq!(begin(&backend, &for_user("bob")).0, 409);
+    // Nor does an id with a key open what is another's.
+    let named = |id: &str| json!({ "id": id, "text": "My code is 4711." });
+    assert_eq!(begin(&ada, &named("hers")).0, 201);
+    assert_eq!(begin(&bob, &named("hers")).0, 409);
+
+    // Two keys of one user add to one session: the same words twice are two messages.
+    let path = "/api/v1/sessions/hers/messages";
+    let more = json!({ "text": "Go on." });
+    let once = "idempotency-key: more-1";
+    let add =
+        |key: &str| call(&bench, "POST", path, &[key, once], &more).json()["messages"].clone();
+    let added = [add(&ada), add(&hers_too), add(&backend)];
+    assert_eq!(added, [json!(["t3"]), json!(["t4"]), json!(["t5"])]);
+    assert_eq!([add(&ada), add(&hers_too), add(&backend)], added);
+}
+
+#[test]
 fn what_is_no_message_is_said_so() {
     let bench = Bench::new(&[]);
     post(&bench, "/api/v1/sessions", &json!({ "id": "a" }));

@@ -150,20 +150,13 @@ pub(super) async fn create(
         text: new.text,
         role: new.role,
     };
-    let once = once(
-        &headers,
-        &caller,
-        &said,
-        &[&new.id, &new.user, &new.project],
-    )?;
+    let grant = &caller.grant;
+    let user = scope(new.user, grant.user.as_ref(), "user")?;
+    let project = scope(new.project, grant.project.as_ref(), "project")?;
+    let once = once(&headers, &caller, &said, &[&new.id, &user, &project])?;
     let added = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        let grant = &caller.grant;
-        let (user, project) = (
-            scope(new.user, grant.user.as_ref(), "user")?,
-            scope(new.project, grant.project.as_ref(), "project")?,
-        );
-        if user.is_none() && !grant.operator {
+        if user.is_none() && !caller.grant.operator {
             return Err(Error::input(
                 "the session is nobody's, and so would be an operator's alone",
             )
@@ -178,13 +171,17 @@ pub(super) async fn create(
         let id = new.id.as_deref();
         let made = Session::create_once(tenant, id, now(), (user, project), format, once.clone());
         let mut session = made?;
+        // It may have been there already.
+        if !is_theirs(&caller, session.opened()) {
+            return Ok(Err(unknown(session.id())));
+        }
         let added = match first {
             Some(_) => append_to(&mut session, &said, once.as_ref())?,
             None => Vec::new(),
         };
-        Ok(Added::to(&session, &added))
+        Ok(Ok(Added::to(&session, &added)))
     });
-    let added = added.await?;
+    let added = added.await??;
     let tag = tag(added.version);
     Ok((StatusCode::CREATED, [tag], Said(added)).into_response())
 }
@@ -248,7 +245,7 @@ impl Spoken {
     }
 }
 
-/// The write that a request is, where it comes under a key.
+/// The write that a request is, where it comes under a key, which is its caller's own.
 fn once(
     headers: &HeaderMap,
     caller: &Caller,
@@ -260,7 +257,8 @@ fn once(
     };
     let messages = said.messages.as_ref().map(|messages| messages.get());
     let asked = json!([messages, said.format, said.text, said.role, more]);
-    Ok(Some(Once::new(&key, asked.to_string().as_bytes())?))
+    let by = caller.key.as_deref();
+    Ok(Some(Once::new(&key, by, asked.to_string().as_bytes())?))
 }
 
 /// Adds what was said, once; whoever writes to the session meanwhile comes first.
@@ -289,6 +287,20 @@ fn append_to(session: &mut Session, said: &Spoken, once: Option<&Once>) -> Resul
     }
 }
 
+/// Whether a session is one that the caller may see.
+fn is_theirs(caller: &Caller, opened: &Opened) -> bool {
+    let grant = &caller.grant;
+    // Nobody's sessions, such as the gateway's, may hold what anybody said: an operator's alone.
+    let scoped = opened.user.is_some() && (grant.user.is_none() || grant.user == opened.user);
+    let placed = grant.project.is_none() || grant.project == opened.project;
+    grant.operator || (scoped && placed)
+}
+
+fn unknown(id: &str) -> Refusal {
+    let what = format!("there is no session `{}`", clip(id));
+    Refusal::new(StatusCode::NOT_FOUND, what)
+}
+
 /// A session of the caller's, which they find as they expect it.
 fn open(
     app: &App,
@@ -297,17 +309,9 @@ fn open(
     expected: Option<u64>,
 ) -> Result<Result<Session, Refusal>, Error> {
     let found = Session::find(tenant(app, caller)?, id)?;
-    let grant = &caller.grant;
-    let is_theirs = |opened: &Opened| {
-        // Nobody's sessions, such as the gateway's, may hold what anybody said: an operator's alone.
-        let scoped = opened.user.is_some() && (grant.user.is_none() || grant.user == opened.user);
-        let placed = grant.project.is_none() || grant.project == opened.project;
-        grant.operator || (scoped && placed)
-    };
-    let found = found.filter(|session| is_theirs(session.opened()));
+    let found = found.filter(|session| is_theirs(caller, session.opened()));
     let Some(session) = found else {
-        let what = format!("there is no session `{}`", clip(id));
-        return Ok(Err(Refusal::new(StatusCode::NOT_FOUND, what)));
+        return Ok(Err(unknown(id)));
     };
     match expected {
         Some(expected) if expected != session.version() => {
