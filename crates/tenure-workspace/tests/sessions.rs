@@ -909,6 +909,186 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
     }
 }
 
+fn erase(bench: &Bench, session: &Session, turn: u64) {
+    let ids = session.objects_of(&format!("t{turn}")).unwrap();
+    bench.tenant.erase(ids, &Writing::default()).unwrap();
+}
+
+fn entries(session: &Session, bench: &Bench) -> Vec<(u64, String)> {
+    let log = format!("session/{}", session.id());
+    bench.tenant.entries(&log, 0).unwrap()
+}
+
+#[test]
+fn a_session_that_is_erased_leaves_others_their_instructions_and_tools() {
+    let bench = Bench::new();
+    let begin = |said: &str| {
+        let mut session = bench.session();
+        let rules = "You are the keeper of the fleet. Never restart a node that is not drained.";
+        append(
+            &mut session,
+            &[
+                json!({ "role": "system", "content": rules }),
+                json!({ "role": "user", "content": said }),
+            ],
+        );
+        let first = bench.compile(&mut session, Target::OpenAiChat, 8_000);
+        let record = bench.record(&first);
+        (session, record)
+    };
+    let (gone, of_gone) = begin("My own code is 99-31-07, by the way.");
+    let (mut stays, of_stays) = begin("Which node is the slowest?");
+    let before = entries(&stays, &bench);
+    assert!(before.iter().any(|(_, body)| body.contains("not drained")));
+    Session::erase(&bench.tenant, gone.id(), &Writing::default()).unwrap();
+    assert_eq!(entries(&stays, &bench), before);
+    stays.refresh().unwrap();
+    let next = bench.compile(&mut stays, Target::OpenAiChat, 8_000);
+    assert!(body(&next).contains("not drained"));
+    assert_eq!(next.session.cause, EpochCause::Kept);
+    let replayed = |record: &str| bench.workspace.replay(&bench.tenant, record).unwrap().proof;
+    assert_eq!(replayed(&of_stays), Proof::Whole);
+    assert_eq!(replayed(&of_gone), Proof::Rest);
+}
+
+/// Somebody asks, the model calls the tool, the tool answers, the model says so.
+fn with_a_call(session: &mut Session, arguments: &str, answer: &str) -> Vec<u64> {
+    let function = json!({ "name": "inspect", "arguments": arguments });
+    append(
+        session,
+        &[
+            json!({ "role": "user", "content": "How is it?" }),
+            json!({ "role": "assistant", "content": "I look.",
+                "tool_calls": [{ "id": "call_1", "type": "function", "function": function }] }),
+            json!({ "role": "tool", "tool_call_id": "call_1", "content": answer }),
+            json!({ "role": "assistant", "content": "It is well." }),
+            json!({ "role": "user", "content": "And the others?" }),
+        ],
+    )
+}
+
+#[test]
+fn a_call_and_its_result_are_erased_together() {
+    for target in CHATS {
+        for erased in [1, 2] {
+            let bench = Bench::new();
+            let (mut session, mut other) = (bench.session(), bench.session());
+            let arguments = r#"{"service":"ledger"}"#;
+            let answer = "The ledger is at node 17, said Ada, who knows it best of all of us.";
+            let said = with_a_call(&mut session, arguments, answer);
+            with_a_call(
+                &mut other,
+                r#"{"service":"x"}"#,
+                "Nothing was written there.",
+            );
+            let before = entries(&other, &bench);
+            let first = bench.compile(&mut session, target, 8_000);
+            let record = bench.record(&first);
+            erase(&bench, &session, said[erased]);
+            session.refresh().unwrap();
+            let next = bench.compile(&mut session, target, 8_000);
+            let sent = body(&next);
+            for word in ["I look.", "node 17", "call_1"] {
+                assert!(!sent.contains(word), "{word} is in {sent}");
+            }
+            assert!(sent.contains("It is well."), "{sent}");
+            session.export(Format::OpenAiChat).unwrap();
+            let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
+            assert_eq!(replay.proof, Proof::Rest);
+            // Nobody asked for what is said beside it to go elsewhere: others say the same.
+            assert_eq!(entries(&other, &bench), before);
+        }
+    }
+}
+
+#[test]
+fn an_equal_call_of_another_session_stays_legal() {
+    for target in CHATS {
+        let bench = Bench::new();
+        let (mut gone, mut stays) = (bench.session(), bench.session());
+        let long = "the ledger of the archive that Ada keeps";
+        let call = json!({ "service": "ledger", "lines": 20 }).to_string();
+        let said = with_a_call(&mut gone, &call, &format!("{{\"found\":\"{long}\"}}"));
+        with_a_call(&mut stays, &call, "Nothing.");
+        let before = entries(&stays, &bench);
+        erase(&bench, &gone, said[1]);
+        assert_eq!(entries(&stays, &bench), before);
+        // What is quoted in a call goes from it, and the call stays one.
+        let mut quotes = bench.session();
+        let call = json!({ "service": format!("{long}, please") }).to_string();
+        with_a_call(&mut quotes, &call, "Nothing.");
+        let mut gone = bench.session();
+        let said = append(&mut gone, &[json!({ "role": "user", "content": long })]);
+        erase(&bench, &gone, said[0]);
+        quotes.refresh().unwrap();
+        let sent = body(&bench.compile(&mut quotes, target, 8_000));
+        assert!(
+            !sent.contains(long) && sent.contains("[erased], please"),
+            "{sent}"
+        );
+    }
+}
+
+/// The strings in a value.
+fn strings(value: &Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        Value::String(text) => drop(found.insert(text.clone())),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| strings(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_text_that_is_a_word_of_an_entry_or_a_record_takes_that_word_from_nobody() {
+    let mut bench = Bench::new();
+    let mut session = bench.session();
+    with_a_call(&mut session, r#"{"service":"ledger"}"#, "Nothing.");
+    let first = bench.compile(&mut session, Target::OpenAiChat, 20_000);
+    let old = bench.record(&first);
+    let mut words = std::collections::BTreeSet::new();
+    for (_, entry) in entries(&session, &bench) {
+        strings(&serde_json::from_str(&entry).unwrap(), &mut words);
+    }
+    let record = bench.tenant.record(&old).unwrap().unwrap();
+    strings(&serde_json::from_str(&record.body).unwrap(), &mut words);
+    words.extend(["identity".to_owned(), "history".to_owned()]);
+    let puts = words
+        .iter()
+        .filter(|word| !word.contains([' ', '"', '.']) && (3..200).contains(&word.len()));
+    let puts = puts.map(|word| {
+        tenure_store::Put::new(ObjectDocument {
+            tenant_id: Some("local".into()),
+            ..ObjectDocument::new(word, word.as_str())
+        })
+    });
+    let puts: Vec<_> = puts.collect();
+    assert!(puts.len() > 40, "{words:?}");
+    let written = bench.tenant.put(puts, &Writing::default()).unwrap();
+    let resident = bench.tenant.load().unwrap();
+    let beside = Gathered::over(Candidates::default(), &bench.tenant, &resident, None);
+    let before = std::mem::replace(&mut bench.beside, beside);
+    let mut other = bench.session();
+    append(
+        &mut other,
+        &[json!({ "role": "user", "content": "Go on." })],
+    );
+    let new = bench.record(&bench.compile(&mut other, Target::OpenAiChat, 20_000));
+    let ids = written.objects.iter().map(|written| written.object_id);
+    bench
+        .tenant
+        .erase(ids.collect(), &Writing::default())
+        .unwrap();
+    bench.beside = before;
+    for record in [old, new] {
+        bench.workspace.replay(&bench.tenant, &record).unwrap();
+    }
+    for session in [session, other] {
+        let mut session = Session::open(bench.tenant.clone(), session.id()).unwrap();
+        bench.compile(&mut session, Target::OpenAiChat, 20_000);
+    }
+}
+
 #[test]
 fn a_reply_can_be_taken_back_until_something_follows_it() {
     let bench = Bench::new();

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value, json};
 use tenure::object::{Authority, ObjectId, RevisionId};
+use tenure::policy::PolicyDocument;
 use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
+use super::fields::{Field, json_of};
 use super::logged::id_of;
 use crate::tenant::{buried_as, unwritable};
 
@@ -29,17 +31,39 @@ pub(super) enum Within {
     Other,
 }
 
+/// Whether the texts of an object are looked for wherever they stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// They are.
+    Sought,
+    /// They are not: others say the same, and nobody asked for these texts to go.
+    Common,
+}
+
 pub(super) struct Gone {
     key: [u8; 32],
     /// The ids, and what stands in the place of each.
     ids: BTreeMap<ObjectId, String>,
     /// Ids and digests, which mean nothing else wherever they stand.
     keys: BTreeMap<String, String>,
+    /// By ids and digests of revisions, whose they are.
+    owners: BTreeMap<String, ObjectId>,
     /// Names and texts, which stand for the object where its record has them alone.
-    words: BTreeMap<String, String>,
+    words: BTreeMap<String, Vec<(ObjectId, String)>>,
     /// Passages, in every form in which they are written.
     passages: BTreeMap<String, String>,
     finder: Option<(AhoCorasick, Vec<String>)>,
+    /// What the finder looks for, in its order.
+    patterns: Vec<String>,
+}
+
+/// Where a text stands that is looked through.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    within: Within,
+    field: Field,
+    /// The objects that the record speaks of.
+    spoken_of: &'p BTreeSet<ObjectId>,
 }
 
 impl Gone {
@@ -50,10 +74,12 @@ impl Gone {
         Gone {
             key,
             keys: keys.collect(),
+            owners: ids.keys().map(|id| (id.to_string(), *id)).collect(),
             ids,
             words: BTreeMap::new(),
             passages: BTreeMap::new(),
             finder: None,
+            patterns: Vec::new(),
         }
     }
 
@@ -67,32 +93,52 @@ impl Gone {
         id: ObjectId,
         revision: RevisionId,
         body: &str,
+        sought: Texts,
     ) -> Result<Digest, Error> {
         let document: ObjectDocument =
             serde_json::from_str(body).map_err(|error| unwritable(&error))?;
         let label = buried_as(&self.key, id);
         let keyed = Digest::keyed(&self.key, &[b"revision", revision.bytes()]);
         self.keys.insert(revision.to_string(), keyed.to_string());
-        for text in [&document.name, &document.content] {
-            if !text.is_empty() {
-                self.words.insert(text.clone(), stand_in(label));
+        self.owners.insert(revision.to_string(), id);
+        let mut word = |text: &str| {
+            let known = self.words.entry(text.to_owned()).or_default();
+            if !text.is_empty() && known.iter().all(|(known, _)| *known != id) {
+                known.push((id, stand_in(label)));
             }
+        };
+        word(&document.name);
+        if sought == Texts::Common {
+            return Ok(keyed);
         }
+        word(&document.content);
         for text in texts(&document) {
             let digest = Digest::of(text.as_bytes());
             let keyed = Digest::keyed(&self.key, &[b"text", digest.bytes()]);
             self.keys.insert(digest.to_string(), keyed.to_string());
-            for passage in passages(text) {
-                for written in written_forms(passage) {
-                    self.passages.insert(written, ERASED.to_owned());
-                }
-            }
+            self.seek(passages(text));
+        }
+        for call in &document.tool_calls {
+            // As they are written they say nothing yet: others make the same call.
+            let known = json_of(&call.arguments);
+            each_text(known.as_ref().unwrap_or(&call.arguments), &mut |text| {
+                self.seek(passages(text).filter(|passage| passage.len() >= SHORTEST_PASSAGE));
+            });
         }
         Ok(keyed)
     }
 
+    fn seek<'t>(&mut self, passages: impl Iterator<Item = &'t str>) {
+        for written in passages.flat_map(written_forms) {
+            self.passages.insert(written, ERASED.to_owned());
+        }
+    }
+
     /// Adds a kept text that goes as well; gives its tombstone, by which a record names it from now on.
-    pub(super) fn add_blob(&mut self, digest: Digest) -> Digest {
+    pub(super) fn add_blob(&mut self, digest: Digest, object: Option<ObjectId>) -> Digest {
+        if let Some(id) = object {
+            self.owners.insert(digest.to_string(), id);
+        }
         let keyed = Digest::keyed(&self.key, &[b"blob", digest.bytes()]);
         self.keys.insert(digest.to_string(), keyed.to_string());
         keyed
@@ -105,15 +151,21 @@ impl Gone {
             all.map(|(text, left)| (text, left.clone())).unzip();
         let built = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
-            .build(patterns);
+            .build(&patterns);
         let finder = built.map_err(|error| {
             Error::input(format!(
                 "what shall be erased has too many lines to be looked for at once: {error}"
             ))
             .hint("erase fewer objects at once")
         })?;
+        self.patterns = patterns.into_iter().cloned().collect();
         self.finder = Some((finder, stand_ins));
         Ok(())
+    }
+
+    /// Whether this is an id of it, or a digest.
+    pub(super) fn knows(&self, key: &str) -> bool {
+        self.keys.contains_key(key)
     }
 
     /// Whether any of it stands in these bytes.
@@ -122,18 +174,57 @@ impl Gone {
         finder.is_some_and(|(finder, _)| finder.is_match(bytes))
     }
 
-    /// A record without it.
-    pub(super) fn scrub_record(&self, body: &str) -> Result<String, Error> {
+    /// Which of the objects a kept text is.
+    pub(super) fn kept_as(&self, bytes: &[u8]) -> Option<ObjectId> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        id_of(value.as_object()?).filter(|id| self.is(*id))
+    }
+
+    /// Whether a kept text quotes any of it.
+    pub(super) fn quoted_by(&self, bytes: &[u8]) -> bool {
+        if !self.holds(bytes) {
+            return false;
+        }
+        // The words of a policy's vocabulary are no quotations: records need it.
+        let policy = serde_json::from_slice::<PolicyDocument>(bytes).is_ok();
+        let value: Option<Value> = serde_json::from_slice(bytes).ok().filter(|_| policy);
+        value.is_none_or(|mut value| self.scrub(&mut value, Within::Other))
+    }
+
+    /// A record without it, which lists these objects.
+    pub(super) fn scrub_record(&self, body: &str, listed: &[ObjectId]) -> Result<String, Error> {
+        let found = self.finder.iter().flat_map(|(finder, _)| {
+            let found = finder.find_iter(body);
+            found.filter_map(|found| {
+                self.owners
+                    .get(self.patterns.get(found.pattern().as_usize())?)
+            })
+        });
+        let spoken_of: BTreeSet<ObjectId> = found.chain(listed).copied().collect();
         let mut body: Value = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
-        self.scrub(&mut body, Within::Record);
+        let place = Place {
+            within: Within::Record,
+            field: Field::Text,
+            spoken_of: &spoken_of,
+        };
+        self.scrub_at(&mut body, place);
         Ok(body.to_string())
     }
 
-    /// Replaces what was erased in every text; tells whether there was any. A vector goes with its text, and
-    /// the provider's own bytes of a message of which anything goes.
+    /// Replaces what was erased in every text of an entry; tells whether there was any. A vector goes with
+    /// its text, and the provider's own bytes of a message of which anything goes.
     pub(super) fn scrub(&self, value: &mut Value, within: Within) -> bool {
+        let place = Place {
+            within,
+            field: Field::Text,
+            spoken_of: &BTreeSet::new(),
+        };
+        self.scrub_at(value, place)
+    }
+
+    fn scrub_at(&self, value: &mut Value, place: Place<'_>) -> bool {
         match value {
-            Value::String(text) => self.scrub_text(text, within),
+            Value::String(text) => self.scrub_text(text, place),
             Value::Array(values) => {
                 let before = values.len();
                 values.retain(|value| !self.is_vector(value));
@@ -141,7 +232,7 @@ impl Gone {
                 let mut lost = BTreeSet::new();
                 for value in values.iter_mut() {
                     let message = message_of(value);
-                    if self.scrub(value, within) {
+                    if self.scrub_at(value, place) {
                         changed = true;
                         lost.extend(message);
                     }
@@ -154,17 +245,22 @@ impl Gone {
                 changed
             }
             Value::Object(fields) => {
-                let own = (within == Within::Holder).then(|| id_of(fields)).flatten();
-                if let Some(id) = own.filter(|id| self.is(*id)) {
+                let own = (place.within == Within::Holder).then(|| id_of(fields));
+                if let Some(id) = own.flatten().filter(|id| self.is(*id)) {
                     *value = self.stub(id, fields);
                     return true;
                 }
                 let name = fields.get("name").and_then(Value::as_str);
-                let named = name.is_some_and(|name| self.words.contains_key(name));
-                let named = named && within == Within::Record;
+                let named = name.is_some_and(|name| self.word(name, place).is_some());
                 let mut changed = named && fields.remove("payload").is_some();
-                for value in fields.values_mut() {
-                    changed |= self.scrub(value, within);
+                // Of a section, the name is one of a vocabulary.
+                let section = fields.contains_key("zone");
+                for (key, value) in fields.iter_mut() {
+                    let field = match section && key == "name" {
+                        true => Field::Id,
+                        false => place.field.under(key),
+                    };
+                    changed |= self.scrub_at(value, Place { field, ..place });
                 }
                 if changed {
                     forget_message(value);
@@ -175,18 +271,42 @@ impl Gone {
         }
     }
 
-    fn scrub_text(&self, text: &mut String, within: Within) -> bool {
-        if let (Some(stand_in), Within::Record) = (self.words.get(text), within) {
+    /// What stands in the place of a name or a text, where a record that speaks of its object has it alone.
+    fn word(&self, text: &str, place: Place<'_>) -> Option<&String> {
+        let known = self.words.get(text);
+        let known = known.filter(|_| place.within == Within::Record)?;
+        let own = known.iter().find(|(id, _)| place.spoken_of.contains(id));
+        own.map(|(_, stand_in)| stand_in)
+    }
+
+    fn scrub_text(&self, text: &mut String, place: Place<'_>) -> bool {
+        if let Some(left) = self.keys.get(text) {
+            text.clone_from(left);
+            return true;
+        }
+        if place.field.is_fixed(text) {
+            return false;
+        }
+        if let Some(stand_in) = self.word(text, place) {
             text.clone_from(stand_in);
             return true;
         }
         let Some((finder, stand_ins)) = &self.finder else {
             return false;
         };
-        if !finder.is_match(text.as_str()) {
+        if place.field == Field::Name || !finder.is_match(text.as_str()) {
             return false;
         }
-        *text = finder.replace_all(text, stand_ins);
+        let inner = place.field.inner(text);
+        *text = match inner {
+            Some((mut inner, field)) => {
+                if !self.scrub_at(&mut inner, Place { field, ..place }) {
+                    return false;
+                }
+                inner.to_string()
+            }
+            None => finder.replace_all(text, stand_ins),
+        };
         true
     }
 
@@ -261,10 +381,18 @@ fn texts(document: &ObjectDocument) -> impl Iterator<Item = &str> {
         &document.normalized_claim,
     ];
     let rest = rest.into_iter().filter_map(|text| text.as_deref());
-    let calls = document.tool_calls.iter();
-    let arguments = calls.filter_map(|call| call.arguments.as_str());
     let all = std::iter::once(document.content.as_str()).chain(rest);
-    all.chain(arguments).filter(|text| !text.is_empty())
+    all.filter(|text| !text.is_empty())
+}
+
+/// Calls `each` with the texts in a value.
+fn each_text(value: &Value, each: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(values) => values.iter().for_each(|value| each_text(value, each)),
+        Value::Object(fields) => fields.values().for_each(|value| each_text(value, each)),
+        _ => {}
+    }
 }
 
 /// What of a text is looked for within others: all of it, its lines, and their sentences.
@@ -326,7 +454,8 @@ mod tests {
         let id = object.revision().object_id();
         let mut gone = Gone::new([1; 32], [id].into_iter());
         let body = serde_json::to_string(&*object).unwrap();
-        gone.add(id, object.revision().id(), &body).unwrap();
+        gone.add(id, object.revision().id(), &body, Texts::Sought)
+            .unwrap();
         gone.seal().unwrap();
         gone
     }
@@ -353,7 +482,48 @@ mod tests {
         for text in ["Nothing else.", "Zoë said: \"the code", "ada"] {
             assert!(!gone.scrub(&mut json!(text), Within::Other), "{text}");
         }
-        assert!(gone.scrub(&mut json!("ada"), Within::Record));
+        let record = |listed: &[ObjectId]| gone.scrub_record(r#"{"name":"ada"}"#, listed);
+        assert!(!record(&[ObjectId::from_bits(7)]).unwrap().contains("ada"));
+        // Of another record it is another's name.
+        assert!(record(&[]).unwrap().contains("ada"));
+    }
+
+    #[test]
+    fn what_is_no_text_stays_and_json_stays_json() {
+        let gone = gone("retrieved_passage");
+        let kept = json!({ "object_type": "retrieved_passage", "session_id": "retrieved_passage",
+            "subjects": ["retrieved_passage"], "name": "retrieved_passage" });
+        let mut value = kept.clone();
+        assert!(!gone.scrub(&mut value, Within::Other));
+        assert_eq!(value, kept);
+        let call = r#"{"type":"retrieved_passage","rows":[1]}"#;
+        let mut value = json!([{ "arguments": call }, { "arguments": { "id": "retrieved_passage" } },
+            { "kind": "It is a retrieved_passage." }, { "text": call }, { "arguments": "retrieved_passage" }]);
+        assert!(gone.scrub(&mut value, Within::Other));
+        let left = json!([{ "arguments": r#"{"rows":[1],"type":"[erased]"}"# }, { "arguments": { "id": "[erased]" } },
+            { "kind": "It is a [erased]." }, { "text": r#"{"type":"[erased]","rows":[1]}"# }, { "arguments": "[erased]" }]);
+        assert_eq!(value, left);
+    }
+
+    #[test]
+    fn of_a_call_its_longer_texts_are_looked_for_and_not_all_of_it() {
+        let long = "the door of the archive opens with the code 7342";
+        let call = json!({ "query": long, "rows": 20 }).to_string();
+        let document = json!({ "name": "t5.0", "content": "", "role": "assistant", "object_type": "turn",
+            "tool_calls": [{ "id": "c", "name": "find", "arguments": call }] });
+        let mut gone = Gone::new([1; 32], [ObjectId::from_bits(7)].into_iter());
+        let id = ObjectId::from_bits(7);
+        gone.add(id, Digest::of(b"r"), &document.to_string(), Texts::Sought)
+            .unwrap();
+        gone.seal().unwrap();
+        let mut value = json!({ "arguments": call });
+        assert!(gone.scrub(&mut value, Within::Other));
+        assert_eq!(
+            value,
+            json!({ "arguments": r#"{"query":"[erased]","rows":20}"# })
+        );
+        let mut value = json!({ "arguments": r#"{"rows":20}"# });
+        assert!(!gone.scrub(&mut value, Within::Other));
     }
 
     #[test]
@@ -377,10 +547,11 @@ mod tests {
         document.object_id = Some(ObjectId::from_bits(7));
         let mut gone = Gone::new([1; 32], [ObjectId::from_bits(7)].into_iter());
         let body = serde_json::to_string(&document).unwrap();
-        gone.add(ObjectId::from_bits(7), Digest::of(b"r"), &body)
+        let id = ObjectId::from_bits(7);
+        gone.add(id, Digest::of(b"r"), &body, Texts::Sought)
             .unwrap();
         gone.seal().unwrap();
-        let mut value = json!({ "empty": "", "text": "as it was" });
-        assert!(!gone.scrub(&mut value, Within::Record));
+        let record = r#"{"empty":"","text":"as it was"}"#;
+        assert_eq!(gone.scrub_record(record, &[id]).unwrap(), record);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tenure::object::ObjectId;
+use tenure::wire::{self, Format};
 use tenure::{ContextObject, Error, ObjectDocument};
 
 use super::gone::{ERASED, Gone, Within};
@@ -29,6 +30,8 @@ struct Held {
     id: ObjectId,
     parents: Vec<ObjectId>,
     subjects: Vec<String>,
+    /// Whether it stands before a conversation: an instruction, a tool.
+    opening: bool,
 }
 
 /// The objects in the logs of a tenant.
@@ -43,6 +46,7 @@ impl Logged {
         let mut held = Vec::new();
         for (at, log) in logs.iter().enumerate() {
             each_entry(rows, log, &mut |entry, value| {
+                let opening = log.starts_with(SESSION) && value.get("opening").is_some();
                 each_document(&value, &mut |id, fields| {
                     let list = |field: &str| {
                         let list = fields.get(field).and_then(Value::as_array);
@@ -56,6 +60,7 @@ impl Logged {
                             .filter_map(|id| id.parse().ok())
                             .collect(),
                         subjects: list("subjects").map(str::to_owned).collect(),
+                        opening,
                     });
                 });
                 Ok(())
@@ -83,9 +88,41 @@ impl Logged {
         self.ids(|held| held.parents.iter().any(|parent| ids.contains(parent)))
     }
 
-    /// What stands in one log.
+    /// What stands in one log, but for what stands before a conversation.
     pub(super) fn of_log(&self, log: &str) -> BTreeSet<ObjectId> {
-        self.ids(|held| self.logs[held.log] == log)
+        self.ids(|held| self.logs[held.log] == log && !held.opening)
+    }
+
+    /// What stands before the conversation of one log: others begin with the same texts.
+    pub(super) fn opening_of(&self, log: &str) -> BTreeSet<ObjectId> {
+        self.ids(|held| self.logs[held.log] == log && held.opening)
+    }
+
+    /// What stands in the messages of sessions that cannot stand without one that has any of these: a call
+    /// and its results, whichever of them goes.
+    pub(super) fn grouped_with(
+        &self,
+        rows: &mut dyn Read,
+        ids: &BTreeSet<ObjectId>,
+    ) -> Result<BTreeSet<ObjectId>, Error> {
+        let mut wanted: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); self.logs.len()];
+        for held in self.held.iter().filter(|held| ids.contains(&held.id)) {
+            wanted[held.log].insert(held.entry);
+        }
+        let mut found = BTreeSet::new();
+        for (log, wanted) in self.logs.iter().zip(&wanted) {
+            if wanted.is_empty() || !log.starts_with(SESSION) {
+                continue;
+            }
+            let said = conversation(rows, log)?;
+            for group in wire::groups(said.iter().map(|said| &said.links)) {
+                let group = &said[group];
+                if group.len() > 1 && group.iter().any(|said| wanted.contains(&said.number)) {
+                    found.extend(group.iter().flat_map(|said| &said.ids));
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The entries of a log that hold any of these.
@@ -171,6 +208,54 @@ impl Logged {
     }
 }
 
+/// A message of a session.
+struct Said {
+    number: u64,
+    ids: Vec<ObjectId>,
+    /// What it calls and answers, and nothing else of it.
+    links: wire::Entry,
+}
+
+/// The messages of a session but those that were taken back.
+fn conversation(rows: &mut dyn Read, log: &str) -> Result<Vec<Said>, Error> {
+    let mut said: Vec<Said> = Vec::new();
+    each_entry(rows, log, &mut |number, value| {
+        let after = value.get("withdrawn").and_then(|gone| gone.get("after"));
+        if let Some(after) = after.and_then(Value::as_u64) {
+            said.retain(|said| said.number <= after);
+        }
+        let Some(message) = value.get("said") else {
+            return Ok(());
+        };
+        let mut ids = Vec::new();
+        let mut objects = Vec::new();
+        each_document(message, &mut |id, fields| {
+            ids.push(id);
+            let links = ["object_type", "tool_call_id", "tool_calls"];
+            let links = links.into_iter().filter_map(|field| {
+                let value = fields.get(field)?;
+                Some((field.to_owned(), value.clone()))
+            });
+            let links: Map<String, Value> = links.collect();
+            objects.extend(ObjectDocument::deserialize(Value::Object(links)));
+        });
+        said.push(Said {
+            number,
+            ids,
+            links: wire::Entry {
+                format: Format::OpenAiChat,
+                message: String::new(),
+                objects,
+                signed: false,
+                opaque: Vec::new(),
+                faults: Vec::new(),
+            },
+        });
+        Ok(())
+    })?;
+    Ok(said)
+}
+
 fn session_of(log: &str) -> Option<String> {
     log.strip_prefix(SESSION).map(str::to_owned)
 }
@@ -232,7 +317,7 @@ fn unsend(value: &mut Value, gone: &Gone) -> bool {
     };
     let said = served.get("said").and_then(Value::as_array);
     let mut said = said.into_iter().flatten().filter_map(Value::as_str);
-    if !said.any(|revision| gone.holds(revision.as_bytes())) {
+    if !said.any(|revision| gone.knows(revision)) {
         return false;
     }
     let tail = served.get_mut("tail").and_then(Value::as_array_mut);

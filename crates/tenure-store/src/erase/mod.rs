@@ -2,6 +2,7 @@
 //! digests only. Everything else that the tenant keeps (logs, texts found by their digests, compile
 //! records) is read through for it, and rewritten or dropped.
 
+mod fields;
 mod gone;
 mod logged;
 
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use tenure::object::{ObjectId, clip};
 use tenure::{Digest, Error, ErrorKind};
 
-use self::gone::Gone;
+use self::gone::{Gone, Texts};
 use self::logged::Logged;
 use crate::engine::{Read, RecordRow, Write};
 use crate::tenant::{
@@ -107,26 +108,32 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     };
     let logged = Logged::read(rows)?;
     let ids = chosen(rows, &logged, wanted)?;
-    let ids = with_everything_made_from(rows, &logged, ids)?;
+    let quoted = with_everything_made_from(rows, &logged, ids)?;
+    let ids = with_what_leans_on(rows, &logged, wanted, &quoted)?;
     let mut gone = Gone::new(key, ids.iter().copied());
     let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
+    let texts = |id: &ObjectId| match quoted.contains(id) {
+        true => Texts::Sought,
+        false => Texts::Common,
+    };
     for id in &ids {
         let history = rows.history(*id)?;
         let revisions: Vec<Digest> = history.iter().map(|row| row.revision).collect();
         for (revision, body) in rows.bodies(&revisions)? {
-            tombstones.push(gone.add(*id, revision, &body)?);
+            tombstones.push(gone.add(*id, revision, &body, texts(id))?);
         }
     }
     for (id, object) in logged.documents(rows, &ids)? {
         let body =
             serde_json::to_string(&*object).map_err(|error| crate::tenant::unwritable(&error))?;
-        tombstones.push(gone.add(id, object.revision().id(), &body)?);
+        tombstones.push(gone.add(id, object.revision().id(), &body, texts(&id))?);
     }
     gone.seal()?;
     let dropped = quoting(rows, &gone)?;
-    for digest in &dropped {
-        tombstones.push(gone.add_blob(*digest));
+    for (digest, object) in &dropped {
+        tombstones.push(gone.add_blob(*digest, *object));
     }
+    let dropped: Vec<Digest> = dropped.into_iter().map(|(digest, _)| digest).collect();
     gone.seal()?;
     let mut forgotten = Vec::new();
     if let Wanted::Log(log) = wanted {
@@ -192,13 +199,39 @@ fn with_everything_made_from(
     }
 }
 
-/// The kept texts that are one of those erased, or quote one.
-fn quoting(rows: &mut dyn Write, gone: &Gone) -> Result<Vec<Digest>, Error> {
+/// These objects and what cannot stay without them, whose texts are not looked for anywhere else: what
+/// stands before the conversation of a session that goes, the results of a call and the call of a result.
+fn with_what_leans_on(
+    rows: &mut dyn Read,
+    logged: &Logged,
+    wanted: &Wanted,
+    quoted: &BTreeSet<ObjectId>,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    let mut ids = quoted.clone();
+    if let Wanted::Log(log) = wanted {
+        ids.extend(logged.opening_of(log));
+    }
+    loop {
+        let before = ids.len();
+        ids.extend(logged.grouped_with(rows, &ids)?);
+        ids = with_everything_made_from(rows, logged, ids)?;
+        if ids.len() == before {
+            return Ok(ids);
+        }
+    }
+}
+
+/// The kept texts that are one of those erased, or quote one; each with the object that it is.
+fn quoting(rows: &mut dyn Write, gone: &Gone) -> Result<Vec<(Digest, Option<ObjectId>)>, Error> {
     let mut found = Vec::new();
     for digest in rows.blobs()? {
-        let known = gone.holds(digest.to_string().as_bytes());
-        if known || rows.blob(digest)?.is_some_and(|bytes| gone.holds(&bytes)) {
-            found.push(digest);
+        let Some(bytes) = rows.blob(digest)? else {
+            continue;
+        };
+        let object = gone.kept_as(&bytes);
+        let known = gone.knows(&digest.to_string());
+        if known || object.is_some() || gone.quoted_by(&bytes) {
+            found.push((digest, object));
         }
     }
     Ok(found)
@@ -220,7 +253,7 @@ fn rewritten_records(
             continue;
         }
         rewritten.push(RecordRow {
-            body: gone.scrub_record(&record.body)?,
+            body: gone.scrub_record(&record.body, &record.objects)?,
             objects: record
                 .objects
                 .iter()
