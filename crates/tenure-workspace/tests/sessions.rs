@@ -1090,6 +1090,62 @@ fn a_text_that_is_a_word_of_an_entry_or_a_record_takes_that_word_from_nobody() {
 }
 
 #[test]
+fn what_was_carried_leaves_the_tail_that_it_was_sent_in() {
+    for target in CHATS {
+        let bench = Bench::new();
+        let mut session = bench.session();
+        let short = append(
+            &mut session,
+            &[json!({ "role": "user", "content": "PIN 4711" })],
+        )[0];
+        with_a_call(&mut session, "{}", "Nothing.");
+        bench.compile(&mut session, target, 8_000);
+        session
+            .checkpoint(&bench.world, &bench.policy, "Go on.", 0)
+            .unwrap();
+        bench.compile(&mut session, target, 8_000);
+        let wanted = Wanted::Id(format!("t{short}"));
+        let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
+        session.carry_over(&found).unwrap();
+        bench.compile(&mut session, target, 8_000);
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": "I see." })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "user", "content": "Go on." })],
+        );
+        let log = |bench: &Bench| format!("{:?}", entries(&session, bench));
+        let sent = entries(&session, &bench).into_iter().map(|(_, body)| body);
+        let mut sent = sent.filter(|body| body.starts_with("{\"served\""));
+        assert!(sent.any(|body| body.contains("4711")), "{target}");
+        erase(&bench, &session, short);
+        assert!(!log(&bench).contains("4711"), "{}", log(&bench));
+        let mut session = Session::open(bench.tenant.clone(), session.id()).unwrap();
+        let sent = body(&bench.compile(&mut session, target, 8_000));
+        assert!(!sent.contains("4711") && !sent.contains("again"), "{sent}");
+    }
+}
+
+#[test]
+fn nothing_erased_is_carried() {
+    let bench = Bench::new();
+    let mut session = bench.session();
+    let said = with_a_call(&mut session, "{}", "Nothing.");
+    let wanted = Wanted::Id(format!("t{}", said[3]));
+    let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
+    session.carry_over(&found).unwrap();
+    erase(&bench, &session, said[3]);
+    session.refresh().unwrap();
+    let compiled = bench.compile(&mut session, Target::OpenAiChat, 8_000);
+    let envelope = &compiled.outcome.single().unwrap().envelope;
+    let items = envelope.sections.iter().flat_map(|section| &section.items);
+    let mut names = items.map(|item| item.name.as_ref());
+    assert!(!names.any(|name| name.ends_with(" again")));
+}
+
+#[test]
 fn a_reply_can_be_taken_back_until_something_follows_it() {
     let bench = Bench::new();
     let mut session = bench.session();

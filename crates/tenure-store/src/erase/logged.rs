@@ -180,7 +180,7 @@ impl Logged {
                     false => Within::Other,
                 };
                 // What was sent beside one of these is not looked through: it held it in some form.
-                let unsent = is_session && unsend(&mut value, gone);
+                let unsent = is_session && unsend(&mut value, gone, &holders);
                 let scrubbed = gone.scrub(&mut value, within);
                 if scrubbed | unsent | (is_session && forget_forms(&mut value, &holders)) {
                     changed.push((number, value.to_string()));
@@ -310,14 +310,19 @@ fn sealed(fields: &Map<String, Value>) -> Option<Arc<ContextObject>> {
     document.ok()?.seal().ok()
 }
 
-/// In a session, takes away a request's tail as it was sent, where one of these stood in it.
-fn unsend(value: &mut Value, gone: &Gone) -> bool {
+/// In a session, takes away a request's tail as it was sent, where one of these stood in it, or one of
+/// these messages again.
+fn unsend(value: &mut Value, gone: &Gone, messages: &BTreeSet<u64>) -> bool {
     let Some(served) = value.get_mut("served") else {
         return false;
     };
-    let said = served.get("said").and_then(Value::as_array);
-    let mut said = said.into_iter().flatten().filter_map(Value::as_str);
-    if !said.any(|revision| gone.knows(revision)) {
+    let list = |field: &str| {
+        let list = served.get(field).and_then(Value::as_array);
+        list.into_iter().flatten()
+    };
+    let mut said = list("said").filter_map(Value::as_str);
+    let mut carried = list("carried").filter_map(Value::as_u64);
+    if !said.any(|revision| gone.knows(revision)) && !carried.any(|turn| messages.contains(&turn)) {
         return false;
     }
     let tail = served.get_mut("tail").and_then(Value::as_array_mut);

@@ -14,7 +14,7 @@ use tenure::{
 };
 
 use super::Session;
-use super::draft::{Draft, Drafting, Ending};
+use super::draft::{AGAIN, Draft, Drafting, Ending};
 use super::entry::{Entry, Served};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
@@ -270,6 +270,15 @@ impl Session {
             let notice = notice(self).seal()?.revision().id();
             said.retain(|revision| *revision != notice);
         }
+        let again = draft.objects.iter().filter(|object| {
+            object.name().ends_with(AGAIN) && said.contains(&object.revision().id())
+        });
+        let again: Vec<&str> = again.map(|object| object.name()).collect();
+        let stands = |turn: &&u64| {
+            let of_it = format!("t{turn}.");
+            again.iter().any(|name| name.starts_with(&of_it))
+        };
+        let carried = self.carried.iter().filter(stands).copied().collect();
         let served = Served {
             at: now,
             target: request.target,
@@ -278,6 +287,7 @@ impl Session {
             state: (!request.task_said).then(|| Box::new(request.task.clone())),
             tail,
             said,
+            carried,
             payload: compiled.envelope.payload_digest,
             tokens: compiled.envelope.total_tokens,
             handoff,

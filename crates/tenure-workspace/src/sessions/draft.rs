@@ -12,6 +12,7 @@ use tenure::request::ServedLedger;
 use tenure::session::{
     Frontier, Group, Said, SessionPolicy, Step, Summarizing, Superseded, leaving, superseded,
 };
+use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
@@ -21,6 +22,9 @@ use super::{Sealed, Session, Turn};
 /// What stands for a tool that was called and that nobody offers any more.
 const GONE: &str =
     "It was used earlier in this conversation. It is not offered now: do not call it.";
+
+/// What the name of a turn's original ends with, where it stands in the tail.
+pub(super) const AGAIN: &str = " again";
 
 /// What a provider adds to a message, at most, in tokens.
 const AROUND: u64 = 8;
@@ -422,10 +426,12 @@ impl Session {
     fn carry(&self, number: u64, draft: &mut Draft) -> Result<(), Error> {
         let message = self.message(number)?;
         for (part, object) in message.objects.iter().enumerate() {
-            if object.content.trim().is_empty() {
+            // What was erased held at no time.
+            let erased = object.valid_until == Some(Instant::from_micros(0));
+            if erased || object.content.trim().is_empty() {
                 continue;
             }
-            let name = format!("t{number}.{part} again");
+            let name = format!("t{number}.{part}{AGAIN}");
             let mut document = ObjectDocument::new(name, object.content.as_str());
             document.object_type = Some(ObjectType::RetrievedPassage);
             document.authority_level = Some(Authority::Data);

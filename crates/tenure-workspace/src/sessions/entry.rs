@@ -155,6 +155,9 @@ pub(super) struct Served {
     pub(super) tail: Vec<String>,
     /// The revisions that stand in them.
     pub(super) said: Vec<RevisionId>,
+    /// The messages whose originals stand in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) carried: Vec<u64>,
     pub(super) payload: Option<Digest>,
     pub(super) tokens: u32,
     /// Whether the model was told that the epoch is about to end.
