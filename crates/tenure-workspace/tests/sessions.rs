@@ -1146,6 +1146,52 @@ fn nothing_erased_is_carried() {
 }
 
 #[test]
+fn the_epoch_ends_where_only_a_message_is_erased() {
+    for target in CHATS {
+        let bench = Bench::new();
+        let mut session = bench.session();
+        let said = with_a_call(&mut session, "{}", "Nothing.");
+        // What was never sent ends no epoch.
+        erase(&bench, &session, said[0]);
+        session.refresh().unwrap();
+        let first = bench.compile(&mut session, target, 8_000);
+        assert_eq!(first.session.cause, EpochCause::First);
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": "They too." })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "user", "content": "Good." })],
+        );
+        let second = bench.compile(&mut session, target, 8_000);
+        assert_eq!(second.session.cause, EpochCause::Kept);
+        erase(&bench, &session, said[3]);
+        let mut anew = Session::open(bench.tenant.clone(), session.id()).unwrap();
+        session.refresh().unwrap();
+        let third = bench.compile(&mut session, target, 8_000);
+        assert_eq!(third.session.cause, EpochCause::FrozenGone);
+        assert_eq!(third.session.epoch, second.session.epoch + 1);
+        assert!(!body(&third).contains("It is well."));
+        anew.refresh().unwrap();
+        for session in [&mut session, &mut anew] {
+            let again = bench.compile(session, target, 8_000);
+            assert_eq!(body(&again), body(&third));
+        }
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": "Indeed." })],
+        );
+        append(
+            &mut session,
+            &[json!({ "role": "user", "content": "Thanks." })],
+        );
+        let last = bench.compile(&mut session, target, 8_000);
+        assert_eq!(last.session.cause, EpochCause::Kept);
+    }
+}
+
+#[test]
 fn a_reply_can_be_taken_back_until_something_follows_it() {
     let bench = Bench::new();
     let mut session = bench.session();

@@ -314,11 +314,13 @@ impl Session {
         match ending {
             Some(ending) => ledger.ends = Some(ending.cause),
             None => {
+                // Something of what was sent is erased: no more is built on it.
+                if self.erased {
+                    ledger.ends = Some(EpochCause::FrozenGone);
+                }
                 // Where no tail is repeated, as in plain text, nothing of it was said for good.
-                for (_, served) in self
-                    .followed()
-                    .filter(|(_, served)| !served.tail.is_empty())
-                {
+                let followed = self.followed();
+                for (_, served) in followed.filter(|(_, served)| !served.tail.is_empty()) {
                     ledger.said.extend(&served.said);
                     ledger.task = Some(served.task);
                     ledger.state = served.state.clone().or(ledger.state);

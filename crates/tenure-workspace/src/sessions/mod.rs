@@ -84,6 +84,8 @@ pub struct Session {
     learned: Option<u32>,
     shortened: BTreeMap<(u64, u32), String>,
     messages: u64,
+    /// Whether anything was erased since a request of this epoch.
+    erased: bool,
     layers: Layers,
 }
 
@@ -196,6 +198,7 @@ impl Session {
             learned: None,
             shortened: BTreeMap::new(),
             messages: 0,
+            erased: false,
             layers: Layers::default(),
         }
     }
@@ -316,6 +319,7 @@ impl Session {
             .map(|(turn, part, text)| ((*turn, *part), text.clone()))
             .collect();
         self.carried.clear();
+        self.erased = false;
         self.mark = mark;
         self.last = number;
         Ok(())
@@ -379,7 +383,8 @@ impl Session {
 
     fn fold(&mut self, number: u64, entry: Entry) -> Result<(), Error> {
         match entry {
-            Entry::Opened(_) | Entry::Checkpoint(_) | Entry::Erased {} => {}
+            Entry::Opened(_) | Entry::Checkpoint(_) => {}
+            Entry::Erased {} => self.erased |= !self.served.is_empty(),
             Entry::Opening(opening) => {
                 (self.opening, self.opening_at) = (opening, Some(number));
             }
