@@ -123,6 +123,9 @@ pub struct Relay {
     cut: OnceLock<Policy>,
 }
 
+/// A session, and the number of a request's last message in it.
+type Found = (Arc<Mutex<Session>>, u64);
+
 /// Where a chain of messages leads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Chain {
@@ -387,7 +390,7 @@ impl Relay {
         conversation: &Conversation,
         chains: &[Digest],
         named: Option<&str>,
-    ) -> Result<Option<(Arc<Mutex<Session>>, u64)>, Error> {
+    ) -> Result<Option<Found>, Error> {
         let count = conversation.entries.len();
         let mut gone = 0;
         for length in (1..=count).rev().take(BACK) {
