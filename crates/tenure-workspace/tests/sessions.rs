@@ -11,6 +11,7 @@ mod server;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
+use tenure::object::ObjectType;
 use tenure::request::{Progress, Subtask};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
@@ -493,6 +494,31 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
         .rehydrate(&Wanted::Id("t5".into()), bench.world.tokenizer())
         .unwrap();
     assert!(whole.originals[0].text.starts_with("stale words"));
+}
+
+#[test]
+fn what_is_frozen_makes_room_for_a_history_that_grows() {
+    let mut bench = Bench::new();
+    let belief = |at: usize| {
+        let text = format!("Pump {at} was checked by the north crew. ").repeat(4);
+        let mut document = ObjectDocument::new(format!("pump-{at}"), text.trim());
+        document.object_type = Some(ObjectType::ProjectDecision);
+        document.seal().unwrap()
+    };
+    bench.beside = Gathered::of_sources(Candidates::new((0..200).map(belief).collect()));
+    let mut session = bench.session();
+    let mut ends = 0;
+    for at in 0..12 {
+        let said = format!("Is the fleet well on day {at}? ").repeat(12);
+        append(&mut session, &[json!({ "role": "user", "content": said })]);
+        let compiled = bench.compile(&mut session, Target::OpenAiChat, 4_000);
+        ends += u32::from(compiled.session.cause == EpochCause::OverBudget);
+        append(
+            &mut session,
+            &[json!({ "role": "assistant", "content": "It is." })],
+        );
+    }
+    assert!(ends > 0, "the floor never made room");
 }
 
 #[test]

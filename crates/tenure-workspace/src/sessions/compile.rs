@@ -168,13 +168,15 @@ impl Workspace {
                     if tries > 1 {
                         low /= 2;
                     }
+                    // What is frozen may leave at an epoch's end, also where no turn does.
+                    let frozen = ending.is_none() && draft.ledger.is_some();
                     let cause = ending.map_or(EpochCause::OverBudget, |ending| ending.cause);
                     ending = Some(Ending {
                         cause,
                         low: Some(low),
                     });
                     draft = session.draft(&how, ending)?;
-                    if !draft.cut {
+                    if !draft.cut && !frozen {
                         // There is nothing left that could go.
                         return Err(error);
                     }

@@ -17,7 +17,7 @@ use tenure::trace::EpochCause;
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
 use super::entry::{Entry, Mark, Served};
-use super::{Sealed, Session, Turn};
+use super::{Made, Sealed, Session, Turn};
 
 /// What stands for a tool that was called and that nobody offers any more.
 const GONE: &str =
@@ -462,8 +462,28 @@ impl Session {
     ) -> Result<(), Error> {
         self.own(&mut document);
         document.removable = Some(false);
-        draft.tokens += u64::from(how.world.price(&document.content)) + AROUND;
-        draft.objects.push(document.seal()?);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = made.get(&document.name).filter(|known| {
+            let same = known.object.revision().content() == document.content;
+            same && known.model == how.world.model_name()
+        });
+        let (tokens, object) = match known {
+            Some(known) => (known.tokens, Arc::clone(&known.object)),
+            None => {
+                let name = document.name.clone();
+                let tokens = u64::from(how.world.price(&document.content)) + AROUND;
+                let known = Made {
+                    object: document.seal()?,
+                    model: how.world.model_name().to_owned(),
+                    tokens,
+                };
+                let object = Arc::clone(&known.object);
+                made.insert(name, known);
+                (tokens, object)
+            }
+        };
+        draft.tokens += tokens;
+        draft.objects.push(object);
         Ok(())
     }
 }

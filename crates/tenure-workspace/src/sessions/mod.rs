@@ -61,6 +61,14 @@ struct Sealed {
     tokens: Option<(String, u64)>,
 }
 
+/// A summary, what the user demanded, or a tail that was sent; and what it costs by whose vocabulary.
+#[derive(Debug)]
+struct Made {
+    object: Arc<ContextObject>,
+    model: String,
+    tokens: u64,
+}
+
 /// A session, as far as its next compile needs it.
 #[derive(Debug)]
 pub struct Session {
@@ -87,6 +95,8 @@ pub struct Session {
     /// Whether anything was erased since a request of this epoch.
     erased: bool,
     layers: Layers,
+    /// What stands besides the messages, by its name, as it was made last.
+    made: Mutex<BTreeMap<String, Made>>,
 }
 
 /// What is known of a session without reading it.
@@ -200,6 +210,7 @@ impl Session {
             messages: 0,
             erased: false,
             layers: Layers::default(),
+            made: Mutex::default(),
         }
     }
 
@@ -319,6 +330,7 @@ impl Session {
             .map(|(turn, part, text)| ((*turn, *part), text.clone()))
             .collect();
         self.carried.clear();
+        self.made = Mutex::default();
         self.erased = false;
         self.mark = mark;
         self.last = number;

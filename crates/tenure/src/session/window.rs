@@ -84,7 +84,7 @@ impl Limit {
 /// let limit = learned_limit("prompt is too long: 210,000 tokens > 200,000 maximum").unwrap();
 /// assert_eq!((limit.window, limit.counted), (200_000, Some(210_000)));
 /// // We had counted a tenth less.
-/// assert_eq!(limit.in_our_tokens(189_000, 4_000), 180_000);
+/// assert_eq!(limit.in_our_tokens(189_000, 0), 180_000);
 /// ```
 pub fn learned_limit(error: &str) -> Option<Limit> {
     let window = learned_window(error)?;
