@@ -295,14 +295,17 @@ fn conversation(bytes: usize) -> Vec<u8> {
 
 /// An agent's conversation: what it asks grows by the reply and the next question.
 struct Agent {
+    name: &'static str,
     model: &'static str,
     messages: String,
     turns: usize,
 }
 
 impl Agent {
-    fn new(model: &'static str, turns: usize) -> Agent {
+    /// Agents of other names say other things: who repeats another's conversation goes on in its session.
+    fn new(name: &'static str, model: &'static str, turns: usize) -> Agent {
         let mut agent = Agent {
+            name,
             model,
             messages: String::new(),
             turns: 0,
@@ -330,8 +333,10 @@ impl Agent {
                 )
             })
             .collect();
-        self.messages
-            .push_str(&format!("{{\"role\":\"user\",\"content\":\"{lines}\"}}"));
+        self.messages.push_str(&format!(
+            "{{\"role\":\"user\",\"content\":\"{}: {lines}\"}}",
+            self.name
+        ));
         let body = format!(
             "{{\"model\":\"{}\",\"max_tokens\":1000,\"messages\":[{}]}}",
             self.model, self.messages
@@ -356,8 +361,8 @@ fn modes(binary: &Path, direct: SocketAddr) {
         )
         .0
     };
-    let agent = |name: &str, server: &Server, model, turns: usize, samples: usize| {
-        let mut agent = Agent::new(model, turns);
+    let agent = |name: &'static str, server: &Server, model, turns: usize, samples: usize| {
+        let mut agent = Agent::new(name, model, turns);
         // The conversation as it is when it is first seen.
         Client::to(server.address).ask(&agent.next());
         let mut clients = [Client::to(direct), Client::to(server.address)];

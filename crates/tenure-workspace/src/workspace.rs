@@ -282,10 +282,7 @@ impl Workspace {
         let mut facts = Facts::none();
         // Most candidates raise no question, and finding that out need not settle them.
         let above = policy.document().condense_above as usize;
-        let mut objects = candidates.objects().iter();
-        let may_be_code = outlines
-            && above > 0
-            && objects.any(|object| object.revision().content().len() > above);
+        let may_be_code = outlines && above > 0 && candidates.longest() > above;
         let document = policy.document();
         let scores = self.scorer.is_some() && document.scorer == Scorer::Supplied;
         let points = document.scorer == Scorer::Hybrid && !candidates.is_empty();

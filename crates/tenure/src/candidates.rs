@@ -35,6 +35,7 @@ pub struct Candidates {
     /// The sets that these are made of; none where they are made of one.
     layers: Vec<Arc<Candidates>>,
     normalized: OnceLock<Normalized>,
+    longest: OnceLock<usize>,
 }
 
 impl Candidates {
@@ -74,7 +75,7 @@ impl Candidates {
             objects: objects.collect(),
             unfetched,
             layers: sets,
-            normalized: OnceLock::new(),
+            ..Candidates::default()
         }
     }
 
@@ -85,7 +86,8 @@ impl Candidates {
             objects: self.objects,
             unfetched,
             layers: self.layers,
-            normalized: OnceLock::new(),
+            longest: self.longest,
+            ..Candidates::default()
         }
     }
 
@@ -112,6 +114,16 @@ impl Candidates {
 
     pub(crate) fn shared_objects(&self) -> Arc<[Arc<ContextObject>]> {
         Arc::clone(&self.objects)
+    }
+
+    /// The bytes of the longest content.
+    pub fn longest(&self) -> usize {
+        *self.longest.get_or_init(|| {
+            let layers = self.layers.iter().map(|layer| layer.longest());
+            let own = self.objects.iter().filter(|_| self.layers.is_empty());
+            let own = own.map(|object| object.revision().content().len());
+            layers.chain(own).max().unwrap_or(0)
+        })
     }
 
     /// What was not fetched.

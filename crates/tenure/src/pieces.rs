@@ -280,18 +280,17 @@ impl Pricing<'_> {
 
     /// Text of a section that stands between turns is a message of its own.
     fn is_alone(&self, set: &Normalized, row: u32, section: Section) -> bool {
-        self.target.is_chat()
-            && chat::is_alone(self.policy, section)
-            && !set.object(row).revision().is_message()
+        self.target.is_chat() && chat::is_alone(self.policy, section) && !set.row(row).is_message()
     }
 
     fn key(&self, set: &Normalized, row: u32, section: Section) -> u128 {
-        let object = set.object(row);
-        let id = object.revision().id();
-        let revision = match &object.overrides().name {
-            None => id.key(),
+        let id = set.row(row).revision;
+        let revision = match set.row(row).renamed {
+            false => id.key(),
             // The name may stand in the bytes.
-            Some(name) => Digest::of_parts([id.bytes().as_slice(), name.as_bytes()]).key(),
+            true => {
+                Digest::of_parts([id.bytes().as_slice(), set.object(row).name().as_bytes()]).key()
+            }
         };
         let alone = u128::from(self.is_alone(set, row, section)) << 4;
         revision ^ ((section.index() as u128) << 8 | alone | self.target as u128 | 0x100_0000)

@@ -506,6 +506,15 @@ pub(crate) fn read(
 /// assert_eq!(corrections(said), ["No, that port is wrong.", "Use 8443."]);
 /// ```
 pub fn corrections(text: &str) -> Vec<&str> {
+    // Most turns correct nothing, and finding that out need not read them.
+    let lower = text.to_lowercase().replace('’', "'");
+    if !CORRECTS.iter().any(|words| lower.contains(words.trim())) {
+        return Vec::new();
+    }
+    read_corrections(text)
+}
+
+fn read_corrections(text: &str) -> Vec<&str> {
     let speaker = Speaker::User;
     let found = read(&[Turn { speaker, text }], &Weights::default(), "", None);
     let corrects = |sentence: &Sentence| sentence.standing == Standing::Correction;
@@ -677,6 +686,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_turn_that_is_not_read_corrects_nothing(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    proptest::sample::select(CORRECTS.to_vec()).prop_map(str::to_owned),
+                    proptest::sample::select(CORRECTS.to_vec()).prop_map(|words| words.trim().to_uppercase()),
+                    "[A-Za-z.’\n ]{0,20}",
+                ],
+                0..4,
+            ),
+        ) {
+            let text = parts.concat();
+            prop_assert_eq!(corrections(&text), read_corrections(&text));
+        }
+
         #[test]
         fn never_more_than_the_budget(
             texts in proptest::collection::vec("[A-Za-z0-9 .?!,\\n…]{0,60}", 0..12),

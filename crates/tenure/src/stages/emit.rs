@@ -241,7 +241,7 @@ fn write(
         };
         let span = span.filter(|_| !request.dry_run);
         let (name, revision) = match part.row {
-            Some(row) => (set.name(row), Some(set.object(row).revision().id())),
+            Some(row) => (set.name(row), Some(set.row(row).revision)),
             None => (part.name.into(), None),
         };
         let shown = &ordered.fitted.contained.shown;
@@ -738,7 +738,7 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
                 live.verdicts[row as usize],
                 Some(Reason::Mandatory { .. } | Reason::KeptWith { .. })
             );
-            let key = set.object(row).revision().content_digest().key();
+            let key = set.row(row).content.key();
             check(
                 must || evidence.insert(key, ()).is_none(),
                 "no evidence stands twice",
@@ -754,9 +754,7 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
             .map(|(row, place)| (*place, *row))
             .collect();
         places.sort_unstable();
-        let ids = places
-            .iter()
-            .map(|(_, row)| set.object(*row).revision().id());
+        let ids = places.iter().map(|(_, row)| set.row(*row).revision);
         ledger.len() == frozen && ids.eq(ledger.into_iter().copied())
     };
     check(kept, "what was served stays where it was")

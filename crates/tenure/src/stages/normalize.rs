@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::num::Score;
 use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType, Polarity,
-    Protection, Role, Scope,
+    Protection, RevisionId, Role, Scope,
 };
 use crate::ranker::{Index, Part, Place, Unit};
 use crate::section::{Section, section_of};
@@ -45,6 +45,11 @@ pub(crate) struct Row {
     /// The scope, as its place in [`Normalized::scopes`].
     pub(crate) scope: u32,
     pub(crate) bytes: u32,
+    /// Whether it goes by another name here than its revision's.
+    pub(crate) renamed: bool,
+    pub(crate) revision: RevisionId,
+    /// The digest of its content.
+    pub(crate) content: Digest,
     pub(crate) priority: Score,
     pub(crate) source_authority: Score,
     pub(crate) valid_from: i64,
@@ -63,6 +68,16 @@ impl Row {
             Section::Tools | Section::History | Section::Task | Section::Query
         );
         self.text && !apart
+    }
+
+    /// Whether it is a tool's definition.
+    pub(crate) fn is_tool(&self) -> bool {
+        self.object_type == ObjectType::ToolSchema
+    }
+
+    /// Whether it is a message of a conversation.
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self.object_type, ObjectType::Turn | ObjectType::ToolResult)
     }
 }
 
@@ -421,6 +436,9 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         personal: revision.is_personal(),
         scope,
         bytes: revision.content().len() as u32,
+        renamed: object.overrides().name.is_some(),
+        revision: revision.id(),
+        content: digest,
         priority: object.priority(),
         source_authority: revision.source_authority(),
         valid_from: micros(valid.from, UNKNOWN),

@@ -6,7 +6,7 @@ mod context;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::digest::Digest;
+use crate::digest::{Digest, DigestMap};
 use crate::error::Error;
 use crate::links::Links;
 use crate::object::{ObjectType, RevisionId};
@@ -107,9 +107,10 @@ pub(crate) fn plan<'a>(
         .served
         .as_ref()
         .filter(|_| cause == EpochCause::Kept);
+    let said = kept.into_iter().flat_map(|ledger| &ledger.said);
+    let said: DigestMap<()> = said.map(|id| (id.key(), ())).collect();
     live.judge(Stage::Plan, |row| {
-        let sent = |ledger: &ServedLedger| ledger.said.contains(&set.object(row).revision().id());
-        if is_fresh(row) && kept.is_some_and(sent) {
+        if is_fresh(row) && said.contains_key(&set.row(row).revision.key()) {
             return Some(Reason::AlreadySent);
         }
         let section = set.row(row).section;
@@ -124,10 +125,7 @@ pub(crate) fn plan<'a>(
             .filter(|row| is_fresh(*row) && policy.freezes(set.row(*row).section));
         moved = fresh.map(|row| (row, Section::Recall)).collect();
     }
-    let offered = live
-        .rows
-        .iter()
-        .filter(|row| set.row(**row).object_type == ObjectType::ToolSchema);
+    let offered = live.rows.iter().filter(|row| set.row(**row).is_tool());
     let mut tools: Vec<_> = offered.map(|row| set.name(*row)).collect();
     tools.sort();
     let report = PlanReport {
@@ -221,15 +219,22 @@ fn keep(
     }
     let set = live.set;
     // The same revision may be there, and have been served, more than once.
-    let mut present: BTreeMap<_, VecDeque<u32>> = BTreeMap::new();
+    let served = ledger.floor.iter().chain(&ledger.said);
+    let mut present: DigestMap<VecDeque<u32>> =
+        served.map(|id| (id.key(), VecDeque::new())).collect();
     for row in &live.rows {
-        let id = set.object(*row).revision().id();
-        present.entry(id).or_default().push_back(*row);
+        let id = set.row(*row).revision;
+        if let Some(rows) = present.get_mut(&id.key()) {
+            rows.push_back(*row);
+        }
     }
+    let stands = |id: &RevisionId| present.get(&id.key()).is_some_and(|rows| !rows.is_empty());
+    let all_said_stand = ledger.said.iter().all(stands);
     let mut frozen = BTreeMap::new();
     let mut reached = 0;
     for (place, id) in ledger.floor.iter().enumerate() {
-        let row = present.get_mut(id).and_then(VecDeque::pop_front);
+        let row = present.get_mut(&id.key());
+        let row = row.and_then(VecDeque::pop_front);
         let row = row.ok_or(EpochCause::FrozenGone)?;
         // A ledger without a digest may be of another layout.
         let section = set.row(row).section;
@@ -239,8 +244,7 @@ fn keep(
         reached = policy.place(section);
         frozen.insert(row, place as u32);
     }
-    let stands = |id: &RevisionId| present.contains_key(id);
-    if !ledger.said.iter().all(stands) {
+    if !all_said_stand {
         return Err(EpochCause::FrozenGone);
     }
     // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.

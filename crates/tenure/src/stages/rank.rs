@@ -90,7 +90,7 @@ pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &
 
 fn need(set: &Normalized, row: u32, query: Digest) -> Need {
     Need::Relevance {
-        revision: set.object(row).revision().id(),
+        revision: set.row(row).revision,
         query,
     }
 }
@@ -209,7 +209,8 @@ pub(crate) fn rank<'a>(
     let near = near::find(&planned, policy, &scores, must);
     opposed::note(&mut planned, policy, &scores, facts);
     let live = &planned.resolved.live;
-    let stands: BTreeSet<_> = live.rows.iter().map(|row| set.name(*row)).collect();
+    let tools = live.rows.iter().filter(|row| set.row(**row).is_tool());
+    let stands: BTreeSet<_> = tools.map(|row| set.name(*row)).collect();
     let offers = planned.offers_archive;
     let tools = &mut planned.report.tools;
     tools.retain(|name| stands.contains(name) || (offers && &**name == ARCHIVE));
@@ -366,8 +367,8 @@ fn omit_doubles<K: Ord>(
 ) {
     let set = live.set;
     let key = |row: u32| {
-        let is_evidence = set.row(row).section == Section::Evidence;
-        is_evidence.then(|| set.object(row).revision().content_digest().key())
+        let row = set.row(row);
+        (row.section == Section::Evidence).then(|| row.content.key())
     };
     let mut kept: DigestMap<u32> = DigestMap::default();
     for &row in &live.rows {

@@ -187,13 +187,13 @@ impl Account<'_, '_> {
         if self.around.chat.is_none() {
             return;
         }
-        let revision = self.set().object(row).revision();
-        let in_history = self.set().row(row).section == Section::History;
+        let found = self.set().row(row);
+        let in_history = found.section == Section::History;
         // In registry order turns come after all texts and part none of them.
         let apart = self.around.policy.document().order == Order::Registry;
-        if revision.tool().is_some() {
+        if found.is_tool() {
             present.tools = true;
-        } else if !(apart && in_history && revision.is_message()) {
+        } else if !(apart && in_history && found.is_message()) {
             present.texts[self.section(row).index()] = true;
         }
     }

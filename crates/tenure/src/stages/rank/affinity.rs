@@ -20,7 +20,7 @@ pub(super) struct Nearness {
 pub(super) fn needs(live: &Live<'_>) -> Vec<Asked> {
     let ask = |row: &u32| Asked {
         need: Need::Vector {
-            text: live.set.object(*row).revision().content_digest(),
+            text: live.set.row(*row).content,
         },
         candidate: *row as usize,
     };
@@ -95,7 +95,7 @@ fn similarities(
     });
     marks.extend_from_slice(&asked.mark.to_le_bytes());
     for &row in &live.rows {
-        let text = set.object(row).revision().content_digest();
+        let text = set.row(row).content;
         similarities[row as usize] = match facts.vector(&text, &mut next) {
             Some(vector) => {
                 if accounts {
@@ -146,7 +146,7 @@ pub(super) fn cosines(
     marks.extend_from_slice(&asked.mark.to_le_bytes());
     let mut of = vec![-1.0; set.rows.len()];
     for &row in rows {
-        let text = set.object(row).revision().content_digest();
+        let text = set.row(row).content;
         if let Some(vector) = facts.vector(&text, &mut next) {
             marks.extend_from_slice(&vector.mark.to_le_bytes());
             of[row as usize] = vector.cosine(asked).max(0.0);

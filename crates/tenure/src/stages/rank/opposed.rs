@@ -65,7 +65,7 @@ pub(super) fn note(
             if shared < SHARED[0] {
                 continue;
             }
-            let text = |row: u32| set.object(row).revision().content_digest();
+            let text = |row: u32| set.row(row).content;
             let alike = related
                 .filter(|_| hybrid)
                 .and_then(|related| Some(facts.similarity(&text(*yes), &text(*no))? >= related));

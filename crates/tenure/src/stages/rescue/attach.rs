@@ -65,7 +65,7 @@ pub(super) fn attach(
     let active = active_terms(request);
     let hybrid = policy.document().scorer == Scorer::Hybrid;
     let vector = |row: u32| {
-        let text = set.object(row).revision().content_digest();
+        let text = set.row(row).content;
         let vector = facts.vector(&text, &mut Next::default());
         vector.filter(|_| hybrid)
     };
@@ -115,7 +115,7 @@ pub(super) fn attach(
     });
     // No evidence stands twice.
     let evidence = |row: u32| set.row(row).section == Section::Evidence;
-    let digest = |row: u32| set.object(row).revision().content_digest();
+    let digest = |row: u32| set.row(row).content;
     let standing = live.rows.iter().copied().filter(|row| evidence(*row));
     let mut stands: BTreeSet<Digest> = standing.map(digest).collect();
     best.retain(|(unit, _, _)| !evidence(*unit) || stands.insert(digest(*unit)));
