@@ -276,6 +276,8 @@ pub(crate) struct GateSourcesArgs {
     pub(crate) task: String,
     #[command(flatten)]
     pub(crate) limits: GateLimits,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
     /// The registry of a snapshot whose blocks are taken [default: the only one]
     #[arg(long, value_name = "LABEL")]
     pub(crate) registry: Option<String>,

@@ -1,8 +1,12 @@
-//! The retrieval plan of a request and what answers `query_archive`, through the real binary.
+//! The retrieval plan of a request, what answers `query_archive`, the tools of a step, and a gate by an encoder of
+//! one's own, through the real binary.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
 
 use serde_json::{Value, json};
 use support::Bench;
@@ -148,4 +152,152 @@ fn a_query_finds_what_is_archived() {
         "json",
     ];
     assert_eq!(bench.json(&other)["among"], 0);
+}
+
+#[test]
+fn tools_are_chosen_for_the_step() {
+    let bench = Bench::new();
+    let tool = |name: &str, says: &str, parameter: &str| {
+        json!({
+            "name": name, "content": says, "object_type": "tool_schema",
+            "input_schema": { "type": "object", "properties": { parameter: { "type": "string" } } },
+        })
+    };
+    let tools = json!([
+        tool("tag_commit", "Gives a revision a name.", "revision"),
+        tool("run_tests", "Runs the tests.", "filter"),
+        tool("set_supply", "Changes an output.", "maxVoltage"),
+    ]);
+    bench.file("tools.json", tools.to_string());
+    let step = json!({
+        "objective": "Release 2.0.",
+        "subtasks": [{ "title": "raise the voltage", "status": "in_progress" }],
+    });
+    bench.file("task.json", step.to_string());
+    let compile = [
+        "compile",
+        "tools.json",
+        "--task-file",
+        "task.json",
+        "--budget",
+        "900",
+    ];
+    let chosen = bench.json(&[&compile[..], &["--tools-top-k", "1", "--format", "json"]].concat());
+    let codes: Vec<(&str, &str)> = chosen["trace"]["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|verdict| {
+            (
+                verdict["name"].as_str().unwrap(),
+                verdict["reason"]["code"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("tag_commit", "gated_out"),
+        ("run_tests", "gated_out"),
+        ("set_supply", "mandatory"),
+    ];
+    assert_eq!(codes, expected);
+    let why = [
+        &["explain"],
+        &compile[1..],
+        &["--tools-top-k", "1", "--why", "run_tests"],
+    ]
+    .concat();
+    let why = bench.ok(&why);
+    assert!(why.contains("a gate for tools"), "{why}");
+    let all = bench.json(&[&compile[..], &["--format", "json"]].concat());
+    assert!(
+        all["trace"]["verdicts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|verdict| verdict["verdict"] == "included")
+    );
+    let gate = [
+        "gate",
+        "tools.json",
+        "--task",
+        "Run the tests.",
+        "--tools-top-k",
+        "1",
+        "--format",
+        "json",
+    ];
+    let gate = bench.json(&gate);
+    assert_eq!(gate["kept"][0]["name"], "run_tests");
+    assert_eq!(
+        (
+            gate["kept"].as_array().unwrap().len(),
+            gate["left"].as_array().unwrap().len()
+        ),
+        (1, 2)
+    );
+    let bad = bench.refused(1, &[&compile[..], &["--tools-threshold", "2"]].concat());
+    assert!(bad.contains("--tools-threshold"), "{bad}");
+}
+
+/// A real endpoint on the loopback, for which all wasps are zebras. Gives its address.
+fn endpoint() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut asked = Vec::new();
+            let body: Value = loop {
+                let mut buffer = [0; 4096];
+                let read = stream.read(&mut buffer).unwrap();
+                asked.extend_from_slice(&buffer[..read]);
+                let text = String::from_utf8_lossy(&asked);
+                let body = text.split_once("\r\n\r\n");
+                if let Some(body) = body.and_then(|(_, body)| serde_json::from_str(body).ok()) {
+                    break body;
+                }
+            };
+            let near = |text: &Value| {
+                let text = text.as_str().unwrap();
+                text.contains("Zebras") || text.contains("Wasps")
+            };
+            let texts = body["input"].as_array().unwrap().iter().enumerate();
+            let rows = texts.map(|(at, text)| {
+                let (x, y) = if near(text) { (1.0, 0.1) } else { (0.1, 1.0) };
+                json!({ "index": at, "embedding": [x, y] })
+            });
+            let answer = json!({ "object": "list", "data": rows.collect::<Vec<_>>() }).to_string();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{answer}",
+                answer.len()
+            )
+            .unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_gate_takes_an_encoder_of_ones_own() {
+    let bench = Bench::new();
+    bench.file(
+        "rules.md",
+        "---\nname: bees\n---\nBees dance.\n---\nname: wasps\n---\nWasps sting.\n",
+    );
+    let file = format!(
+        "url = \"{}\"\nmodel = \"mine\"\ndimensions = 2\n",
+        endpoint()
+    );
+    bench.file("embedder.toml", file);
+    let gate = [
+        "gate", "rules.md", "--task", "Zebras?", "--top-k", "1", "--format", "json",
+    ];
+    let own = bench.json(&[&gate[..], &["--embedder", "embedder.toml"]].concat());
+    assert_eq!(
+        (&own["kept"][0]["name"], &own["left"][0]["name"]),
+        (&json!("wasps"), &json!("bees"))
+    );
+    let missing = bench.refused(2, &[&gate[..], &["--embedder", "none.toml"]].concat());
+    assert!(missing.contains("none.toml"), "{missing}");
 }

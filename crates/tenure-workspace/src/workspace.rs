@@ -1,5 +1,6 @@
 //! The verbs that every stateful face calls.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -292,9 +293,9 @@ impl Workspace {
         };
         if points {
             let asked = needs.as_ref().filter(|_| self.vectorizer.asks_outside());
-            let query = request.query_text();
-            let mut texts = vec![query.as_str()];
-            texts.extend(request.subquery_texts());
+            let query = std::iter::once(Cow::Owned(request.query_text()));
+            let texts: Vec<Cow<'_, str>> = query.chain(request.further_texts()).collect();
+            let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
             self.vectorizer
                 .answer(&mut facts, &texts, candidates, asked)?;
         }

@@ -103,8 +103,8 @@ pub fn gate(
     candidates: &Candidates,
     facts: &Facts,
 ) -> Result<Gating, Error> {
-    if request.gate.is_none() {
-        return Err(Error::input("the request has no gate").expected("a `gate`"));
+    if request.gate.is_none() && request.tools.is_none() {
+        return Err(Error::input("the request has no gate").expected("a `gate`, or `tools`"));
     }
     let settled = settled(world, policy, request, candidates)?;
     let planned = stages::plan(settled, world, policy, request)?;

@@ -82,8 +82,8 @@ pub enum Fact {
 pub struct Needs {
     /// The text that relevance is asked about, and whose vector is wanted where any is.
     pub query: String,
-    /// Further texts whose vectors are wanted where any is: those of the subqueries.
-    pub subqueries: Vec<String>,
+    /// Further texts whose vectors are wanted where any is ([`Request::further_texts`](crate::Request::further_texts)).
+    pub further: Vec<String>,
     /// The questions, in the order of the candidates.
     pub asked: Vec<Asked>,
 }

@@ -15,15 +15,16 @@ use crate::links::Links;
 use crate::num::Score;
 use crate::object::ObjectType;
 use crate::section::Section;
+use crate::stages::normalize::Normalized;
 use crate::stages::plan::Planned;
 use crate::trace::Obligation;
 
 /// How near a candidate must be to the task. With both, both must hold.
 ///
-/// Gated are removable blocks of the elastic sections, and tools, which otherwise are all offered.
-/// What its author made not removable passes, unless it is optional; so does what something that
-/// must go in needs, what an epoch has frozen, the conversation and the tools that it calls. What a
-/// passing block needs passes with it.
+/// Gated are removable blocks of the elastic sections, and tools, which otherwise are all offered; tools have
+/// a gate of their own where the request has one for them (`tools`). What its author made not removable
+/// passes, unless it is optional; so does what something that must go in needs, what an epoch has frozen,
+/// the conversation and the tools that it calls. What a passing block needs passes with it.
 ///
 /// ```
 /// use tenure::{Budget, Request, gate::Gate};
@@ -59,9 +60,10 @@ impl Gate {
         }
     }
 
-    pub(crate) fn validate(&self) -> Result<(), Error> {
+    /// Checks that the gate in this field of a request turns anything away.
+    pub(crate) fn validate(&self, field: &str) -> Result<(), Error> {
         if *self == Gate::default() {
-            return Err(Error::input("the gate lets everything pass")
+            return Err(Error::input(format!("the `{field}` lets everything pass"))
                 .expected("a `threshold`, a `top_k`, or both"));
         }
         Ok(())
@@ -121,16 +123,13 @@ impl Standings {
     }
 }
 
-/// How each row that is gated stands. What is idle in this task takes no place.
-pub(crate) fn decide(
-    gate: &Gate,
+/// The rows that a gate may turn away, in order. What is idle in this task takes no place.
+pub(crate) fn removable(
     planned: &Planned<'_>,
-    obligations: &[Option<Obligation>],
     links: &Links<'_>,
     idle: impl Fn(u32) -> bool,
-    relevance: impl Fn(&[u32]) -> Vec<Score>,
-) -> Standings {
-    let live = &planned.resolved.live;
+) -> Vec<u32> {
+    let (live, obligations) = (&planned.resolved.live, &planned.obligations);
     let set = live.set;
     // A tool that the conversation calls must be offered with it.
     let turns = live.rows.iter();
@@ -151,35 +150,50 @@ pub(crate) fn decide(
         let may_go = facts.removable || facts.optional;
         free && may_go && section != Section::History && !idle(*row)
     };
-    let (gated, rest): (Vec<u32>, Vec<u32>) = live.rows.iter().partition(|row| is_gated(row));
+    let (mut gated, rest): (Vec<u32>, Vec<u32>) = live.rows.iter().partition(|row| is_gated(row));
     let must = rest
         .into_iter()
         .filter(|row| obligations[*row as usize].is_some());
     let needed = links.needed(must);
-    let gated: Vec<u32> = gated
-        .into_iter()
-        .filter(|row| !needed.contains(row))
-        .collect();
-    // What most comparisons rest on stands side by side.
-    let key = |(relevance, row): (Score, u32)| (Reverse(relevance), set.row(row).tie, row);
-    let scores = relevance(&gated).into_iter();
-    let mut ranked: Vec<(Reverse<Score>, u64, u32)> = scores.zip(gated).map(key).collect();
-    ranked.sort_unstable_by(|a, b| {
-        let nearer = (a.0, a.1).cmp(&(b.0, b.1));
-        nearer.then_with(|| set.tie_break(a.2, b.2))
-    });
+    gated.retain(|row| !needed.contains(row));
+    gated
+}
+
+/// Rows that stand before one gate, each with its relevance.
+pub(crate) struct Before {
+    pub(crate) gate: Gate,
+    pub(crate) rows: Vec<(u32, Score)>,
+}
+
+/// How each row stands before its gate.
+pub(crate) fn decide(
+    set: &Normalized,
+    links: &Links<'_>,
+    gates: impl IntoIterator<Item = Before>,
+) -> Standings {
     let mut standings = Standings {
-        by_rank: ranked.iter().map(|(.., row)| *row).collect(),
+        by_rank: Vec::new(),
         of: vec![None; set.rows.len()],
     };
-    for (rank, (Reverse(relevance), _, row)) in (1u32..).zip(ranked) {
-        let near = gate.threshold.is_none_or(|least| relevance >= least);
-        let among = gate.top_k.is_none_or(|most| rank <= most);
-        standings.of[row as usize] = Some(Standing {
-            relevance,
-            rank,
-            passes: near && among,
+    for Before { gate, rows } in gates {
+        // What most comparisons rest on stands side by side.
+        let keys = rows.into_iter();
+        let keys = keys.map(|(row, relevance)| (Reverse(relevance), set.row(row).tie, row));
+        let mut ranked: Vec<(Reverse<Score>, u64, u32)> = keys.collect();
+        ranked.sort_unstable_by(|a, b| {
+            let nearer = (a.0, a.1).cmp(&(b.0, b.1));
+            nearer.then_with(|| set.tie_break(a.2, b.2))
         });
+        for (rank, (Reverse(relevance), _, row)) in (1u32..).zip(ranked) {
+            let near = gate.threshold.is_none_or(|least| relevance >= least);
+            let among = gate.top_k.is_none_or(|most| rank <= most);
+            standings.by_rank.push(row);
+            standings.of[row as usize] = Some(Standing {
+                relevance,
+                rank,
+                passes: near && among,
+            });
+        }
     }
     // What a passing row cannot stand without comes with it.
     let gated = standings.by_rank.iter().copied();

@@ -2,6 +2,7 @@
 //!
 //! Instants come in here: nothing in this crate reads a clock.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -463,6 +464,11 @@ pub struct Request {
     /// How near to the task a block must be. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
+    /// How near to the task and its current step (objective, query, subtasks in progress, pending actions) a
+    /// tool must be to be offered, compared with the other tools alone. Default: as the gate says, or else
+    /// all are offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Gate>,
     /// What is fetched for the task. Default: everything is a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalPlan>,
@@ -497,6 +503,7 @@ impl Default for Request {
             context: None,
             entities: Vec::new(),
             gate: None,
+            tools: None,
             retrieval: None,
             served: None,
             frame_key: None,
@@ -558,10 +565,39 @@ impl Request {
         }
     }
 
-    /// The texts of the subqueries that ask for something else than the query.
-    pub fn subquery_texts(&self) -> impl Iterator<Item = &str> {
+    /// What a tool must be near to: objective and query, and of the task's state what is being done now
+    /// (the subtasks in progress) and what waits to be done, each on its own line.
+    ///
+    /// ```
+    /// use tenure::{Budget, Request, request::{Progress, Subtask}};
+    /// let mut request = Request::new("Release 2.0.", Budget::default());
+    /// let subtask = |title: &str, status| Subtask { title: title.into(), status };
+    /// request.task.subtasks = vec![
+    ///     subtask("run the tests", Progress::Done),
+    ///     subtask("tag the commit", Progress::InProgress),
+    /// ];
+    /// assert_eq!(request.step_text(), "Release 2.0.\ntag the commit");
+    /// ```
+    pub fn step_text(&self) -> String {
+        let mut text = self.query_text();
+        let now = |subtask: &&Subtask| subtask.status == Progress::InProgress;
+        let doing = self.task.subtasks.iter().filter(now);
+        let doing = doing.map(|subtask| &subtask.title);
+        let waiting = self.task.pending.iter().map(|pending| &pending.action);
+        for line in doing.chain(waiting) {
+            text.push('\n');
+            text.push_str(line);
+        }
+        text
+    }
+
+    /// The texts besides the query that relevance is measured against: those of the subqueries that ask for
+    /// something else, and that of the step, where tools are chosen by it.
+    pub fn further_texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let subqueries = self.retrieval.iter().flat_map(|plan| &plan.subqueries);
-        subqueries.filter_map(|subquery| subquery.text.as_deref())
+        let subqueries = subqueries.filter_map(|subquery| subquery.text.as_deref());
+        let step = self.tools.map(|_| self.step_text());
+        subqueries.map(Cow::Borrowed).chain(step.map(Cow::Owned))
     }
 
     /// Checks what a request must say to make sense. A compile does this first.
@@ -607,7 +643,9 @@ impl Request {
         if self.budget.tokens == Some(0) {
             return Err(Error::input("the budget is 0 tokens").expected("at least 1"));
         }
-        self.gate.as_ref().map_or(Ok(()), Gate::validate)?;
+        for (field, gate) in [("gate", &self.gate), ("tools", &self.tools)] {
+            gate.as_ref().map_or(Ok(()), |gate| gate.validate(field))?;
+        }
         let plan = self.retrieval.as_ref();
         plan.map_or(Ok(()), RetrievalPlan::validate)
     }

@@ -407,7 +407,7 @@ fn mandatory_means_mandatory(case: &Case) -> Result<(), TestCaseError> {
             match run.unbounded() {
                 // With another strategy for a corpus, a gate has other objects before it.
                 Ok(real) => prop_assert!(real.trace.plan.context.is_some(), "{}", error),
-                Err(again) if run.request.gate.is_some() => {
+                Err(again) if run.request.gate.is_some() || run.request.tools.is_some() => {
                     prop_assert_ne!(again.kind, ErrorKind::Internal, "{}", again);
                 }
                 Err(again) => prop_assert_eq!(&again, error),
@@ -628,6 +628,7 @@ fn the_oversized_starve_nobody(
     let request = Request {
         served: None,
         gate: None,
+        tools: None,
         ..case.request.clone()
     };
     let mut objects = case.candidates().objects().to_vec();
@@ -898,6 +899,7 @@ fn paginated(case: &Case, passages: usize, share: u32) -> Option<Run> {
         context: Some(tenure::policy::ContextMode::Retrieve),
         served: None,
         gate: None,
+        tools: None,
         ..case.request.clone()
     };
     let world = common::world(case.model);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{CatalogueArgs, Format, ReadingArgs};
+use super::{CatalogueArgs, EmbedderArgs, Format, ReadingArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
@@ -322,6 +322,8 @@ pub(crate) struct GateArgs {
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) limits: GateLimits,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
 }
 
 /// How near to the task blocks must be.
@@ -333,4 +335,10 @@ pub(crate) struct GateLimits {
     /// Let only blocks pass whose relevance is at least this, where the nearest has 1
     #[arg(long, value_name = "X")]
     pub(crate) threshold: Option<String>,
+    /// Offer only so many tools: the nearest to the task and its current step, compared with each other
+    #[arg(long, value_name = "N")]
+    pub(crate) tools_top_k: Option<u32>,
+    /// Offer only tools whose relevance among the tools is at least this, where the nearest has 1
+    #[arg(long, value_name = "X")]
+    pub(crate) tools_threshold: Option<String>,
 }

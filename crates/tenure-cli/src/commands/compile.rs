@@ -311,7 +311,9 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     request.budget.window = args.window.or(request.budget.window);
     request.budget.reserve = args.reserve.or(request.budget.reserve);
     request.dry_run |= args.dry_run;
-    request.gate = super::registry::gate_of(&args.gate)?.or(request.gate);
+    let (gate, tools) = super::registry::gates_of(&args.gate)?;
+    request.gate = gate.or(request.gate);
+    request.tools = tools.or(request.tools);
     let principal = &mut request.principal;
     if let Some(tenant) = &args.tenant {
         principal.tenant.clone_from(tenant);

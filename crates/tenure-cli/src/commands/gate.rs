@@ -9,19 +9,22 @@ use tenure::num::Score;
 use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, FrameKey, Policy, Request, World};
 use tenure_workspace::{Collect, Workspace};
 
-use super::{compile, print, print_json, reading, registry};
-use crate::args::{Format, GateLimits, GateSourcesArgs};
+use super::{compile, print, print_json, reading, registry, with_embedder};
+use crate::args::{EmbedderArgs, Format, GateLimits, GateSourcesArgs};
 use crate::failure::{Failure, cell};
 
 /// How these candidates stand before the gate of a task.
 pub(super) fn gating(
+    workspace: &Workspace,
     task: &str,
     limits: &GateLimits,
     candidates: &Candidates,
 ) -> Result<Gating, Error> {
     let now = compile::now();
+    let (gate, tools) = gates_of(limits)?;
     let request = Request {
-        gate: Some(gate_of(limits)?),
+        gate,
+        tools,
         as_of: AsOf {
             valid: now,
             known: now,
@@ -29,17 +32,30 @@ pub(super) fn gating(
         ..Request::new(task, Budget::default())
     };
     // Nothing is counted and nothing framed: any model and key will do.
-    let key = || FrameKey::new("none", [0; 32]);
     let world = World::for_model("gpt-4o", key())?;
     let policy = Policy::preset("ordered")?;
-    Workspace::new(key())?.gate(&world, &policy, &request, candidates)
+    workspace.gate(&world, &policy, &request, candidates)
 }
 
-fn gate_of(limits: &GateLimits) -> Result<Gate, Error> {
-    registry::gate_of(limits)?.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, "the gate lets everything pass")
-            .expected("--top-k N, --threshold X, or both")
-    })
+/// A workspace that gates with these vectors.
+pub(super) fn workspace(embedder: &EmbedderArgs) -> Result<Workspace, Error> {
+    with_embedder(Workspace::new(key())?, embedder)
+}
+
+fn key() -> FrameKey {
+    FrameKey::new("none", [0; 32])
+}
+
+/// The gates that the arguments ask for, one at least.
+fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate>), Error> {
+    match registry::gates_of(limits)? {
+        (None, None) => Err(
+            Error::new(ErrorKind::Usage, "the gate lets everything pass").expected(
+                "--top-k N, --threshold X, or both; for tools --tools-top-k or --tools-threshold",
+            ),
+        ),
+        gates => Ok(gates),
+    }
 }
 
 /// A block of the gated registry, or one that the gate leaves.
@@ -63,16 +79,16 @@ struct Report<'c> {
 
 /// Gates and prints.
 pub(crate) fn run(args: &GateSourcesArgs) -> Result<(), Failure> {
-    gate_of(&args.limits)?;
+    gates_of(&args.limits)?;
     let collect = Collect {
         registry: args.registry.clone(),
         ..reading::options(&args.reading)?
     };
-    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
+    let workspace = workspace(&args.embedder)?;
     let collected = workspace.collect(&args.sources, &collect)?;
     reading::warn(&collected.warnings);
     let candidates = &collected.candidates;
-    let gating = gating(&args.task, &args.limits, candidates)?;
+    let gating = gating(&workspace, &args.task, &args.limits, candidates)?;
     let gated = gating.gated.iter();
     let standings: BTreeMap<usize, Standing> = gated
         .map(|gated| (gated.candidate, gated.standing))

@@ -11,6 +11,7 @@ use crate::error::{Error, nearest};
 use crate::facts::Facts;
 use crate::policy::Policy;
 use crate::request::{Budget, Request, Target};
+use crate::section::Section;
 use crate::trace::{Reason, Ruling, Trace, Verdict};
 use crate::world::World;
 
@@ -184,9 +185,11 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
             )
         }
         Reason::GatedOut { relevance, rank } => {
-            format!(
-                "a gate with a threshold of at most {relevance} and a `top_k` of at least {rank}"
-            )
+            let which = match verdict.section {
+                Section::Tools => "a gate for tools",
+                _ => "a gate",
+            };
+            format!("{which} with a threshold of at most {relevance} and a `top_k` of at least {rank}")
         }
         Reason::NotRetrieved {
             subquery: Some(name),

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use crate::candidates::{Candidates, Unfetched, digest_of_leaves, leaves_of};
 use crate::condense::duplicates::{Prints, Signed};
 use crate::condense::{ContentType, detect};
@@ -279,8 +281,51 @@ impl<'a> Materials<'a> {
     }
 }
 
+/// The words to find it by; of a tool also those of its parameters' names.
 fn tags_of(object: &ContextObject) -> String {
-    object.revision().tags().collect::<Vec<_>>().join(" ")
+    let mut words = object.revision().tags().collect::<Vec<_>>().join(" ");
+    if let Some(tool) = object.revision().tool() {
+        // As a name it is found already, but for the words that capitals alone part.
+        if object.name().contains(char::is_uppercase) {
+            spell(object.name(), &mut words);
+        }
+        parameters(&tool.input_schema, &mut words);
+    }
+    words
+}
+
+/// Adds the names of all parameters that a schema knows, the inner ones too.
+fn parameters(schema: &Value, words: &mut String) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::Object(properties) if key == "properties" => {
+                        for (name, schema) in properties {
+                            spell(name, words);
+                            parameters(schema, words);
+                        }
+                    }
+                    _ => parameters(value, words),
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter().for_each(|schema| parameters(schema, words)),
+        _ => {}
+    }
+}
+
+/// Adds the words of an identifier: of `dryRun` as of `dry_run`, two.
+fn spell(name: &str, words: &mut String) {
+    words.push(' ');
+    let mut small = false;
+    for c in name.chars() {
+        if small && c.is_uppercase() {
+            words.push(' ');
+        }
+        words.push(c);
+        small = c.is_lowercase();
+    }
 }
 
 /// The day from which on it is true, where it is known.

@@ -265,7 +265,8 @@ fn keep(
             Section::Identity | Section::Tools | Section::Policy
         );
         // A tool that a gate may turn away need not join: the gate chose when the epoch began.
-        let gated = request.gate.is_some() && section == Section::Tools && set.row(*row).removable;
+        let chosen = request.gate.is_some() || request.tools.is_some();
+        let gated = chosen && section == Section::Tools && set.row(*row).removable;
         let may_wait = gated || set.row(*row).optional;
         fixed && policy.freezes(section) && !may_wait && !frozen.contains_key(row)
     };

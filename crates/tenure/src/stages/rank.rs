@@ -7,12 +7,13 @@ mod near;
 mod opposed;
 mod retrieve;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::candidates::Unfetched;
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
-use crate::gate::{self, Gated, Gating, Standing, Standings};
+use crate::gate::{self, Before, Gate, Gated, Gating, Standing, Standings};
 use crate::links::Links;
 use crate::num::Score;
 use crate::object::DecayRule;
@@ -77,13 +78,13 @@ pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &
         }
         Scorer::Lexical => Vec::new(),
     };
-    let subqueries = match policy.document().scorer {
-        Scorer::Hybrid => request.subquery_texts().map(str::to_owned).collect(),
+    let further = match policy.document().scorer {
+        Scorer::Hybrid => request.further_texts().map(Cow::into_owned).collect(),
         Scorer::Lexical | Scorer::Supplied => Vec::new(),
     };
     Needs {
         query,
-        subqueries,
+        further,
         asked,
     }
 }
@@ -116,7 +117,12 @@ pub(crate) fn rank<'a>(
         retrieved.and_then(|retrieved| retrieved.left.get(&row))
     };
     let absent = |row: u32| idle.has(row) || left(row).is_some();
-    let gated = gated(&planned, policy, request, facts, &obligations, &raw, absent);
+    let mut marks = Vec::new();
+    let gated = gated(&planned, policy, request, facts, &raw, absent, &mut marks);
+    let used = match marks.is_empty() {
+        true => used,
+        false => Digest::of_parts([used.bytes().as_slice(), &marks]),
+    };
     for row in gated.by_rank.iter().filter(|row| gated.bars(**row)) {
         obligations[*row as usize] = None;
     }
@@ -284,25 +290,30 @@ fn retrieved(
     (Nearness { raw, facts }, Some(retrieved))
 }
 
-/// How every row that the request's gate judges stands before it.
+/// How every row that a gate of the request judges stands before it. `marks` says which vectors were used besides
+/// those that `raw` comes from.
 fn gated(
     planned: &Planned<'_>,
     policy: &Policy,
     request: &Request,
     facts: &Facts,
-    obligations: &[Option<Obligation>],
     raw: &[f64],
     absent: impl Fn(u32) -> bool,
+    marks: &mut Vec<u8>,
 ) -> Standings {
-    let Some(gate) = &request.gate else {
+    if request.gate.is_none() && request.tools.is_none() {
         return Standings::default();
-    };
+    }
     let set = planned.resolved.live.set;
     let mut links = Links::over(set, &planned.resolved.live.rows);
     links.break_off(set);
+    let rows = gate::removable(planned, &links, absent);
+    // Tools have their own gate, or that of all.
+    let own = |row: &u32| request.tools.is_some() && planned.section(*row) == Section::Tools;
+    let (tools, rows): (Vec<u32>, Vec<u32>) = rows.into_iter().partition(own);
     let supplied = policy.document().scorer == Scorer::Supplied;
     let query = Digest::of(request.query_text().as_bytes());
-    let relevance = |rows: &[u32]| {
+    let before = |gate: Gate, rows: Vec<u32>, raw: &[f64]| {
         let best = rows.iter().map(|row| raw[*row as usize]);
         let best = best.fold(0.0, f64::max);
         let said = |row: u32| {
@@ -310,13 +321,22 @@ fn gated(
                 .then(|| facts.get(&need(set, row, query)))
                 .flatten()
         };
-        let of = |row: &u32| match said(*row) {
-            Some(Fact::Relevance { score }) => *score,
-            _ => planned.lifted(*row, raw[*row as usize], best),
+        let of = |row: u32| match said(row) {
+            Some(Fact::Relevance { score }) => (row, *score),
+            _ => (row, planned.lifted(row, raw[row as usize], best)),
         };
-        rows.iter().map(of).collect()
+        let rows = rows.into_iter().map(of).collect();
+        Before { gate, rows }
     };
-    gate::decide(gate, planned, obligations, &links, absent, relevance)
+    let blocks = request.gate.map(|gate| before(gate, rows, raw));
+    let tools = request.tools.map(|gate| {
+        let text = request.step_text();
+        let hybrid = policy.document().scorer == Scorer::Hybrid;
+        let cosines = hybrid.then(|| affinity::cosines(set, &tools, facts, &text, marks));
+        let raw = affinity::among(set, &tools, policy, &text, cosines.flatten().as_ref());
+        before(gate, tools, &raw)
+    });
+    gate::decide(set, &links, blocks.into_iter().chain(tools))
 }
 
 /// How the candidates stand before the request's gate, best first.
@@ -335,8 +355,8 @@ pub(crate) fn standings(
         let retrieved = retrieved.as_ref();
         idle.has(row) || retrieved.is_some_and(|retrieved| retrieved.left.contains_key(&row))
     };
-    let must = &planned.obligations;
-    let standings = gated(&planned, policy, request, facts, must, &raw, absent);
+    let mut marks = Vec::new();
+    let standings = gated(&planned, policy, request, facts, &raw, absent, &mut marks);
     let live = &planned.resolved.live;
     let named = |row: u32| {
         Some(Gated {

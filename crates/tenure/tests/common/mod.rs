@@ -631,14 +631,16 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
             Entity { id: "e2".into(), name: "flash".into(), aliases: vec!["sensor".into()] },
         ]),
     ];
-    let gate = rarely(
-        8,
-        prop_oneof![
-            (0u32..6).prop_map(Gate::top),
-            (0u32..=10)
-                .prop_map(|tenths| Gate::threshold(Score::from_millionths(tenths * 100_000))),
-        ],
-    );
+    let gate = || {
+        rarely(
+            8,
+            prop_oneof![
+                (0u32..6).prop_map(Gate::top),
+                (0u32..=10)
+                    .prop_map(|tenths| Gate::threshold(Score::from_millionths(tenths * 100_000))),
+            ],
+        )
+    };
     let retrieval = rarely(10, plan());
     (
         task(),
@@ -648,10 +650,19 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         budget(),
         target,
         entities,
-        (gate, retrieval),
+        (gate(), gate(), retrieval),
     )
         .prop_map(
-            |(task, query, principal, as_of, budget, target, entities, (gate, retrieval))| {
+            |(
+                task,
+                query,
+                principal,
+                as_of,
+                budget,
+                target,
+                entities,
+                (gate, tools, retrieval),
+            )| {
                 Request {
                     task,
                     query,
@@ -661,6 +672,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                     target,
                     entities,
                     gate,
+                    tools,
                     retrieval,
                     ..Request::default()
                 }

@@ -14,7 +14,7 @@ use tenure_workspace::only_label;
 
 use super::{count, score, workspace};
 use crate::args::{Format, GateArgs, GateLimits, ShowArgs, TargetArgs};
-use crate::commands::{print, print_json};
+use crate::commands::{gate, print, print_json};
 use crate::failure::{Failure, cell, printable};
 
 /// The registry of a snapshot, to look at.
@@ -175,19 +175,28 @@ pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
     print(&out)
 }
 
-/// The gate that the arguments ask for, if any.
-pub(crate) fn gate_of(limits: &GateLimits) -> Result<Option<Gate>, Error> {
-    let gate = Gate {
-        threshold: score("--threshold", limits.threshold.as_ref())?,
-        top_k: limits.top_k,
+/// The gate that the arguments ask for, and that for tools, if any.
+pub(crate) fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate>), Error> {
+    let gate = |flag, threshold: &Option<String>, top_k| {
+        let threshold = score(flag, threshold.as_ref())?;
+        let gate = Gate { threshold, top_k };
+        Ok((gate != Gate::default()).then_some(gate))
     };
-    Ok((gate != Gate::default()).then_some(gate))
+    Ok((
+        gate("--threshold", &limits.threshold, limits.top_k)?,
+        gate(
+            "--tools-threshold",
+            &limits.tools_threshold,
+            limits.tools_top_k,
+        )?,
+    ))
 }
 
 /// Prints how the blocks stand before a gate.
 pub(super) fn gate(args: &GateArgs) -> Result<(), Failure> {
     let (_, view) = view(&args.target)?;
-    let gating = crate::commands::gate::gating(&args.query, &args.limits, view.candidates())?;
+    let workspace = gate::workspace(&args.embedder)?;
+    let gating = gate::gating(&workspace, &args.query, &args.limits, view.candidates())?;
     let standings = gating.gated;
     if args.target.output.format == Format::Json {
         return print_json(&standings);

@@ -13,7 +13,7 @@ use tenure::registry::{Address, Applied, Capability, Kind, Op, Place, Until, ret
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_workspace::{KeptRegistries, Workspace, default_frame_key_path, only_label, read_text};
 
-pub(super) use look::gate_of;
+pub(super) use look::gates_of;
 
 use super::{print, print_json};
 use crate::args::{

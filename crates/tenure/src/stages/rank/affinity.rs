@@ -123,6 +123,28 @@ fn similarities(
     (Some((similarities, model.unrelated.to_f64())), used)
 }
 
+/// How near these rows are to a text, compared with each other alone, by their terms and by these vectors.
+pub(super) fn among(
+    set: &Normalized,
+    rows: &[u32],
+    policy: &Policy,
+    text: &str,
+    cosines: Option<&Cosines>,
+) -> Vec<f64> {
+    let mut seen = vec![false; set.rows.len()];
+    rows.iter().for_each(|row| seen[*row as usize] = true);
+    let seen = Seen {
+        rows: Some(&seen),
+        count: rows.len(),
+    };
+    let dense = cosines.map(|cosines| Dense {
+        similarities: &cosines.of,
+        unrelated: cosines.unrelated,
+    });
+    let weights = policy.document().ranking.weights();
+    set.index().scores(text, &weights, seen, dense)
+}
+
 /// How similar rows are to a text.
 pub(super) struct Cosines {
     /// By row; less than nought where nobody knows.

@@ -8,7 +8,6 @@ use crate::digest::Digest;
 use crate::facts::Facts;
 use crate::num::Score;
 use crate::policy::{Policy, Scorer};
-use crate::ranker::{Dense, Seen};
 use crate::retrieval::{
     Brought, RetrievalPlan, RetrievalReport, RetrievalStrategy, Subquery, SubqueryReport,
 };
@@ -17,7 +16,7 @@ use crate::stages::Live;
 use crate::stages::normalize::Normalized;
 use crate::trace::Reason;
 
-use super::affinity::{Cosines, cosines};
+use super::affinity::{self, cosines};
 
 /// Where a neighbourhood begins that names nothing: at so many of the nearest.
 const SEEDS: usize = 3;
@@ -194,7 +193,7 @@ impl Search<'_> {
                 of.map(|score| if unlike(score) { 0.0 } else { *score })
                     .collect()
             }
-            _ => self.scores(text, among, cosines.as_ref()),
+            _ => affinity::among(self.set, among, self.policy, text, cosines.as_ref()),
         };
         let greatest = among.iter().map(|row| scores[*row as usize]);
         let greatest = greatest.fold(0.0, f64::max);
@@ -213,22 +212,6 @@ impl Search<'_> {
             nearer.then_with(|| self.set.tie_break(a.row, b.row))
         });
         (found, fell_back)
-    }
-
-    /// The ranker's, over these rows alone.
-    fn scores(&self, text: &str, among: &[u32], cosines: Option<&Cosines>) -> Vec<f64> {
-        let mut seen = vec![false; self.set.rows.len()];
-        among.iter().for_each(|row| seen[*row as usize] = true);
-        let seen = Seen {
-            rows: Some(&seen),
-            count: among.len(),
-        };
-        let dense = cosines.map(|cosines| Dense {
-            similarities: &cosines.of,
-            unrelated: cosines.unrelated,
-        });
-        let weights = self.policy.document().ranking.weights();
-        self.set.index().scores(text, &weights, seen, dense)
     }
 
     /// What is linked to where it begins, the nearest links first, then what is nearest to the text.

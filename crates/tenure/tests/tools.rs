@@ -1,0 +1,201 @@
+//! Tools matched to the current step: which are offered, which always are, and what is said of the others.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // helpers of tests
+
+use serde_json::{Value, json};
+use tenure::gate::Gate;
+use tenure::trace::EpochCause;
+use tenure::{Compiled, Facts, Reason, Ruling};
+
+use support::{Case, STANDARD, merge, result, turn};
+
+mod support;
+
+fn tool(name: &str, says: &str, parameters: &[&str]) -> Value {
+    let properties = parameters.iter().map(|name| ((*name).into(), json!({})));
+    let properties: serde_json::Map<String, Value> = properties.collect();
+    json!({
+        "name": name, "content": says, "object_type": "tool_schema",
+        "input_schema": { "type": "object", "properties": properties },
+    })
+}
+
+fn workshop() -> Value {
+    json!([
+        tool("tag_commit", "Gives a revision a name.", &["revision"]),
+        tool("run_tests", "Runs the tests.", &[]),
+        tool("send_mail", "Sends a letter.", &["to", "subject"]),
+        tool("setSupply", "Changes an output.", &["maxVoltage"]),
+    ])
+}
+
+fn chat(over: Value) -> Value {
+    let mut request = json!({ "target": "openai-chat", "task": { "objective": "Release 2.0." } });
+    merge(&mut request, over);
+    request
+}
+
+/// Which tools the payload offers, in its order.
+fn offered(compiled: &Compiled) -> Vec<String> {
+    let payload = compiled.envelope.payload.as_ref().unwrap();
+    let body: Value = serde_json::from_slice(payload.bytes()).unwrap();
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+    tools.map(name).collect()
+}
+
+fn compiled(objects: &Value, over: Value) -> Compiled {
+    Case::new(objects, chat(over), STANDARD).compile().unwrap()
+}
+
+fn doing(title: &str) -> Value {
+    json!({ "tools": { "top_k": 1 },
+        "task": { "subtasks": [{ "title": title, "status": "in_progress" }] } })
+}
+
+#[test]
+fn all_are_offered_unless_a_choice_is_asked_for() {
+    let all = ["run_tests", "send_mail", "setSupply", "tag_commit"];
+    assert_eq!(offered(&compiled(&workshop(), json!({}))), all);
+}
+
+#[test]
+fn the_step_chooses_by_name_description_and_parameters() {
+    for (step, wanted) in [
+        ("name the revision", "tag_commit"),
+        ("run what tests there are", "run_tests"),
+        ("write the subject", "send_mail"),
+        ("check the supply", "setSupply"),
+        ("raise the voltage", "setSupply"),
+    ] {
+        let compiled = compiled(&workshop(), doing(step));
+        assert_eq!(offered(&compiled), [wanted], "{step}");
+        // The others are reported, each with how near it is and its rank.
+        let mut ranks: Vec<u32> = compiled
+            .trace
+            .verdicts
+            .iter()
+            .filter_map(|verdict| match verdict.reason {
+                Reason::GatedOut { rank, .. } => Some(rank),
+                _ => None,
+            })
+            .collect();
+        ranks.sort_unstable();
+        assert_eq!(ranks, [2, 3, 4], "{step}");
+        assert_eq!(compiled.trace.plan.tools, [wanted.into()], "{step}");
+    }
+}
+
+#[test]
+fn what_is_done_or_pending_is_no_step_and_what_waits_is() {
+    let subtask = |title: &str, status: &str| json!({ "title": title, "status": status });
+    let over = json!({ "tools": { "top_k": 1 }, "task": {
+        "subtasks": [subtask("run the tests", "done"), subtask("raise the voltage", "pending")],
+        "pending": [{ "action": "send a letter" }],
+    } });
+    assert_eq!(offered(&compiled(&workshop(), over)), ["send_mail"]);
+}
+
+#[test]
+fn what_must_be_offered_is() {
+    let mut objects = workshop();
+    let list = objects.as_array_mut().unwrap();
+    merge(&mut list[2], json!({ "removable": false }));
+    let mut call = turn("ask", "assistant", "");
+    let calls = json!([{ "id": "c1", "name": "setSupply", "arguments": {} }]);
+    merge(&mut call, json!({ "tool_calls": calls }));
+    list.extend([turn("do", "user", "Go on."), call, result("done", "c1")]);
+    let mut rule = json!({ "name": "always", "content": "Test first.", "removable": false });
+    merge(&mut rule, json!({ "keep_with": ["run_tests"] }));
+    list.push(rule);
+    // Not removable, called before, needed by what must stand; and the nearest of the others.
+    let names = ["run_tests", "send_mail", "setSupply", "tag_commit"];
+    let compiled = compiled(&objects, doing("name the revision"));
+    assert_eq!(offered(&compiled), names);
+    let none = json!({ "tools": { "top_k": 0 } });
+    let compiled = self::compiled(&objects, none);
+    assert_eq!(offered(&compiled), names[..3]);
+    assert_eq!(
+        compiled.trace.verdict("tag_commit").unwrap().verdict,
+        Ruling::Omitted
+    );
+}
+
+#[test]
+fn a_choice_of_tools_chooses_nothing_else_and_takes_no_place_of_the_gate() {
+    let mut objects = workshop();
+    let list = objects.as_array_mut().unwrap();
+    for (name, text) in [
+        ("tags", "Revisions have names."),
+        ("bees", "Bees dance."),
+        ("ants", "Ants march."),
+    ] {
+        list.push(json!({ "name": name, "content": text }));
+    }
+    let mut over = doing("name the revision");
+    let rules = |compiled: &Compiled| {
+        let verdicts = compiled.trace.verdicts.iter();
+        let rules = verdicts.filter(|verdict| verdict.verdict == Ruling::Included);
+        let rules =
+            rules.filter(|verdict| offered(compiled).iter().all(|tool| **tool != *verdict.name));
+        rules
+            .map(|verdict| verdict.name.to_string())
+            .collect::<Vec<_>>()
+    };
+    let alone = compiled(&objects, over.clone());
+    assert!(!alone.trace.verdicts.iter().any(|verdict| {
+        &*verdict.name == "bees" && matches!(verdict.reason, Reason::GatedOut { .. })
+    }));
+    merge(
+        &mut over,
+        json!({ "gate": { "top_k": 1 }, "query": "Which names do revisions have?" }),
+    );
+    let both = compiled(&objects, over.clone());
+    assert_eq!(
+        (offered(&both), rules(&both)),
+        (vec!["tag_commit".into()], vec!["tags".into()])
+    );
+    // The same standings without a compile.
+    let case = Case::new(&objects, chat(over), STANDARD);
+    let gating = tenure::gate(
+        &case.world,
+        &case.policy,
+        &case.request,
+        &case.candidates,
+        &Facts::none(),
+    );
+    let gating = gating.unwrap();
+    let passing = gating.gated.iter().filter(|gated| gated.standing.passes);
+    let passing: Vec<(usize, u32)> = passing
+        .map(|gated| (gated.candidate, gated.standing.rank))
+        .collect();
+    assert_eq!(passing, [(4, 1), (0, 1)]);
+    assert_eq!(
+        gating.gated.len() + gating.spared.len(),
+        objects.as_array().unwrap().len()
+    );
+}
+
+#[test]
+fn an_epoch_keeps_the_tools_that_it_began_with() {
+    let first = compiled(&workshop(), doing("name the revision"));
+    let mut over = doing("send a letter");
+    merge(&mut over, json!({ "served": first.envelope.served }));
+    let next = compiled(&workshop(), over);
+    assert_eq!(next.trace.plan.cause, EpochCause::Kept);
+    assert_eq!(offered(&next), ["tag_commit"]);
+    let verdict = next.trace.verdict("send_mail").unwrap();
+    assert_eq!(verdict.reason, Reason::NextEpoch);
+    // Without a choice, the others have to join.
+    let all = compiled(&workshop(), json!({ "served": first.envelope.served }));
+    assert_eq!(all.trace.plan.cause, EpochCause::FloorGrew);
+    assert_eq!(offered(&all).len(), 4);
+}
+
+#[test]
+fn a_choice_that_chooses_nothing_is_refused() {
+    let mut case = Case::new(&workshop(), chat(json!({})), STANDARD);
+    case.request.tools = Some(Gate::default());
+    let error = case.compile().unwrap_err();
+    assert!(error.to_string().contains("`tools`"), "{error}");
+}
