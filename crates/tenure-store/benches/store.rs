@@ -2,10 +2,15 @@
 //! resident, beside a bare loop over the driver.
 //!
 //! `cargo bench -p tenure-store` measures a fresh SQLite file in the folder for temporary files;
+//! `TENURE_BENCH_STORE=postgresql` a PostgreSQL server of its own, started for it on a Unix socket, and
 //! `TENURE_BENCH_STORE=URL` another, empty store. `-- writes|past|resident|bare` runs parts of it;
 //! `TENURE_BENCH_MILLION=1` reads the past among 10⁶ revisions instead of 10⁵. Figures in `docs/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
+
+#[allow(dead_code)] // the tests stop and start theirs
+#[path = "../tests/common/server.rs"]
+mod server;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant as Clock};
@@ -78,8 +83,17 @@ fn wanted(part: &str) -> bool {
 
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
-    let url = std::env::var("TENURE_BENCH_STORE")
-        .unwrap_or_else(|_| format!("sqlite://{}", folder.path().join("store.db").display()));
+    let named = std::env::var("TENURE_BENCH_STORE").ok();
+    let own = || server::Server::start("fsync = on");
+    let server = (named.as_deref() == Some("postgresql")).then(own);
+    let url = match (&server, named) {
+        (Some(server), _) => {
+            server.create("bench");
+            server.url("bench")
+        }
+        (None, Some(url)) => url,
+        (None, None) => format!("sqlite://{}", folder.path().join("store.db").display()),
+    };
     let store = Store::open(&url).expect("a store");
     store.migrate().expect("a schema");
     println!("{}\n", store.shown());

@@ -80,9 +80,11 @@ pub(crate) fn revision_row(object: &ContextObject) -> Result<RevisionRow, Error>
         revision: revision.id(),
         object: revision.object_id(),
         content: revision.content_digest(),
-        body: serde_json::to_string(&bare).map_err(|error| {
-            Error::input(format!("the object cannot be written as JSON: {error}"))
-        })?,
+        body: serde_json::to_string(&bare)
+            .map_err(|error| {
+                Error::input(format!("the object cannot be written as JSON: {error}"))
+            })?
+            .into(),
     })
 }
 

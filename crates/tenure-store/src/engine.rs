@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId, Usage};
@@ -31,7 +32,7 @@ pub struct RevisionRow {
     /// The digest of the content.
     pub content: Digest,
     /// The published form of the revision, canonical JSON.
-    pub body: String,
+    pub body: Arc<str>,
 }
 
 /// A belief: from one write to another, this revision was held to be true in this part of valid
@@ -153,8 +154,10 @@ pub trait Read {
     fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error>;
     /// The ids of what is about this person.
     fn about(&mut self, subject: &str) -> Result<Vec<ObjectId>, Error>;
-    /// The bodies of these revisions, as far as they are there.
-    fn bodies(&mut self, revisions: &[RevisionId]) -> Result<BTreeMap<RevisionId, String>, Error>;
+    /// The bodies of the revisions that these beliefs are about.
+    fn bodies(&mut self, beliefs: &[&BeliefRow]) -> Result<BTreeMap<RevisionId, String>, Error>;
+    /// The bodies of the revisions of these objects that were written last.
+    fn heads(&mut self, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, String>, Error>;
     /// Every belief about an object, the oldest first.
     fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error>;
     /// What was believed about an object at an instant in transaction time.
@@ -181,6 +184,8 @@ pub trait Read {
     fn log(&mut self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error>;
     /// The last write up to this version.
     fn written(&mut self, version: u64) -> Result<Option<Stamp>, Error>;
+    /// Whether anything was erased.
+    fn any_tombstone(&mut self) -> Result<bool, Error>;
     /// The tombstones with these digests.
     fn tombstones(&mut self, digests: &[Digest]) -> Result<Vec<Tombstone>, Error>;
     /// What was answered under this key.

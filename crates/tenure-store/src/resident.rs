@@ -166,8 +166,7 @@ impl Tenant {
             let mut sealer = Sealer::default();
             let standing = rows.standing(&changed)?;
             let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-            let revisions: Vec<_> = beliefs.map(|row| row.revision).collect();
-            let bodies = rows.bodies(&revisions)?;
+            let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
             for (id, standing) in standing {
                 resident.remove(id);
                 for row in &standing.beliefs {
@@ -246,7 +245,7 @@ fn access_at(rows: &mut dyn Read, id: ObjectId, at: Instant) -> Result<Option<Ar
         return Ok(None);
     };
     let body = rows
-        .bodies(&[last.revision])?
+        .bodies(&[last])?
         .remove(&last.revision)
         .unwrap_or_default();
     let object = read_revision(&mut Sealer::default(), last.revision, &body)?;

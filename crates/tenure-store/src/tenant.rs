@@ -1,6 +1,6 @@
 //! The verbs over what belongs to one tenant.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -230,7 +230,7 @@ impl Tenant {
             }
             Ok::<_, Error>(drafts)
         })?;
-        let mut taken = BTreeSet::new();
+        let mut taken = HashSet::with_capacity(drafts.len());
         for draft in &drafts {
             if !taken.insert(draft.object.revision().object_id()) {
                 return Err(Error::input(format!(
@@ -629,20 +629,18 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
             known.insert(id, object);
         }
     }
-    // In the order of their keys, rows that come together are written together.
-    change.revisions.sort_unstable_by_key(|row| row.revision);
-    change
-        .open
-        .sort_unstable_by_key(|row| (row.object, row.part));
     rows.change(&change)?;
     Ok(written)
 }
 
 /// The ids among these that were erased: their tombstones keep them from coming back.
 pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
-    let Some(key) = rows.key()? else {
+    let Some(key) = rows.key()?.filter(|_| !ids.is_empty()) else {
         return Ok(BTreeSet::new());
     };
+    if !rows.any_tombstone()? {
+        return Ok(BTreeSet::new());
+    }
     let by_digest: BTreeMap<Digest, ObjectId> =
         ids.iter().map(|id| (buried_as(&key, *id), *id)).collect();
     let digests: Vec<Digest> = by_digest.keys().copied().collect();
@@ -712,11 +710,11 @@ fn parents(
     let heads: Vec<(ObjectId, RevisionId)> = believed
         .map(|(id, standing)| (*id, standing.head))
         .collect();
-    let revisions: Vec<RevisionId> = heads.iter().map(|(_, head)| *head).collect();
-    let bodies = rows.bodies(&revisions)?;
+    let ids: Vec<ObjectId> = heads.iter().map(|(id, _)| *id).collect();
+    let bodies = rows.heads(&ids)?;
     let mut sealer = Sealer::default();
     let mut read = |(id, head)| {
-        let body = bodies.get(&head).map_or("", String::as_str);
+        let body = bodies.get(&id).map_or("", String::as_str);
         Ok((id, read_revision(&mut sealer, head, body)?))
     };
     heads.into_iter().map(&mut read).collect()
@@ -837,10 +835,7 @@ pub(crate) fn access_now(
     let Some(standing) = rows.standing(&[id])?.remove(&id) else {
         return Ok(None);
     };
-    let body = rows
-        .bodies(&[standing.head])?
-        .remove(&standing.head)
-        .unwrap_or_default();
+    let body = rows.heads(&[id])?.remove(&id).unwrap_or_default();
     let head = read_revision(&mut Sealer::default(), standing.head, &body)?;
     Ok(Some(Arc::new(head.access())))
 }
@@ -851,10 +846,9 @@ fn stored(
     beliefs: Vec<BeliefRow>,
     access: Option<Arc<Access>>,
 ) -> Result<Vec<StoredObject>, Error> {
-    let revisions: Vec<RevisionId> = beliefs.iter().map(|row| row.revision).collect();
     let ids: BTreeSet<ObjectId> = beliefs.iter().map(|row| row.object).collect();
     let usage = rows.usage(Some(&ids.into_iter().collect::<Vec<_>>()))?;
-    let bodies = rows.bodies(&revisions)?;
+    let bodies = rows.bodies(&beliefs.iter().collect::<Vec<_>>())?;
     let mut sealer = Sealer::default();
     let mut objects = Vec::with_capacity(beliefs.len());
     for row in beliefs {

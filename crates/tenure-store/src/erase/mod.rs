@@ -118,8 +118,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     };
     for id in &ids {
         let history = rows.history(*id)?;
-        let revisions: Vec<Digest> = history.iter().map(|row| row.revision).collect();
-        for (revision, body) in rows.bodies(&revisions)? {
+        for (revision, body) in rows.bodies(&history.iter().collect::<Vec<_>>())? {
             tombstones.push(gone.add(*id, revision, &body, texts(id))?);
         }
     }

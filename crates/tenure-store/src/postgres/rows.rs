@@ -15,8 +15,8 @@ use tenure::{Digest, Error, ErrorKind};
 use super::pool::Connection;
 use super::{Postgres, Trouble};
 use crate::engine::{
-    Answered, BeliefRow, Change, Read, RecordRow, Stamp, Standing, Tombstone, Write, WriteRow,
-    logged,
+    Answered, BeliefRow, Change, Read, RecordRow, RevisionRow, Stamp, Standing, Tombstone, Write,
+    WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -402,17 +402,26 @@ impl Read for Rows<'_> {
         self.ids(sql, &[&subject])
     }
 
-    fn bodies(&mut self, revisions: &[RevisionId]) -> Result<BTreeMap<RevisionId, String>, Error> {
+    fn bodies(&mut self, beliefs: &[&BeliefRow]) -> Result<BTreeMap<RevisionId, String>, Error> {
+        let revisions: Vec<RevisionId> = beliefs.iter().map(|row| row.revision).collect();
         let sql = for_each!(
             "bytea",
             "revisions",
             "t.revision, t.body",
             "t.revision = n.key"
         );
-        let bodies = self.all(sql, &[&digests(revisions)], |row| {
+        let bodies = self.all(sql, &[&digests(&revisions)], |row| {
             Ok((digest(row, 0)?, get(row, 1)?))
         })?;
         Ok(bodies.into_iter().collect())
+    }
+
+    fn heads(&mut self, of: &[ObjectId]) -> Result<BTreeMap<ObjectId, String>, Error> {
+        let sql = "SELECT n.key, t.body FROM unnest($2::uuid[]) AS n (key), LATERAL \
+                   (SELECT r.body FROM objects o JOIN revisions r ON r.tenant = $1 AND r.revision = o.head \
+                    WHERE o.tenant = $1 AND o.object = n.key OFFSET 0) AS t";
+        let heads = self.all(sql, &[&ids(of)], |row| Ok((object(row, 0)?, get(row, 1)?)))?;
+        Ok(heads.into_iter().collect())
     }
 
     fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
@@ -539,6 +548,11 @@ impl Read for Rows<'_> {
         self.one(sql, &[&(version as i64)], |row| stamped(row, 0, 1))
     }
 
+    fn any_tombstone(&mut self) -> Result<bool, Error> {
+        let sql = "SELECT 1 FROM tombstones WHERE tenant = $1 LIMIT 1";
+        Ok(self.one(sql, &[], |_| Ok(()))?.is_some())
+    }
+
     fn tombstones(&mut self, of: &[Digest]) -> Result<Vec<Tombstone>, Error> {
         let sql = for_each!(
             "bytea",
@@ -659,11 +673,14 @@ impl Write for Rows<'_> {
             let values: Values<'_> = &[&version, &places, &of, &names, &heads];
             self.execute(sql, values)?;
         }
-        for rows in messages(&change.revisions, |row| row.body.len()) {
+        // In the order of its key, what comes together is written together.
+        let mut revisions: Vec<&RevisionRow> = change.revisions.iter().collect();
+        revisions.sort_unstable_by_key(|row| row.revision);
+        for rows in messages(&revisions, |row| row.body.len()) {
             let revisions: Vec<&[u8]> = rows.iter().map(|row| bytes(&row.revision)).collect();
             let of: Vec<Id> = rows.iter().map(|row| Id(row.object)).collect();
             let contents: Vec<&[u8]> = rows.iter().map(|row| bytes(&row.content)).collect();
-            let bodies: Vec<&str> = rows.iter().map(|row| row.body.as_str()).collect();
+            let bodies: Vec<&str> = rows.iter().map(|row| &*row.body).collect();
             let sql = "INSERT INTO revisions (tenant, revision, object, content, body) SELECT $1, n.* \
                        FROM unnest($2::bytea[], $3::uuid[], $4::bytea[], $5::text[]) AS n \
                        ON CONFLICT (tenant, revision) DO NOTHING";
@@ -687,7 +704,9 @@ impl Write for Rows<'_> {
             self.execute(sql, values)?;
         }
         if !change.open.is_empty() {
-            self.open(&change.open)?;
+            let mut open: Vec<&BeliefRow> = change.open.iter().collect();
+            open.sort_unstable_by_key(|row| (row.object, row.part));
+            self.open(&open)?;
         }
         if !change.links.is_empty() {
             let children: Vec<Id> = change.links.iter().map(|(child, _)| Id(*child)).collect();
@@ -886,7 +905,7 @@ impl Write for Rows<'_> {
 
 impl Rows<'_> {
     /// Opens beliefs.
-    fn open(&mut self, rows: &[BeliefRow]) -> Result<(), Error> {
+    fn open(&mut self, rows: &[&BeliefRow]) -> Result<(), Error> {
         let of: Vec<Id> = rows.iter().map(|row| Id(row.object)).collect();
         let starts: Vec<i64> = rows.iter().map(|row| row.opened.at.micros()).collect();
         let parts: Vec<i32> = rows.iter().map(|row| row.part as i32).collect();

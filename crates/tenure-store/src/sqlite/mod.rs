@@ -4,6 +4,7 @@
 //! share the next one, each in a savepoint of its own, so that many of them pay for one flush.
 
 mod rows;
+mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -17,7 +18,10 @@ use self::rows::Rows;
 use crate::engine::{Engine, Read, WriteJob};
 
 /// The migrations, in order; the version of a schema is how many of them it has.
-const MIGRATIONS: &[&str] = &[include_str!("0001_store.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("0001_store.sql"),
+    include_str!("0002_fewer_trees.sql"),
+];
 
 /// How long one process waits for another that writes.
 const BUSY: Duration = Duration::from_secs(10);

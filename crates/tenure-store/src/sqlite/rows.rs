@@ -1,18 +1,17 @@
 //! The rows of one tenant, over one connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId, Usage};
 use tenure::time::{Instant, Interval};
-use tenure::{Digest, Error, ErrorKind};
+use tenure::{Digest, Error};
 
 use super::{Clock, failed};
 use crate::engine::{
-    Answered, BeliefRow, Change, Read, RecordRow, Stamp, Standing, Tombstone, Write, WriteRow,
-    logged,
+    Answered, BeliefRow, Read, RecordRow, Stamp, Standing, Tombstone, WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -21,13 +20,23 @@ const BELIEF: &str = "b.object, b.tx_start, b.part, b.opened, b.tx_end, b.closed
                       b.valid_from, b.valid_until, b.contradiction, b.superseded_by, b.lifecycle";
 const BELIEF_COLUMNS: usize = 12;
 
+/// The place of the object `?2` of the tenant `?1`.
+const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.object = ?2)";
+
+/// The number of no tenant.
+const NOBODY: i64 = 0;
+
 pub(super) struct Rows<'c> {
-    connection: &'c Connection,
-    path: &'c Path,
-    tenant: &'c str,
-    clock: &'c Clock,
-    stamp: Option<Stamp>,
-    noted: bool,
+    pub(super) connection: &'c Connection,
+    pub(super) path: &'c Path,
+    pub(super) tenant: &'c str,
+    pub(super) clock: &'c Clock,
+    pub(super) stamp: Option<Stamp>,
+    pub(super) noted: bool,
+    /// The number of the tenant, once it is known.
+    pub(super) number: Option<i64>,
+    /// The places of the objects that this write changed.
+    pub(super) touched: BTreeSet<u64>,
 }
 
 impl<'c> Rows<'c> {
@@ -44,15 +53,35 @@ impl<'c> Rows<'c> {
             clock,
             stamp: None,
             noted: false,
+            number: None,
+            touched: BTreeSet::new(),
         }
     }
 
-    /// Whether the log has a line for the version that was given out, if any was.
+    /// Notes which objects were changed. Says whether the log has a line for the version that was given
+    /// out, if any was.
     pub(super) fn finish(self) -> Result<(), Error> {
+        if let (Some(stamp), Some(number), false) =
+            (self.stamp, self.number, self.touched.is_empty())
+        {
+            let sql = "INSERT INTO changes (tenant, version, places) VALUES (?1, ?2, ?3)";
+            let values = params![number, stamp.version as i64, ranges(&self.touched)];
+            self.execute(sql, values)?;
+        }
         logged(self.stamp, self.noted)
     }
 
-    fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
+    /// The number of the tenant; of one that was never written, that of no tenant.
+    pub(super) fn number(&mut self) -> Result<i64, Error> {
+        if let Some(number) = self.number {
+            return Ok(number);
+        }
+        let sql = "SELECT number FROM tenants WHERE tenant = ?1";
+        self.number = self.one(sql, [self.tenant], |row| row.get(0))?;
+        Ok(self.number.unwrap_or(NOBODY))
+    }
+
+    pub(super) fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
         result.map_err(|error| match error {
             // A row that this version did not write.
             rusqlite::Error::FromSqlConversionFailure(..)
@@ -65,11 +94,11 @@ impl<'c> Rows<'c> {
         })
     }
 
-    fn statement(&self, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
+    pub(super) fn statement(&self, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
         self.connection.prepare_cached(sql)
     }
 
-    fn execute(&self, sql: &str, values: impl Params) -> Result<usize, Error> {
+    pub(super) fn execute(&self, sql: &str, values: impl Params) -> Result<usize, Error> {
         self.check(
             self.statement(sql)
                 .and_then(|mut statement| statement.execute(values)),
@@ -77,7 +106,7 @@ impl<'c> Rows<'c> {
     }
 
     /// All rows of a query.
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -91,7 +120,7 @@ impl<'c> Rows<'c> {
     }
 
     /// The only row of a query, if there is one.
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -122,33 +151,40 @@ impl<'c> Rows<'c> {
         Ok(())
     }
 
-    /// Runs a statement for each of these rows.
-    fn execute_all<T>(
-        &self,
-        sql: &str,
-        rows: &[T],
-        mut run: impl FnMut(&mut CachedStatement<'c>, &T) -> rusqlite::Result<usize>,
-    ) -> Result<(), Error> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let mut statement = self.check(self.statement(sql))?;
-        for row in rows {
-            self.check(run(&mut statement, row))?;
-        }
-        Ok(())
-    }
-
-    fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<ObjectId>, Error> {
+    pub(super) fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<ObjectId>, Error> {
         self.all(sql, values, |row| object(row, 0))
     }
+}
+
+/// Places as ranges: `0-99,104-104`.
+fn ranges(places: &BTreeSet<u64>) -> String {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for place in places {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *place => *last = *place,
+            _ => ranges.push((*place, *place)),
+        }
+    }
+    let shown: Vec<String> = ranges
+        .iter()
+        .map(|(first, last)| format!("{first}-{last}"))
+        .collect();
+    shown.join(",")
+}
+
+fn parse_ranges(text: &str) -> Option<Vec<(u64, u64)>> {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-')?;
+        Some((first.parse().ok()?, last.parse().ok()?))
+    };
+    text.split(',').map(range).collect()
 }
 
 fn object(row: &Row<'_>, at: usize) -> rusqlite::Result<ObjectId> {
     Ok(ObjectId::from_bits(u128::from_be_bytes(row.get(at)?)))
 }
 
-fn blob(id: ObjectId) -> [u8; 16] {
+pub(super) fn blob(id: ObjectId) -> [u8; 16] {
     id.bits().to_be_bytes()
 }
 
@@ -160,11 +196,11 @@ fn instant(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Instant>> {
     Ok(row.get::<_, Option<i64>>(at)?.map(Instant::from_micros))
 }
 
-fn micros(instant: Option<Instant>) -> Option<i64> {
+pub(super) fn micros(instant: Option<Instant>) -> Option<i64> {
     instant.map(Instant::micros)
 }
 
-fn version(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+pub(super) fn version(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(at)?.unsigned_abs())
 }
 
@@ -204,7 +240,7 @@ fn belief(row: &Row<'_>, from: usize) -> rusqlite::Result<BeliefRow> {
     })
 }
 
-fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
+pub(super) fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
     let (version, at) = (version(row, 0)?, Instant::from_micros(row.get(1)?));
     Ok(Stamp { version, at })
 }
@@ -230,11 +266,17 @@ impl Read for Rows<'_> {
     }
 
     fn standing(&mut self, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Standing>, Error> {
-        let beliefs = format!(
-            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.object = ?2 \
-             AND b.tx_end IS NULL ORDER BY b.valid_from"
+        let tenant = self.number()?;
+        let held = format!(
+            "SELECT {BELIEF} FROM beliefs b INDEXED BY beliefs_held \
+             WHERE b.tenant = ?1 AND b.place = ?2 AND b.tx_end IS NULL ORDER BY b.valid_from"
         );
+        let mut held = self.check(self.statement(&held))?;
         let sql = "SELECT place, name, head FROM objects WHERE tenant = ?1 AND object = ?2";
+        let mut objects = self.check(self.statement(sql))?;
+        // In the order of the tree, neighbours are looked for together.
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
         let mut found = BTreeMap::new();
         for id in ids {
             let read = |row: &Row<'_>| {
@@ -245,22 +287,24 @@ impl Read for Rows<'_> {
                     beliefs: Vec::new(),
                 })
             };
-            let Some(mut standing) = self.one(sql, params![self.tenant, blob(*id)], read)? else {
+            let standing = objects.query_row(params![tenant, blob(id)], read);
+            let Some(mut standing) = self.check(standing.optional())? else {
                 continue;
             };
-            standing.beliefs = self.all(&beliefs, params![self.tenant, blob(*id)], |row| {
-                belief(row, 0)
-            })?;
-            found.insert(*id, standing);
+            let beliefs = held
+                .query_map(params![tenant, standing.place as i64], |row| belief(row, 0))
+                .and_then(Iterator::collect);
+            standing.beliefs = self.check(beliefs)?;
+            found.insert(id, standing);
         }
         Ok(found)
     }
 
     fn named(&mut self, name: &str) -> Result<Vec<ObjectId>, Error> {
-        // Left to itself, SQLite walks through all places to find them in order.
+        let tenant = self.number()?;
         let sql = "SELECT object FROM objects INDEXED BY objects_by_name \
                    WHERE tenant = ?1 AND name = ?2 ORDER BY place";
-        self.ids(sql, params![self.tenant, name])
+        self.ids(sql, params![tenant, name])
     }
 
     fn children(&mut self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Error> {
@@ -277,34 +321,53 @@ impl Read for Rows<'_> {
         self.ids(sql, params![self.tenant, subject])
     }
 
-    fn bodies(&mut self, revisions: &[RevisionId]) -> Result<BTreeMap<RevisionId, String>, Error> {
-        let sql = "SELECT body FROM revisions WHERE tenant = ?1 AND revision = ?2";
+    fn bodies(&mut self, beliefs: &[&BeliefRow]) -> Result<BTreeMap<RevisionId, String>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT r.body FROM beliefs b CROSS JOIN revisions r ON r.number = b.revision_number \
+             WHERE b.tenant = ?1 AND b.place = {PLACE} AND b.tx_start = ?3 AND b.part = ?4"
+        );
         let mut bodies = BTreeMap::new();
-        for revision in revisions {
-            let body = self.one(sql, params![self.tenant, revision.bytes()], |row| {
+        for row in beliefs {
+            let (at, part) = (row.opened.at.micros(), row.part);
+            let body = self.one(&sql, params![tenant, blob(row.object), at, part], |row| {
                 row.get(0)
             })?;
-            bodies.extend(body.map(|body: String| (*revision, body)));
+            bodies.extend(body.map(|body: String| (row.revision, body)));
         }
         Ok(bodies)
     }
 
+    fn heads(&mut self, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, String>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT r.body FROM objects o CROSS JOIN revisions r ON r.number = o.head_number \
+                   WHERE o.tenant = ?1 AND o.object = ?2";
+        let mut heads = BTreeMap::new();
+        for id in ids {
+            let body = self.one(sql, params![tenant, blob(*id)], |row| row.get(0))?;
+            heads.extend(body.map(|body: String| (*id, body)));
+        }
+        Ok(heads)
+    }
+
     fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
+        let tenant = self.number()?;
         let sql = format!(
-            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.object = ?2 \
+            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.place = {PLACE} \
              ORDER BY b.tx_start, b.valid_from, b.part"
         );
-        self.all(&sql, params![self.tenant, blob(id)], |row| belief(row, 0))
+        self.all(&sql, params![tenant, blob(id)], |row| belief(row, 0))
     }
 
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error> {
+        let tenant = self.number()?;
         let sql = format!(
-            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.object = ?2 \
+            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.place = {PLACE} \
              AND b.tx_start <= ?3 ORDER BY b.tx_start DESC, b.part DESC"
         );
         let read = || -> rusqlite::Result<Vec<BeliefRow>> {
             let mut statement = self.statement(&sql)?;
-            let mut rows = statement.query(params![self.tenant, blob(id), known.micros()])?;
+            let mut rows = statement.query(params![tenant, blob(id), known.micros()])?;
             let mut held: Vec<BeliefRow> = Vec::new();
             while let Some(row) = rows.next()? {
                 let belief = belief(row, 0)?;
@@ -327,19 +390,22 @@ impl Read for Rows<'_> {
         known: Option<Instant>,
         each: &mut dyn FnMut(u64, BeliefRow, &str) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let held = match known {
-            None => "b.tx_end IS NULL",
-            Some(_) => "b.tx_start <= ?2 AND (b.tx_end IS NULL OR b.tx_end > ?2)",
+        let tenant = self.number()?;
+        let (by, held) = match known {
+            None => ("INDEXED BY beliefs_held", "b.tx_end IS NULL"),
+            Some(_) => (
+                "",
+                "b.tx_start <= ?2 AND (b.tx_end IS NULL OR b.tx_end > ?2)",
+            ),
         };
         let sql = format!(
-            "SELECT {BELIEF}, o.place, r.body FROM objects o \
-             CROSS JOIN beliefs b ON b.tenant = ?1 AND b.object = o.object AND {held} \
-             CROSS JOIN revisions r ON r.tenant = ?1 AND r.revision = b.revision \
-             WHERE o.tenant = ?1 ORDER BY o.place, b.valid_from"
+            "SELECT {BELIEF}, b.place, r.body FROM beliefs b {by} \
+             CROSS JOIN revisions r ON r.number = b.revision_number \
+             WHERE b.tenant = ?1 AND {held} ORDER BY b.place, b.valid_from"
         );
         match known {
-            None => self.stream(&sql, [self.tenant], each),
-            Some(known) => self.stream(&sql, params![self.tenant, known.micros()], each),
+            None => self.stream(&sql, [tenant], each),
+            Some(known) => self.stream(&sql, params![tenant, known.micros()], each),
         }
     }
 
@@ -347,28 +413,53 @@ impl Read for Rows<'_> {
         &mut self,
         each: &mut dyn FnMut(BeliefRow, &str) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        let tenant = self.number()?;
         let sql = format!(
-            "SELECT {BELIEF}, o.place, r.body FROM objects o \
-             CROSS JOIN beliefs b ON b.tenant = ?1 AND b.object = o.object \
-             CROSS JOIN revisions r ON r.tenant = ?1 AND r.revision = b.revision \
-             WHERE o.tenant = ?1 ORDER BY o.place, b.tx_start, b.valid_from, b.part"
+            "SELECT {BELIEF}, b.place, r.body FROM beliefs b \
+             CROSS JOIN revisions r ON r.number = b.revision_number \
+             WHERE b.tenant = ?1 ORDER BY b.place, b.tx_start, b.valid_from, b.part"
         );
-        self.stream(&sql, [self.tenant], &mut |_, belief, body| {
-            each(belief, body)
-        })
+        self.stream(&sql, [tenant], &mut |_, belief, body| each(belief, body))
     }
 
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error> {
-        let sql = "SELECT object FROM objects INDEXED BY objects_by_change \
-                   WHERE tenant = ?1 AND changed > ?2 ORDER BY place";
-        self.ids(sql, params![self.tenant, version as i64])
+        let tenant = self.number()?;
+        let sql = "SELECT places FROM changes WHERE tenant = ?1 AND version > ?2";
+        let read = |row: &Row<'_>| {
+            let text: String = row.get(0)?;
+            parse_ranges(&text).ok_or_else(|| {
+                let kind = rusqlite::types::Type::Text;
+                rusqlite::Error::FromSqlConversionFailure(0, kind, "these are no places".into())
+            })
+        };
+        let mut places = self
+            .all(sql, params![tenant, version as i64], read)?
+            .concat();
+        places.sort_unstable();
+        // From place to place, past all beliefs of each; what was erased meanwhile has none.
+        let sql = "SELECT place, object FROM beliefs \
+                   WHERE tenant = ?1 AND place >= ?2 AND place <= ?3 ORDER BY place LIMIT 1";
+        let mut changed = Vec::new();
+        let mut next = 0;
+        for (first, last) in places {
+            next = next.max(first);
+            while next <= last {
+                let found = self.one(sql, params![tenant, next as i64, last as i64], |row| {
+                    Ok((self::version(row, 0)?, object(row, 1)?))
+                })?;
+                let Some((place, id)) = found else { break };
+                changed.push(id);
+                next = place + 1;
+            }
+            next = next.max(last.saturating_add(1));
+        }
+        Ok(changed)
     }
 
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error> {
+        let tenant = self.number()?;
         let sql = "SELECT place, object FROM objects WHERE tenant = ?1 ORDER BY place";
-        self.all(sql, [self.tenant], |row| {
-            Ok((version(row, 0)?, object(row, 1)?))
-        })
+        self.all(sql, [tenant], |row| Ok((version(row, 0)?, object(row, 1)?)))
     }
 
     fn usage(&mut self, ids: Option<&[ObjectId]>) -> Result<BTreeMap<ObjectId, Usage>, Error> {
@@ -411,9 +502,6 @@ impl Read for Rows<'_> {
     }
 
     fn tombstones(&mut self, digests: &[Digest]) -> Result<Vec<Tombstone>, Error> {
-        let sql = "SELECT 1 FROM tombstones WHERE tenant = ?1 LIMIT 1";
-        let any = self.one(sql, [self.tenant], |_| Ok(()))?;
-        let digests = any.map_or(&[][..], |()| digests);
         let sql = "SELECT version, at FROM tombstones WHERE tenant = ?1 AND digest = ?2";
         let mut found = Vec::new();
         for digest in digests {
@@ -428,6 +516,11 @@ impl Read for Rows<'_> {
             found.extend(self.one(sql, params![self.tenant, digest.bytes()], read)?);
         }
         Ok(found)
+    }
+
+    fn any_tombstone(&mut self) -> Result<bool, Error> {
+        let sql = "SELECT 1 FROM tombstones WHERE tenant = ?1 LIMIT 1";
+        Ok(self.one(sql, [self.tenant], |_| Ok(()))?.is_some())
     }
 
     fn answered(&mut self, key: &str) -> Result<Option<Answered>, Error> {
@@ -497,253 +590,4 @@ fn record(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
         body: row.get(2)?,
         objects: Vec::new(),
     })
-}
-
-impl Write for Rows<'_> {
-    fn stamp(&mut self) -> Result<Stamp, Error> {
-        if let Some(stamp) = self.stamp {
-            return Ok(stamp);
-        }
-        let now = (self.clock)().map_or(0, Instant::micros);
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|error| {
-            let what = format!("the system gives no random numbers: {error}");
-            Error::new(ErrorKind::Unavailable, what)
-        })?;
-        // A clock that stands still or goes back holds up no transaction time.
-        let sql = "INSERT INTO tenants (tenant, version, at, key) VALUES (?1, 1, ?2, ?3) \
-                   ON CONFLICT (tenant) DO UPDATE SET version = version + 1, at = max(at + 1, excluded.at) \
-                   RETURNING version, at";
-        let stamp = self.check(self.statement(sql).and_then(|mut statement| {
-            statement.query_row(params![self.tenant, now, key], stamp)
-        }))?;
-        self.stamp = Some(stamp);
-        Ok(stamp)
-    }
-
-    fn take_places(&mut self, count: u64) -> Result<u64, Error> {
-        let sql = "UPDATE tenants SET places = places + ?2 WHERE tenant = ?1 RETURNING places - ?2";
-        let taken = self.one(sql, params![self.tenant, count as i64], |row| {
-            version(row, 0)
-        })?;
-        Ok(taken.unwrap_or(0))
-    }
-
-    fn change(&mut self, change: &Change) -> Result<(), Error> {
-        let stamp = self.stamp()?;
-        let changed = stamp.version as i64;
-        let sql = "INSERT INTO objects (tenant, place, object, name, head, changed) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                   ON CONFLICT (tenant, place) DO UPDATE SET \
-                   name = excluded.name, head = excluded.head, changed = excluded.changed";
-        self.execute_all(sql, &change.objects, |statement, row| {
-            let (id, place, name, head) = row;
-            let (place, head) = (*place as i64, head.bytes());
-            statement.execute(params![self.tenant, place, blob(*id), name, head, changed])
-        })?;
-        let sql = "INSERT INTO revisions (tenant, revision, object, content, body) \
-                   VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, revision) DO NOTHING";
-        self.execute_all(sql, &change.revisions, |statement, row| {
-            let (revision, content) = (row.revision.bytes(), row.content.bytes());
-            let object = blob(row.object);
-            statement.execute(params![self.tenant, revision, object, content, row.body])
-        })?;
-        let sql = "UPDATE beliefs SET tx_end = ?5, closed = ?6 \
-                   WHERE tenant = ?1 AND object = ?2 AND tx_start = ?3 AND part = ?4";
-        self.execute_all(sql, &change.close, |statement, (id, opened, part)| {
-            let (at, end) = (opened.at.micros(), stamp.at.micros());
-            statement.execute(params![self.tenant, blob(*id), at, part, end, changed])
-        })?;
-        let sql = "INSERT INTO beliefs (tenant, object, tx_start, part, opened, revision, valid_from, \
-                   valid_until, contradiction, superseded_by, lifecycle, tx_end, closed) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-        self.execute_all(sql, &change.open, |statement, row| {
-            statement.execute(params![
-                self.tenant,
-                blob(row.object),
-                row.opened.at.micros(),
-                row.part,
-                row.opened.version as i64,
-                row.revision.bytes(),
-                micros(row.valid.from),
-                micros(row.valid.until),
-                row.contradiction.term(),
-                row.superseded_by.map(blob),
-                row.lifecycle.term(),
-                row.closed.map(|closed| closed.at.micros()),
-                row.closed.map(|closed| closed.version as i64),
-            ])
-        })?;
-        for (child, parent) in &change.links {
-            let sql = "INSERT INTO links (tenant, parent, child) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-            self.execute(sql, params![self.tenant, blob(*parent), blob(*child)])?;
-        }
-        for (id, subject) in &change.subjects {
-            let sql = "INSERT INTO subjects (tenant, object, subject) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-            self.execute(sql, params![self.tenant, blob(*id), subject])?;
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error> {
-        let stamp = self.stamp()?;
-        let sql = "INSERT INTO writes (tenant, version, at, verb, author, objects) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let (version, at) = (stamp.version as i64, stamp.at.micros());
-        self.execute(
-            sql,
-            params![self.tenant, version, at, verb, author, objects as i64],
-        )?;
-        self.noted = true;
-        Ok(())
-    }
-
-    fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error> {
-        let sql = "INSERT INTO usage (tenant, object, access_count, last_used, last_confirmed) \
-                   SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM objects WHERE tenant = ?1 AND object = ?2) \
-                   ON CONFLICT (tenant, object) DO UPDATE SET \
-                   access_count = access_count + excluded.access_count, \
-                   last_used = max(coalesce(last_used, excluded.last_used), coalesce(excluded.last_used, last_used)), \
-                   last_confirmed = max(coalesce(last_confirmed, excluded.last_confirmed), \
-                                        coalesce(excluded.last_confirmed, last_confirmed))";
-        for (id, usage) in usage {
-            let count = usage.access_count as i64;
-            let (used, confirmed) = (micros(usage.last_used), micros(usage.last_confirmed));
-            self.execute(sql, params![self.tenant, blob(*id), count, used, confirmed])?;
-        }
-        Ok(())
-    }
-
-    fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error> {
-        let stamp = self.stamp()?;
-        for id in ids {
-            let values = || (self.tenant, blob(*id));
-            self.execute(
-                "INSERT INTO erasing (tenant, object) VALUES (?1, ?2)",
-                values(),
-            )?;
-            self.execute(
-                "DELETE FROM blobs WHERE tenant = ?1 AND digest IN \
-                 (SELECT r.content FROM beliefs b CROSS JOIN revisions r \
-                  ON r.tenant = ?1 AND r.revision = b.revision WHERE b.tenant = ?1 AND b.object = ?2)",
-                values(),
-            )?;
-            // By way of the beliefs, which have an index for it.
-            self.execute(
-                "DELETE FROM revisions WHERE tenant = ?1 AND revision IN \
-                 (SELECT revision FROM beliefs WHERE tenant = ?1 AND object = ?2)",
-                values(),
-            )?;
-            self.execute(
-                "DELETE FROM answers WHERE tenant = ?1 AND instr(answer, ?2)",
-                params![self.tenant, id.to_string()],
-            )?;
-            for table in ["objects", "beliefs", "subjects", "usage", "record_objects"] {
-                self.execute(
-                    &format!("DELETE FROM {table} WHERE tenant = ?1 AND object = ?2"),
-                    values(),
-                )?;
-            }
-            self.execute(
-                "DELETE FROM links WHERE tenant = ?1 AND (parent = ?2 OR child = ?2)",
-                values(),
-            )?;
-            self.execute(
-                "DELETE FROM erasing WHERE tenant = ?1 AND object = ?2",
-                values(),
-            )?;
-        }
-        for digest in digests {
-            let sql = "INSERT INTO tombstones (tenant, digest, version, at) VALUES (?1, ?2, ?3, ?4) \
-                       ON CONFLICT DO NOTHING";
-            let (version, at) = (stamp.version as i64, stamp.at.micros());
-            self.execute(sql, params![self.tenant, digest.bytes(), version, at])?;
-        }
-        Ok(())
-    }
-
-    fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error> {
-        let sql = "INSERT INTO answers (tenant, key, asked, answer) VALUES (?1, ?2, ?3, ?4)";
-        self.execute(
-            sql,
-            params![self.tenant, key, answered.asked.bytes(), answered.answer],
-        )?;
-        Ok(())
-    }
-
-    fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error> {
-        for record in records {
-            let sql = "INSERT INTO records (tenant, record, compiled_at, body) VALUES (?1, ?2, ?3, ?4) \
-                       ON CONFLICT (tenant, record) DO UPDATE SET body = excluded.body";
-            let at = record.compiled_at.micros();
-            self.execute(sql, params![self.tenant, record.id, at, record.body])?;
-            self.execute(
-                "DELETE FROM record_objects WHERE tenant = ?1 AND record = ?2",
-                params![self.tenant, record.id],
-            )?;
-            for id in &record.objects {
-                let sql = "INSERT INTO record_objects (tenant, object, record) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-                self.execute(sql, params![self.tenant, blob(*id), record.id])?;
-            }
-        }
-        Ok(())
-    }
-
-    fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error> {
-        let old = "SELECT record FROM records WHERE tenant = ?1 AND (compiled_at < ?2 OR record NOT IN \
-                   (SELECT record FROM records WHERE tenant = ?1 ORDER BY compiled_at DESC, record LIMIT ?3))";
-        let before = before.map_or(i64::MIN, Instant::micros);
-        let keep = keep.map_or(-1, |keep| i64::try_from(keep).unwrap_or(-1));
-        let values = || (self.tenant, before, keep);
-        self.execute(
-            &format!("DELETE FROM record_objects WHERE tenant = ?1 AND record IN ({old})"),
-            values(),
-        )?;
-        let dropped = self.execute(
-            &format!("DELETE FROM records WHERE tenant = ?1 AND record IN ({old})"),
-            values(),
-        )?;
-        Ok(dropped as u64)
-    }
-
-    fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error> {
-        let sql =
-            "INSERT INTO blobs (tenant, digest, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        self.execute(sql, params![self.tenant, digest.bytes(), bytes])?;
-        Ok(())
-    }
-
-    fn drop_blobs(&mut self, digests: &[Digest]) -> Result<(), Error> {
-        for digest in digests {
-            let sql = "DELETE FROM blobs WHERE tenant = ?1 AND digest = ?2";
-            self.execute(sql, params![self.tenant, digest.bytes()])?;
-        }
-        Ok(())
-    }
-
-    fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error> {
-        let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = ?1 AND log = ?2";
-        let last = self.one(sql, params![self.tenant, log], |row| version(row, 0))?;
-        if last.unwrap_or(0) != after {
-            return Ok(false);
-        }
-        for (number, body) in (after + 1..).zip(entries) {
-            let sql = "INSERT INTO entries (tenant, log, number, body) VALUES (?1, ?2, ?3, ?4)";
-            self.execute(sql, params![self.tenant, log, number as i64, body])?;
-        }
-        Ok(true)
-    }
-
-    fn rewrite(&mut self, log: &str, entries: &[(u64, String)]) -> Result<(), Error> {
-        for (number, body) in entries {
-            let sql = "UPDATE entries SET body = ?4 WHERE tenant = ?1 AND log = ?2 AND number = ?3";
-            self.execute(sql, params![self.tenant, log, *number as i64, body])?;
-        }
-        Ok(())
-    }
-
-    fn drop_log(&mut self, log: &str) -> Result<(), Error> {
-        let sql = "DELETE FROM entries WHERE tenant = ?1 AND log = ?2";
-        self.execute(sql, params![self.tenant, log])?;
-        Ok(())
-    }
 }

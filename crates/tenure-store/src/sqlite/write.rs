@@ -1,0 +1,387 @@
+//! What is written of one tenant: an object that is new costs one row in each of three tables.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::params;
+use tenure::object::{ObjectId, RevisionId, Usage};
+use tenure::time::Instant;
+use tenure::{Digest, Error, ErrorKind};
+
+use super::rows::{Rows, blob, micros, stamp, version};
+use crate::engine::{Answered, Change, RecordRow, Stamp, Write};
+
+/// Among how many of the newest beliefs about an object a revision is looked for that may be there already.
+const NEWEST: i64 = 16;
+
+/// Where the revisions of a change are.
+type Numbers = HashMap<(ObjectId, RevisionId), i64>;
+
+impl Rows<'_> {
+    /// The place of an object.
+    fn place(&mut self, id: ObjectId) -> Result<Option<u64>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT place FROM objects WHERE tenant = ?1 AND object = ?2";
+        self.one(sql, params![tenant, blob(id)], |row| version(row, 0))
+    }
+
+    /// The row of a revision, if one of so many of the newest beliefs about an object has it.
+    fn number_of(
+        &mut self,
+        place: u64,
+        revision: RevisionId,
+        newest: i64,
+    ) -> Result<Option<i64>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT revision_number FROM (SELECT revision, revision_number FROM beliefs \
+                   WHERE tenant = ?1 AND place = ?2 ORDER BY tx_start DESC, part DESC LIMIT ?4) \
+                   WHERE revision = ?3 LIMIT 1";
+        let values = params![tenant, place as i64, revision.bytes(), newest];
+        self.one(sql, values, |row| row.get(0))
+    }
+
+    /// Keeps the revisions of a change.
+    fn keep_revisions(
+        &mut self,
+        change: &Change,
+        places: &HashMap<ObjectId, u64>,
+    ) -> Result<Numbers, Error> {
+        let tenant = self.number()?;
+        let revised: BTreeSet<ObjectId> = change.close.iter().map(|(id, ..)| *id).collect();
+        let mut numbers = Numbers::with_capacity(change.revisions.len());
+        let sql = "INSERT INTO revisions (tenant, place, content, body) VALUES (?1, ?2, ?3, ?4)";
+        let mut insert = self.check(self.statement(sql))?;
+        for row in &change.revisions {
+            let key = (row.object, row.revision);
+            let Some(place) = places.get(&row.object) else {
+                return Err(Error::assertion("a revision comes with its object"));
+            };
+            if numbers.contains_key(&key) {
+                continue;
+            }
+            let known = match revised.contains(&row.object) {
+                true => self.number_of(*place, row.revision, NEWEST)?,
+                false => None,
+            };
+            let number = match known {
+                Some(number) => number,
+                None => {
+                    let values = params![tenant, *place as i64, row.content.bytes(), row.body];
+                    self.check(insert.insert(values))?
+                }
+            };
+            numbers.insert(key, number);
+        }
+        Ok(numbers)
+    }
+
+    /// The place of an object that is there, or is written in this change.
+    fn place_in(
+        &mut self,
+        places: &mut HashMap<ObjectId, u64>,
+        id: ObjectId,
+    ) -> Result<u64, Error> {
+        if let Some(place) = places.get(&id) {
+            return Ok(*place);
+        }
+        let missing = || Error::assertion("a belief is about an object that is there");
+        let place = self.place(id)?.ok_or_else(missing)?;
+        places.insert(id, place);
+        Ok(place)
+    }
+}
+
+impl Write for Rows<'_> {
+    fn stamp(&mut self) -> Result<Stamp, Error> {
+        if let Some(stamp) = self.stamp {
+            return Ok(stamp);
+        }
+        let now = (self.clock)().map_or(0, Instant::micros);
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| {
+            let what = format!("the system gives no random numbers: {error}");
+            Error::new(ErrorKind::Unavailable, what)
+        })?;
+        // A clock that stands still or goes back holds up no transaction time.
+        let sql = "INSERT INTO tenants (tenant, version, at, key) VALUES (?1, 1, ?2, ?3) \
+                   ON CONFLICT (tenant) DO UPDATE SET version = version + 1, at = max(at + 1, excluded.at) \
+                   RETURNING version, at, number";
+        let made = self.check(self.statement(sql).and_then(|mut statement| {
+            statement.query_row(params![self.tenant, now, key], |row| {
+                Ok((stamp(row)?, row.get(2)?))
+            })
+        }))?;
+        let (stamp, number) = made;
+        (self.stamp, self.number) = (Some(stamp), Some(number));
+        Ok(stamp)
+    }
+
+    fn take_places(&mut self, count: u64) -> Result<u64, Error> {
+        let sql = "UPDATE tenants SET places = places + ?2 WHERE tenant = ?1 RETURNING places - ?2";
+        let taken = self.one(sql, params![self.tenant, count as i64], |row| {
+            version(row, 0)
+        })?;
+        Ok(taken.unwrap_or(0))
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), Error> {
+        let stamp = self.stamp()?;
+        let (tenant, changed) = (self.number()?, stamp.version as i64);
+        let mut places: HashMap<ObjectId, u64> = HashMap::with_capacity(change.objects.len());
+        for (id, place, ..) in &change.objects {
+            places.insert(*id, *place);
+            self.touched.insert(*place);
+        }
+        let mut numbers = self.keep_revisions(change, &places)?;
+        // In the order of the tree; what stands twice is as it is said last.
+        let mut objects: Vec<_> = change.objects.iter().collect();
+        objects.sort_by_key(|(id, ..)| *id);
+        let sql = "INSERT INTO objects (tenant, object, place, name, head, head_number) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                   ON CONFLICT (tenant, object) DO UPDATE SET \
+                   name = excluded.name, head = excluded.head, head_number = excluded.head_number";
+        let mut insert = self.check(self.statement(sql))?;
+        for (id, place, name, head) in objects {
+            // What was only judged otherwise has the name and the head that it had.
+            if let Some(number) = numbers.get(&(*id, *head)) {
+                let (place, head) = (*place as i64, head.bytes());
+                let values = params![tenant, blob(*id), place, name, head, number];
+                self.check(insert.execute(values))?;
+            }
+        }
+        let sql = "UPDATE beliefs SET tx_end = ?5, closed = ?6 \
+                   WHERE tenant = ?1 AND place = ?2 AND tx_start = ?3 AND part = ?4";
+        let mut end = self.check(self.statement(sql))?;
+        for (id, opened, part) in &change.close {
+            let place = self.place_in(&mut places, *id)?;
+            let (at, until) = (opened.at.micros(), stamp.at.micros());
+            let values = params![tenant, place as i64, at, part, until, changed];
+            self.check(end.execute(values))?;
+        }
+        let sql = "INSERT OR FAIL INTO beliefs (tenant, place, tx_start, part, object, opened, revision, \
+                   revision_number, valid_from, valid_until, contradiction, superseded_by, lifecycle, \
+                   tx_end, closed) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+        let mut open = self.check(self.statement(sql))?;
+        for row in &change.open {
+            let place = self.place_in(&mut places, row.object)?;
+            let key = (row.object, row.revision);
+            let number = match numbers.get(&key) {
+                Some(number) => *number,
+                None => {
+                    let newest = self.number_of(place, row.revision, NEWEST)?;
+                    let found = match newest {
+                        Some(number) => Some(number),
+                        None => self.number_of(place, row.revision, -1)?,
+                    };
+                    let missing = || Error::assertion("a belief is about a revision that is kept");
+                    let number = found.ok_or_else(missing)?;
+                    numbers.insert(key, number);
+                    number
+                }
+            };
+            self.check(open.execute(params![
+                tenant,
+                place as i64,
+                row.opened.at.micros(),
+                row.part,
+                blob(row.object),
+                row.opened.version as i64,
+                row.revision.bytes(),
+                number,
+                micros(row.valid.from),
+                micros(row.valid.until),
+                row.contradiction.term(),
+                row.superseded_by.map(blob),
+                row.lifecycle.term(),
+                row.closed.map(|closed| closed.at.micros()),
+                row.closed.map(|closed| closed.version as i64),
+            ]))?;
+        }
+        for (child, parent) in &change.links {
+            let sql = "INSERT INTO links (tenant, parent, child) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+            self.execute(sql, params![self.tenant, blob(*parent), blob(*child)])?;
+        }
+        for (id, subject) in &change.subjects {
+            let sql = "INSERT INTO subjects (tenant, object, subject) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+            self.execute(sql, params![self.tenant, blob(*id), subject])?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error> {
+        let stamp = self.stamp()?;
+        let sql = "INSERT INTO writes (tenant, version, at, verb, author, objects) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let (version, at) = (stamp.version as i64, stamp.at.micros());
+        self.execute(
+            sql,
+            params![self.tenant, version, at, verb, author, objects as i64],
+        )?;
+        self.noted = true;
+        Ok(())
+    }
+
+    fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error> {
+        let tenant = self.number()?;
+        let sql = "INSERT INTO usage (tenant, object, access_count, last_used, last_confirmed) \
+                   SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM objects WHERE tenant = ?6 AND object = ?2) \
+                   ON CONFLICT (tenant, object) DO UPDATE SET \
+                   access_count = access_count + excluded.access_count, \
+                   last_used = max(coalesce(last_used, excluded.last_used), coalesce(excluded.last_used, last_used)), \
+                   last_confirmed = max(coalesce(last_confirmed, excluded.last_confirmed), \
+                                        coalesce(excluded.last_confirmed, last_confirmed))";
+        for (id, usage) in usage {
+            let count = usage.access_count as i64;
+            let (used, confirmed) = (micros(usage.last_used), micros(usage.last_confirmed));
+            self.execute(
+                sql,
+                params![self.tenant, blob(*id), count, used, confirmed, tenant],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error> {
+        let stamp = self.stamp()?;
+        let tenant = self.number()?;
+        for id in ids {
+            if let Some(place) = self.place(*id)? {
+                let values = (tenant, place as i64);
+                self.execute(
+                    "INSERT INTO erasing (tenant, place) VALUES (?1, ?2)",
+                    values,
+                )?;
+                let numbers =
+                    "SELECT revision_number FROM beliefs WHERE tenant = ?1 AND place = ?2";
+                self.execute(
+                    &format!(
+                        "DELETE FROM blobs WHERE tenant = ?3 AND digest IN \
+                         (SELECT content FROM revisions WHERE number IN ({numbers}))"
+                    ),
+                    params![tenant, place as i64, self.tenant],
+                )?;
+                self.execute(
+                    &format!("DELETE FROM revisions WHERE number IN ({numbers})"),
+                    values,
+                )?;
+                for table in ["beliefs", "erasing"] {
+                    self.execute(
+                        &format!("DELETE FROM {table} WHERE tenant = ?1 AND place = ?2"),
+                        values,
+                    )?;
+                }
+                self.execute(
+                    "DELETE FROM objects WHERE tenant = ?1 AND object = ?2",
+                    params![tenant, blob(*id)],
+                )?;
+            }
+            let values = || (self.tenant, blob(*id));
+            self.execute(
+                "DELETE FROM answers WHERE tenant = ?1 AND instr(answer, ?2)",
+                params![self.tenant, id.to_string()],
+            )?;
+            for table in ["subjects", "usage", "record_objects"] {
+                self.execute(
+                    &format!("DELETE FROM {table} WHERE tenant = ?1 AND object = ?2"),
+                    values(),
+                )?;
+            }
+            self.execute(
+                "DELETE FROM links WHERE tenant = ?1 AND (parent = ?2 OR child = ?2)",
+                values(),
+            )?;
+        }
+        for digest in digests {
+            let sql = "INSERT INTO tombstones (tenant, digest, version, at) VALUES (?1, ?2, ?3, ?4) \
+                       ON CONFLICT DO NOTHING";
+            let (version, at) = (stamp.version as i64, stamp.at.micros());
+            self.execute(sql, params![self.tenant, digest.bytes(), version, at])?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error> {
+        let sql = "INSERT INTO answers (tenant, key, asked, answer) VALUES (?1, ?2, ?3, ?4)";
+        self.execute(
+            sql,
+            params![self.tenant, key, answered.asked.bytes(), answered.answer],
+        )?;
+        Ok(())
+    }
+
+    fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error> {
+        for record in records {
+            let sql = "INSERT INTO records (tenant, record, compiled_at, body) VALUES (?1, ?2, ?3, ?4) \
+                       ON CONFLICT (tenant, record) DO UPDATE SET body = excluded.body";
+            let at = record.compiled_at.micros();
+            self.execute(sql, params![self.tenant, record.id, at, record.body])?;
+            self.execute(
+                "DELETE FROM record_objects WHERE tenant = ?1 AND record = ?2",
+                params![self.tenant, record.id],
+            )?;
+            for id in &record.objects {
+                let sql = "INSERT INTO record_objects (tenant, object, record) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+                self.execute(sql, params![self.tenant, blob(*id), record.id])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error> {
+        let old = "SELECT record FROM records WHERE tenant = ?1 AND (compiled_at < ?2 OR record NOT IN \
+                   (SELECT record FROM records WHERE tenant = ?1 ORDER BY compiled_at DESC, record LIMIT ?3))";
+        let before = before.map_or(i64::MIN, Instant::micros);
+        let keep = keep.map_or(-1, |keep| i64::try_from(keep).unwrap_or(-1));
+        let values = || (self.tenant, before, keep);
+        self.execute(
+            &format!("DELETE FROM record_objects WHERE tenant = ?1 AND record IN ({old})"),
+            values(),
+        )?;
+        let dropped = self.execute(
+            &format!("DELETE FROM records WHERE tenant = ?1 AND record IN ({old})"),
+            values(),
+        )?;
+        Ok(dropped as u64)
+    }
+
+    fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error> {
+        let sql =
+            "INSERT INTO blobs (tenant, digest, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        self.execute(sql, params![self.tenant, digest.bytes(), bytes])?;
+        Ok(())
+    }
+
+    fn drop_blobs(&mut self, digests: &[Digest]) -> Result<(), Error> {
+        for digest in digests {
+            let sql = "DELETE FROM blobs WHERE tenant = ?1 AND digest = ?2";
+            self.execute(sql, params![self.tenant, digest.bytes()])?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, log: &str, after: u64, entries: &[String]) -> Result<bool, Error> {
+        let sql = "SELECT coalesce(max(number), 0) FROM entries WHERE tenant = ?1 AND log = ?2";
+        let last = self.one(sql, params![self.tenant, log], |row| version(row, 0))?;
+        if last.unwrap_or(0) != after {
+            return Ok(false);
+        }
+        for (number, body) in (after + 1..).zip(entries) {
+            let sql = "INSERT INTO entries (tenant, log, number, body) VALUES (?1, ?2, ?3, ?4)";
+            self.execute(sql, params![self.tenant, log, number as i64, body])?;
+        }
+        Ok(true)
+    }
+
+    fn rewrite(&mut self, log: &str, entries: &[(u64, String)]) -> Result<(), Error> {
+        for (number, body) in entries {
+            let sql = "UPDATE entries SET body = ?4 WHERE tenant = ?1 AND log = ?2 AND number = ?3";
+            self.execute(sql, params![self.tenant, log, *number as i64, body])?;
+        }
+        Ok(())
+    }
+
+    fn drop_log(&mut self, log: &str) -> Result<(), Error> {
+        let sql = "DELETE FROM entries WHERE tenant = ?1 AND log = ?2";
+        self.execute(sql, params![self.tenant, log])?;
+        Ok(())
+    }
+}
