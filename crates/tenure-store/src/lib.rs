@@ -43,6 +43,7 @@ mod sqlite;
 mod store;
 mod sweep;
 mod tenant;
+pub mod tls;
 
 pub use doc::{Line, StoredObject};
 pub use keep::Append;

@@ -26,8 +26,9 @@ impl Store {
     ///
     /// On a server, the store is the schema `tenure` of the database, or another one that the parameter
     /// `schema` names. It is made and brought up to date by [`Store::migrate`] only; until then every
-    /// other call fails, and says so. TLS is not supported yet: `sslmode=require` is refused. Calls block;
-    /// from an async task they belong on a thread for blocking work.
+    /// other call fails, and says so. `sslmode=verify-full` (or `require`, which is the same here) encrypts
+    /// connections, to a server whose certificate is of an authority in the file `sslrootcert`, or else of
+    /// the system's. Calls block; from an async task they belong on a thread for blocking work.
     ///
     /// # Errors
     ///

@@ -52,7 +52,6 @@ pub mod skills;
 mod snapshot;
 pub mod sources;
 mod stored;
-pub mod tls;
 mod tokenizer_json;
 mod walk;
 mod workspace;

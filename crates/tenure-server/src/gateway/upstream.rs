@@ -12,11 +12,9 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use tenure::{Error, ErrorKind};
-use tenure_workspace::tls;
+use tenure_store::tls;
 
 use super::Protocol;
 use crate::app::Limits;
@@ -45,22 +43,8 @@ impl Upstream {
     ///
     /// [`ErrorKind::Input`] when the text holds no certificate, or one that cannot be read.
     pub fn trusting(self, pem: &str) -> Result<Upstream, Error> {
-        let wrong = |what: String| Error::input(what).expected("certificates in PEM");
-        let authorities: Result<Vec<_>, _> =
-            CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-        let authorities = authorities
-            .map_err(|error| wrong(format!("the certificates cannot be read: {error}")))?;
-        if authorities.is_empty() {
-            return Err(wrong("there is no certificate".into()));
-        }
-        let mut roots = RootCertStore::empty();
-        for authority in &authorities {
-            roots.add(authority.clone()).map_err(|error| {
-                wrong(format!("a certificate cannot be an authority's: {error}"))
-            })?;
-        }
         Ok(Upstream {
-            authorities,
+            authorities: tls::authorities(pem)?,
             ..self
         })
     }

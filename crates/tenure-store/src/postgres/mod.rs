@@ -5,18 +5,18 @@
 //! forced). That wall stands beside the conditions of the statements, not in their place.
 //!
 //! Connections are made when they are first needed, and looked over then: a server that is not there, or
-//! a schema that is not, or not of this version, is an error of the call that needed it. There is no TLS
-//! yet; a URL that requires it is refused.
+//! a schema that is not, or not of this version, is an error of the call that needed it.
 
 mod pool;
 mod rows;
+mod tls;
 
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use postgres::config::{Host, SslMode};
+use postgres::config::{ChannelBinding, Host, SslMode};
 use postgres::error::{Severity, SqlState};
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::Type;
@@ -25,6 +25,7 @@ use tenure::{Error, ErrorKind};
 
 use self::pool::{Connection, Lease, Pool};
 use self::rows::Rows;
+use self::tls::Tls;
 use crate::engine::{Engine, Read, Stamp, Watch, WriteJob};
 
 /// The migrations, in order; the version of a schema is how many of them it has.
@@ -54,6 +55,8 @@ const TRIES: u32 = 5;
 /// A store in a schema of a database.
 pub(crate) struct Postgres {
     config: Config,
+    /// How connections are encrypted, if they are.
+    tls: Option<Tls>,
     schema: String,
     shown: String,
     pool: Pool,
@@ -62,14 +65,36 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// A store at `postgresql://…`. Nothing is asked of the server yet.
     pub(crate) fn open(url: &str) -> Result<Postgres, Error> {
-        let (url, schema) = without_schema(url)?;
-        let mut config: Config = url.parse().map_err(|error| malformed(&error))?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(Error::unsupported("`sslmode=require`: TLS to a PostgreSQL server")
-                .hint("reach it over a Unix socket, a private network or a tunnel, with `sslmode=disable`"));
+        let own = Parameters::of(url)?;
+        let schema = own.schema.to_owned();
+        let mut config: Config = own.rest.parse().map_err(|error| malformed(&error))?;
+        if config.get_ssl_mode() != SslMode::Prefer {
+            // Written in another way, it would not be ours to read.
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "the URL of the store says `sslmode` twice, or in disguise",
+            )
+            .expected("`sslmode=verify-full`, once and in plain letters"));
         }
-        // What the server cannot offer is not asked for.
-        config.ssl_mode(SslMode::Disable);
+        let tls = Tls::asked(own.sslmode, own.sslrootcert)?;
+        if tls.is_some()
+            && !config
+                .get_hosts()
+                .iter()
+                .all(|host| matches!(host, Host::Tcp(_)))
+        {
+            return Err(
+                Error::new(ErrorKind::Usage, "there is no TLS over a Unix socket")
+                    .expected("a host, or `sslmode=disable`"),
+            );
+        }
+        if config.get_channel_binding() == ChannelBinding::Require {
+            return Err(Error::unsupported("`channel_binding=require`"));
+        }
+        config.ssl_mode(match tls {
+            Some(_) => SslMode::Require,
+            None => SslMode::Disable,
+        });
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
         }
@@ -82,6 +107,7 @@ impl Postgres {
         let shown = shown(&config, &schema);
         Ok(Postgres {
             config,
+            tls,
             schema,
             shown,
             pool: Pool::default(),
@@ -90,7 +116,10 @@ impl Postgres {
 
     /// A connection as the login itself.
     fn login(&self) -> Result<Client, Error> {
-        let connected = self.config.connect(NoTls);
+        let connected = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone()),
+            None => self.config.connect(NoTls),
+        };
         connected.map_err(|error| self.failed(&error))
     }
 
@@ -550,28 +579,46 @@ fn quoted(text: &str) -> String {
     format!("convert_from(decode('{hex}', 'hex'), 'UTF8')")
 }
 
-/// The URL without its parameter `schema`, and what that says.
-fn without_schema(url: &str) -> Result<(String, String), Error> {
-    let mut schema = "tenure";
-    let Some((place, parameters)) = url.rsplit_once('?') else {
-        return Ok((url.to_owned(), schema.to_owned()));
-    };
-    let mut others = Vec::new();
-    for parameter in parameters.split('&') {
-        match parameter.strip_prefix("schema=") {
-            Some(named) => schema = named,
-            None => others.push(parameter),
+/// What a URL says that is ours to read, and the rest of it.
+struct Parameters<'u> {
+    rest: String,
+    schema: &'u str,
+    sslmode: Option<&'u str>,
+    sslrootcert: Option<&'u str>,
+}
+
+impl<'u> Parameters<'u> {
+    fn of(url: &'u str) -> Result<Parameters<'u>, Error> {
+        let mut own = Parameters {
+            rest: url.to_owned(),
+            schema: "tenure",
+            sslmode: None,
+            sslrootcert: None,
+        };
+        let Some((place, parameters)) = url.rsplit_once('?') else {
+            return Ok(own);
+        };
+        let mut others = Vec::new();
+        for parameter in parameters.split('&') {
+            match parameter.split_once('=') {
+                Some(("schema", named)) => own.schema = named,
+                Some(("sslmode", mode)) if own.sslmode.is_none() => own.sslmode = Some(mode),
+                Some(("sslrootcert", path)) => own.sslrootcert = Some(path),
+                _ => others.push(parameter),
+            }
         }
+        let plain = |c: char| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit();
+        let schema = own.schema;
+        if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "the URL of the store names no schema that will do",
+            )
+            .expected("`schema=NAME` with small letters, digits and `_`"));
+        }
+        own.rest = format!("{place}?{}", others.join("&"));
+        Ok(own)
     }
-    let plain = |c: char| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit();
-    if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            "the URL of the store names no schema that will do",
-        )
-        .expected("`schema=NAME` with small letters, digits and `_`"));
-    }
-    Ok((format!("{place}?{}", others.join("&")), schema.to_owned()))
 }
 
 /// A URL that cannot be read. Of the URL itself nothing is said: it may hold a password.

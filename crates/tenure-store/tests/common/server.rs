@@ -37,6 +37,7 @@ pub(crate) struct Server {
     programs: PathBuf,
     folder: PathBuf,
     user: Option<(u32, u32)>,
+    port: u16,
     keeper: Mutex<Option<Child>>,
 }
 
@@ -49,6 +50,11 @@ impl Server {
 
     /// One that a test may stop, with this line among its settings.
     pub(crate) fn start(setting: &str) -> Server {
+        Server::start_at(5432, setting, &[])
+    }
+
+    /// One that is reached over TCP at this port, too, with these files beside its data.
+    pub(crate) fn start_at(port: u16, setting: &str, files: &[(&str, &str)]) -> Server {
         let programs = programs();
         let user = unprivileged();
         let folder = tempfile::Builder::new()
@@ -64,6 +70,7 @@ impl Server {
             programs,
             folder,
             user,
+            port,
             keeper: Mutex::new(None),
         };
         // The folder is the user's own, so it is made by that user.
@@ -82,13 +89,23 @@ impl Server {
                 .arg(server.folder.join("password"))
                 .args(["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"]),
         );
+        for (name, text) in files {
+            let write = "umask 077; printf '%s' \"$3\" >\"$1/data/$2\"";
+            let mut command = Command::new("sh");
+            server.run(
+                command
+                    .args(["-c", write, "sh"])
+                    .arg(&server.folder)
+                    .args([name, text]),
+            );
+        }
         let settings = "printf '%s\\n' \"listen_addresses = ''\" 'max_connections = 100' \"$2\" >>\"$1/data/postgresql.conf\"";
         let mut command = Command::new("sh");
         server.run(
             command
                 .args(["-c", settings, "sh"])
                 .arg(&server.folder)
-                .arg(setting),
+                .arg(format!("port = {port}\n{setting}")),
         );
         server.resume();
         // Who owns the stores is no administrator.
@@ -149,6 +166,7 @@ impl Server {
         let mut config = Config::new();
         config
             .host_path(&self.folder)
+            .port(self.port)
             .user("admin")
             .password(PASSWORD)
             .dbname(database);
@@ -171,12 +189,13 @@ impl Server {
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.folder.join(".s.PGSQL.5432")
+        self.folder.join(format!(".s.PGSQL.{}", self.port))
     }
 
     pub(crate) fn url_as(&self, user: &str, database: &str) -> String {
         let folder = self.folder.display();
-        format!("postgresql://{user}:{PASSWORD}@/{database}?host={folder}")
+        let port = self.port;
+        format!("postgresql://{user}:{PASSWORD}@/{database}?host={folder}&port={port}")
     }
 }
 

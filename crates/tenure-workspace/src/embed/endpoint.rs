@@ -31,6 +31,7 @@ use tenure::num::Score;
 use tenure::object::clip;
 use tenure::vectors::{MAX_DIMENSIONS, VectorModel};
 use tenure::{Digest, Error, ErrorKind};
+use tenure_store::tls;
 
 use super::Embedder;
 use crate::encoder::Encoder;
@@ -367,7 +368,7 @@ impl Embedder for Endpoint {
             if self.uri.scheme_str() == Some("http") {
                 return runtime.block_on(self.ask(client.build(tcp), &asked));
             }
-            let roots = HttpsConnectorBuilder::new().with_tls_config(crate::tls::client(&[])?);
+            let roots = HttpsConnectorBuilder::new().with_tls_config(tls::client(&[])?);
             let connector = roots.https_only().enable_http1().wrap_connector(tcp);
             runtime.block_on(self.ask(client.build(connector), &asked))
         };
