@@ -17,7 +17,9 @@ use tenure_workspace::keys::{Grant, KeySet, Keys};
 use tenure_workspace::relay::Relay;
 
 use crate::audit::Audit;
+use crate::error::Refusal;
 use crate::gateway::{Gateway, Upstream};
+use crate::jwt::Jwt;
 use crate::limits::Rates;
 use crate::log::{Log, LogLevel};
 use crate::metrics::Metrics;
@@ -156,6 +158,8 @@ pub struct Options {
     pub tenant: String,
     /// Where the gateway forwards to.
     pub upstreams: Vec<Upstream>,
+    /// Whose tokens are accepted, beside the keys of the store.
+    pub jwt: Option<Jwt>,
     /// What the gateway does.
     pub mode: Mode,
     /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
@@ -186,6 +190,7 @@ impl Options {
             store: None,
             tenant: LOCAL_TENANT.into(),
             upstreams: Vec::new(),
+            jwt: None,
             mode: Mode::Observe,
             fail_closed: false,
             hosts: Vec::new(),
@@ -203,7 +208,7 @@ impl Options {
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) tenant: Arc<str>,
-    /// The id of the key, where there was one.
+    /// The id of the key, where there was one, or `jwt:` and the subject of the token.
     pub(crate) key: Option<Arc<str>>,
     pub(crate) grant: Arc<Grant>,
 }
@@ -230,6 +235,7 @@ pub(crate) struct App {
     pub(crate) exporter: Mutex<Option<Exporter>>,
     pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
     pub(crate) residents: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
+    pub(crate) jwt: Option<Jwt>,
     keys: Option<Keys>,
     known: RwLock<Arc<KeySet>>,
     stopping: AtomicBool,
@@ -297,6 +303,7 @@ impl App {
             exporter: Mutex::new(exporter),
             known_worlds: Mutex::default(),
             residents: Mutex::default(),
+            jwt: options.jwt,
             keys,
             known: RwLock::new(Arc::new(known)),
             stopping: AtomicBool::new(false),
@@ -321,19 +328,32 @@ impl App {
         Ok(())
     }
 
-    /// Who shows this key. Once there is a key, everybody must show one, and once the last is revoked,
-    /// nobody can.
-    pub(crate) fn caller(&self, shown: Option<&str>) -> Option<Caller> {
-        let keys = self.known_keys();
-        if keys.is_empty() {
-            return Some(self.owner.clone());
+    /// Whether everybody must show who they are.
+    pub(crate) fn is_locked(&self) -> bool {
+        self.jwt.is_some() || !self.known_keys().is_empty()
+    }
+
+    /// Who shows this key or token. Once there is a key, or tokens are accepted, everybody must show one, and
+    /// once the last key is revoked, nobody can show a key.
+    pub(crate) async fn caller(&self, shown: Option<&str>) -> Result<Option<Caller>, Refusal> {
+        if !self.is_locked() {
+            return Ok(Some(self.owner.clone()));
         }
-        let key = keys.open(shown?, now())?;
-        Some(Caller {
-            tenant: key.grant.tenant.as_str().into(),
-            key: Some(key.id.as_str().into()),
-            grant: Arc::new(key.grant.clone()),
-        })
+        let Some(shown) = shown else {
+            return Ok(None);
+        };
+        if let Some(key) = self.known_keys().open(shown, now()) {
+            return Ok(Some(Caller {
+                tenant: key.grant.tenant.as_str().into(),
+                key: Some(key.id.as_str().into()),
+                grant: Arc::new(key.grant.clone()),
+            }));
+        }
+        match &self.jwt {
+            // No key has a dot.
+            Some(jwt) if shown.contains('.') => jwt.caller(shown, now()).await.map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// The world of a model of the catalogue. A path is none: files are not for callers to name.

@@ -14,7 +14,7 @@ use tenure::{Error, ErrorKind};
 pub(crate) struct Line<'l> {
     pub(crate) at: Instant,
     pub(crate) tenant: &'l str,
-    /// The id of the key, not the key.
+    /// The id of the key, not the key; or `jwt:` and the subject of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<&'l str>,
     pub(crate) method: &'l str,

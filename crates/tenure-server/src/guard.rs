@@ -39,6 +39,7 @@ pub(crate) async fn guard(
     let path = request.uri().path().to_owned();
     let route = route(&path, request.extensions().get::<MatchedPath>());
     let method = request.method().clone();
+    let is_open = OPEN.contains(&path.as_str());
     let mut who = None;
     let spans = app.metrics.spans.get();
     let context = spans.and_then(|spans| spans.begin(request.headers()));
@@ -46,7 +47,13 @@ pub(crate) async fn guard(
     if path.starts_with("/api/") {
         freshen_keys(&app).await;
     }
-    let mut response = match admit(&app, &request, &path) {
+    let shown = shown_key(request.headers(), &path).map(str::to_owned);
+    let admitted = match check(&app, &request) {
+        Ok(()) if is_open => Ok(None),
+        Ok(()) => identify(&app, shown.as_deref(), &path).await.map(Some),
+        Err(refusal) => Err(refusal),
+    };
+    let mut response = match admitted {
         Ok(caller) => {
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller.clone());
@@ -79,7 +86,6 @@ pub(crate) async fn guard(
         .seconds
         .get_or_create(&Routed { route: Word(route) })
         .observe(took.as_secs_f64());
-    let is_open = OPEN.contains(&path.as_str());
     let record = response.headers().get(RECORD_HEADER);
     let record = record.and_then(|record| record.to_str().ok());
     if let (Some(spans), Some(context)) = (spans, &context)
@@ -159,7 +165,8 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
     found.next().copied().unwrap_or("other")
 }
 
-fn admit(app: &App, request: &Request, path: &str) -> Result<Option<Caller>, Refusal> {
+/// Whether a request is one, for this server, and from no page of another.
+fn check(app: &App, request: &Request) -> Result<(), Refusal> {
     let headers = request.headers();
     // One of them lies, and who stands before us may have believed the other.
     if headers.contains_key(header::TRANSFER_ENCODING)
@@ -181,18 +188,23 @@ fn admit(app: &App, request: &Request, path: &str) -> Result<Option<Caller>, Ref
         )
         .expected("an address, `localhost`, or a name given with --host"));
     }
-    check_origin(headers, &host)?;
-    if OPEN.contains(&path) {
-        return Ok(None);
-    }
-    let caller = app.caller(shown_key(headers, path)).ok_or_else(|| {
-        let how = if path.starts_with("/v1/") {
-            "a key of this server in `x-tenure-key`, beside the provider's own"
-        } else {
-            "a key in `Authorization: Bearer`, `x-api-key` or `x-tenure-key`"
+    check_origin(headers, &host)
+}
+
+/// Who asks, if they may.
+async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, Refusal> {
+    let caller = app.caller(shown).await?.ok_or_else(|| {
+        let (what, expected) = match app.jwt {
+            Some(_) => ("no valid key or token was shown", "a key or token"),
+            None => ("no valid key was shown", "a key"),
         };
-        Refusal::new(StatusCode::UNAUTHORIZED, "no valid key was shown")
-            .expected(how)
+        let place = if path.starts_with("/v1/") {
+            "of this server in `x-tenure-key`, beside the provider's own"
+        } else {
+            "in `Authorization: Bearer`, `x-api-key` or `x-tenure-key`"
+        };
+        Refusal::new(StatusCode::UNAUTHORIZED, what)
+            .expected(format!("{expected} {place}"))
             .hint("`tenure keys create --tenant T` makes one")
     })?;
     if path == "/metrics" && !caller.grant.operator {
@@ -213,7 +225,7 @@ fn admit(app: &App, request: &Request, path: &str) -> Result<Option<Caller>, Ref
             )
             .retry_after(wait)
         })?;
-    Ok(Some(caller))
+    Ok(caller)
 }
 
 /// Who the client believes it talks to.
@@ -266,7 +278,7 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The key of this server that a request shows.
+/// The key of this server, or the token, that a request shows.
 fn shown_key<'h>(headers: &'h HeaderMap, path: &str) -> Option<&'h str> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok();
     let own = text(KEY_HEADER);

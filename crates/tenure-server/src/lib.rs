@@ -35,6 +35,7 @@ mod body;
 mod error;
 mod gateway;
 mod guard;
+mod jwt;
 mod limits;
 mod log;
 mod metrics;
@@ -45,6 +46,7 @@ mod status;
 
 pub use app::{Limits, Mode, Options};
 pub use gateway::Upstream;
+pub use jwt::Jwt;
 pub use log::LogLevel;
 pub use quality::Threshold;
 pub use server::Server;

@@ -58,12 +58,12 @@ impl Server {
             .expected("ADDRESS:PORT, such as 127.0.0.1:7878 or [::1]:0")
         })?;
         let app = App::new(options)?;
-        if !address.ip().is_loopback() && app.known_keys().is_empty() {
+        if !address.ip().is_loopback() && !app.is_locked() {
             return Err(Error::new(
                 ErrorKind::Policy,
                 format!("`{shown}` can be reached from other machines, and nobody has a key"),
             )
-            .expected("a loopback address, or a store with a key")
+            .expected("a loopback address, a store with a key, or tokens of an issuer")
             .hint("`tenure keys create --tenant T` makes one"));
         }
         let taken = |error: std::io::Error| {

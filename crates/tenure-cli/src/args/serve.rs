@@ -9,7 +9,7 @@ use super::{CatalogueArgs, EmbedderArgs, Format, StoreUrl};
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The address and port to listen on; port 0 picks one. An address that other machines reach needs
-    /// a key (`tenure keys create`)
+    /// a key (`tenure keys create`) or --jwt
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
     pub(crate) listen: String,
     #[command(flatten)]
@@ -25,6 +25,9 @@ pub(crate) struct ServeArgs {
     /// system's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) upstream_ca: Option<PathBuf>,
+    /// Accept the tokens (JWT) of an identity provider, as this TOML file says, beside the keys of the store
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) jwt: Option<PathBuf>,
     /// What the gateway does to requests: observe (nothing: they are recorded), fit (what does not fit
     /// the model's window is cut, as a turn of a session) or full (what the store knows stands beside
     /// them, too, under the stored policy `gateway` if there is one)

@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
-use tenure_server::{Limits, Options, Server, Upstream};
+use tenure_server::{Jwt, Limits, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Workspace, default_frame_key_path, read_text};
 
@@ -50,6 +50,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         store,
         tenant: args.tenant.clone(),
         upstreams,
+        jwt: args.jwt.as_deref().map(Jwt::open).transpose()?,
         mode,
         fail_closed: args.fail_closed,
         hosts: args.hosts.clone(),
