@@ -32,6 +32,9 @@ pub(crate) const KEYS_EVERY: Duration = Duration::from_secs(1);
 /// The most tenants whose objects are held in memory.
 const MAX_RESIDENT: usize = 256;
 
+/// The most tenants whose archives are.
+const MAX_ARCHIVES: usize = 16;
+
 /// What the gateway does to the requests that go through it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
@@ -235,6 +238,8 @@ pub(crate) struct App {
     pub(crate) exporter: Mutex<Option<Exporter>>,
     pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
     pub(crate) residents: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
+    /// What of tenants is looked into by queries.
+    archives: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
     pub(crate) jwt: Option<Jwt>,
     keys: Option<Keys>,
     known: RwLock<Arc<KeySet>>,
@@ -303,6 +308,7 @@ impl App {
             exporter: Mutex::new(exporter),
             known_worlds: Mutex::default(),
             residents: Mutex::default(),
+            archives: Mutex::default(),
             jwt: options.jwt,
             keys,
             known: RwLock::new(Arc::new(known)),
@@ -408,6 +414,23 @@ impl App {
         if all.get(tenant.name()).is_none_or(newer) {
             all.insert(tenant.name().into(), Arc::clone(&fresh));
         }
+        Ok(fresh)
+    }
+
+    /// The same with what is archived or demoted, read whole again after each write. Blocks.
+    pub(crate) fn archive(&self, tenant: &Tenant) -> Result<Arc<Resident>, Error> {
+        let all = || self.archives.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = tenant.version()?;
+        let known = all().get(tenant.name()).cloned();
+        if let Some(known) = known.filter(|known| known.version() == version) {
+            return Ok(known);
+        }
+        let fresh = Arc::new(tenant.load_archive()?);
+        let mut all = all();
+        if all.len() >= MAX_ARCHIVES && !all.contains_key(tenant.name()) {
+            all.pop_first();
+        }
+        all.insert(tenant.name().into(), Arc::clone(&fresh));
         Ok(fresh)
     }
 

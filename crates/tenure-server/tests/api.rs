@@ -255,6 +255,43 @@ fn a_list_comes_in_pages() {
     }
     let expected: Vec<String> = (0..25).map(|at| format!("o{at}")).collect();
     assert_eq!(names, expected);
+    // Records come in pages, too, the newest first, also where several are of one instant.
+    let acme = bench.store.tenant("local").unwrap();
+    let record = |number: i64| tenure_store::engine::RecordRow {
+        id: format!("rec-{number:02}"),
+        compiled_at: Instant::from_micros(1_700_000_000_000_000 + number / 7),
+        objects: Vec::new(),
+        body: "{}".into(),
+    };
+    acme.put_records((0..25).map(record).collect()).unwrap();
+    let (mut ids, mut after) = (Vec::new(), String::new());
+    loop {
+        let listed = bench
+            .get(&format!("/api/v1/records?limit=10{after}"))
+            .json();
+        let lines = listed["records"].as_array().unwrap();
+        assert!(lines.len() <= 10);
+        ids.extend(
+            lines
+                .iter()
+                .map(|line| line["record_id"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = listed["next"].as_str() else {
+            break;
+        };
+        after = format!("&after={next}");
+    }
+    let mut expected: Vec<i64> = (0..25).collect();
+    expected.sort_by_key(|number| (-(number / 7), *number));
+    let expected: Vec<String> = expected
+        .iter()
+        .map(|number| format!("rec-{number:02}"))
+        .collect();
+    assert_eq!(ids, expected);
+    for wrong in ["after=x", "after=yesterday/rec-1", "limit=0", "before=x"] {
+        let reply = bench.get(&format!("/api/v1/records?{wrong}"));
+        assert_eq!(reply.status, 400, "{wrong}");
+    }
     for wrong in [
         "limit=0",
         "limit=1001",
@@ -284,7 +321,10 @@ fn a_stored_compile_is_recorded_and_replayed() {
     assert_eq!(replay.status, 200, "{}", replay.json());
     assert_eq!(replay.json()["proof"], "whole");
     assert_eq!(replay.json()["payload"], done["envelope"]["payload"]);
-    assert_eq!(bench.get("/api/v1/records").json()[0]["record_id"], id);
+    assert_eq!(
+        bench.get("/api/v1/records").json()["records"][0]["record_id"],
+        id
+    );
     for form in ["record", "principle", "otlp", "prov"] {
         assert_eq!(
             bench
@@ -738,5 +778,96 @@ fn everything_that_is_described_is_there() {
             document.pointer(&format!("/{target}")).is_some(),
             "{target}"
         );
+    }
+}
+
+// --- what the archive holds -----------------------------------------------------------------------
+
+#[test]
+fn a_query_finds_passages_of_what_its_caller_may_see() {
+    let (bench, acme, _, _) = locked();
+    let headers = ["content-type: application/json", acme.as_str()];
+    let send =
+        |path: &str, body: Value| bench.ask("POST", path, &headers, body.to_string().as_bytes());
+    let filler = "The lamp on the panel is green while the machine is at rest.\n\n".repeat(60);
+    let manual = format!("{filler}The relief valve opens at two bar.\n\n{filler}");
+    let objects = json!({ "objects": [
+        { "name": "manual", "content": manual },
+        { "name": "menu", "content": "Soup on Monday." },
+        { "name": "roster", "content": "The relief valve is checked by Ana.", "permission_scope": { "allow_roles": ["shift"] } },
+    ] });
+    let written = send("/api/v1/objects", objects);
+    assert_eq!(written.status, 200, "{}", written.json());
+    let question = json!({ "text": "At what pressure does the relief valve open?", "tokens": 400 });
+    let found = send("/api/v1/query", question.clone());
+    assert_eq!(found.status, 200, "{}", found.json());
+    let found = found.json();
+    let best = &found["passages"][0];
+    assert_eq!(best["name"], "manual");
+    assert!(best["text"].as_str().unwrap().contains("two bar"), "{best}");
+    assert!(found["tokens"].as_u64().unwrap() <= 400);
+    // What stands already is not told again; sent objects stand before the store's.
+    let mut rest = question.clone();
+    rest["standing"] = json!(["manual"]);
+    rest["objects"] =
+        json!([{ "name": "note", "content": "The relief valve opens at three bar." }]);
+    let rest = send("/api/v1/query", rest).json();
+    assert_eq!(rest["passages"][0]["name"], "note", "{rest}");
+    let names = |found: &Value| -> Vec<String> {
+        let passages = found["passages"].as_array().unwrap().iter();
+        passages
+            .map(|passage| passage["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(!names(&rest).contains(&"manual".to_owned()));
+    // A written object is found by the next query.
+    let more = json!({ "objects": [{ "name": "addendum", "content": "The relief valve opens at four bar now." }] });
+    send("/api/v1/objects", more);
+    let mut all = question.clone();
+    all["tokens"] = json!(8_000);
+    assert!(names(&send("/api/v1/query", all.clone()).json()).contains(&"addendum".to_owned()));
+    // Whoever lacks the role does not find it, nor does another tenant; nobody asks for more than is granted.
+    let plain = Grant {
+        tenant: "acme".into(),
+        clearance: Some(Classification::Restricted),
+        ..Grant::default()
+    };
+    let ask_as = |grant: Grant, body: &Value| {
+        let own = format!("authorization: Bearer {}", key(&bench.store, grant));
+        let headers = ["content-type: application/json", own.as_str()];
+        support::wait_for(|| {
+            let reply = bench.ask(
+                "POST",
+                "/api/v1/query",
+                &headers,
+                body.to_string().as_bytes(),
+            );
+            (reply.status != 401).then_some(reply)
+        })
+    };
+    let seen = ask_as(plain.clone(), &all).json();
+    assert!(
+        names(&seen).contains(&"manual".to_owned()) && !names(&seen).contains(&"roster".to_owned())
+    );
+    let shift = Grant {
+        roles: vec!["shift".into()],
+        ..plain.clone()
+    };
+    assert!(names(&ask_as(shift, &all).json()).contains(&"roster".to_owned()));
+    assert!(names(&ask_as(operator("elsewhere"), &all).json()).is_empty());
+    let mut more = all.clone();
+    more["principal"] = json!({ "tenant": "acme", "roles": ["shift"] });
+    assert_eq!(ask_as(plain, &more).status, 403);
+    for wrong in [
+        json!({ "text": " " }),
+        json!({ "text": "x", "tokens": 0 }),
+        json!({ "text": "x", "limit": 0 }),
+        json!({ "text": "x", "model": "gpt-4p" }),
+        json!({ "text": "x", "version": 1_000_000 }),
+        json!({ "query": "x" }),
+        json!({}),
+    ] {
+        let status = send("/api/v1/query", wrong.clone()).status;
+        assert!(status == 400 || status == 503, "{wrong}: {status}");
     }
 }

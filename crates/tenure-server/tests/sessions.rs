@@ -409,3 +409,97 @@ fn what_is_no_message_is_said_so() {
     assert_eq!(bench.get("/api/v1/sessions/b").status, 404);
     assert_eq!(bench.get("/api/v1/sessions/..%2f..").status, 400);
 }
+
+#[test]
+fn a_session_is_pinned_taught_and_taken_elsewhere() {
+    let bench = Bench::new(&[]);
+    let said = conversation(12);
+    let begun = post(
+        &bench,
+        "/api/v1/sessions",
+        &json!({ "id": "plant", "messages": said }),
+    );
+    let first = begun.json()["messages"][1].as_str().unwrap().to_owned();
+    // A message that is pinned outlives every summary.
+    let path = "/api/v1/sessions/plant";
+    let pinned = post(&bench, &format!("{path}/pin"), &json!({ "message": first }));
+    assert_eq!(pinned.json(), json!({ "id": "plant", "pinned": [first] }));
+    let tag = pinned.header("etag").unwrap().to_owned();
+    let again = post(&bench, &format!("{path}/pin"), &json!({ "message": first }));
+    assert_eq!(again.header("etag"), Some(tag.as_str()));
+    let stale = call(
+        &bench,
+        "POST",
+        &format!("{path}/unpin"),
+        &["if-match: \"1\""],
+        &json!({ "message": first }),
+    );
+    assert_eq!(stale.status, 412);
+    let made = post(&bench, &format!("{path}/checkpoint"), &json!({}));
+    assert!(
+        made.json().to_string().contains("\"pinned\":true"),
+        "{}",
+        made.json()
+    );
+    let let_go = call(
+        &bench,
+        "POST",
+        &format!("{path}/unpin"),
+        &[&format!("if-match: {}", made.header("etag").unwrap())],
+        &json!({ "message": first }),
+    );
+    assert_eq!(let_go.json()["pinned"], json!([]));
+    // A provider's error teaches the window; another says nothing.
+    let error = "prompt is too long: 210,000 tokens > 9,000 maximum";
+    let learned = post(&bench, &format!("{path}/learn"), &json!({ "error": error }));
+    assert_eq!(learned.json(), json!({ "id": "plant", "window": 9_000 }));
+    let nothing = post(
+        &bench,
+        &format!("{path}/learn"),
+        &json!({ "error": "overloaded" }),
+    );
+    assert_eq!(nothing.json()["window"], Value::Null);
+    assert_eq!(nothing.header("etag"), learned.header("etag"));
+    for (verb, body) in [
+        ("pin", json!({ "message": "17" })),
+        ("pin", json!({ "message": "t99999" })),
+        ("unpin", json!({ "message": "t0" })),
+        ("unpin", json!({})),
+        ("learn", json!({ "error": 7 })),
+    ] {
+        let reply = call(&bench, "POST", &format!("{path}/{verb}"), &[], &body);
+        assert_eq!(reply.status, 400, "{verb} {body}: {}", reply.json());
+    }
+    for verb in ["pin", "unpin", "learn"] {
+        let body = json!({ "message": "t2", "error": "x" });
+        let body = match verb {
+            "learn" => json!({ "error": body["error"] }),
+            _ => json!({ "message": body["message"] }),
+        };
+        let path = format!("/api/v1/sessions/nobody/{verb}");
+        assert_eq!(call(&bench, "POST", &path, &[], &body).status, 404);
+    }
+    // What is exported is what came in, and begins the same session elsewhere.
+    let exported = bench.get(&format!("{path}/export"));
+    assert_eq!(exported.status, 200);
+    assert_eq!(exported.header("etag"), nothing.header("etag"));
+    let exported = exported.json();
+    assert_eq!(exported["format"], "openai-chat");
+    assert_eq!(exported["messages"], said);
+    assert_eq!(exported["left_out"], json!([]));
+    let other =
+        json!({ "id": "copy", "messages": exported["messages"], "format": exported["format"] });
+    assert_eq!(post(&bench, "/api/v1/sessions", &other).status, 201);
+    assert_eq!(
+        bench.get("/api/v1/sessions/copy/export").json()["messages"],
+        said
+    );
+    let anthropic = bench
+        .get(&format!("{path}/export?format=anthropic-messages"))
+        .json();
+    assert_eq!(anthropic["messages"].as_array().unwrap().len(), 24);
+    for wrong in ["format=word", "form=gemini"] {
+        assert_eq!(bench.get(&format!("{path}/export?{wrong}")).status, 400);
+    }
+    assert_eq!(bench.get("/api/v1/sessions/nobody/export").status, 404);
+}

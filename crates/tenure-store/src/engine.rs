@@ -192,8 +192,12 @@ pub trait Read {
     fn answered(&mut self, key: &str) -> Result<Option<Answered>, Error>;
     /// A record.
     fn record(&mut self, id: &str) -> Result<Option<RecordRow>, Error>;
-    /// The ids of at most `most` records, the newest first.
-    fn records(&mut self, most: u32) -> Result<Vec<(String, Instant)>, Error>;
+    /// The ids of at most `most` records, the newest first, from behind `after` on: a record's id and instant.
+    fn records(
+        &mut self,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<(String, Instant)>, Error>;
     /// A text that is found by its digest: a policy, or the original of what was condensed.
     fn blob(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, Error>;
     /// The digests of all texts that are found by them.

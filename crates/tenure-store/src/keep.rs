@@ -56,7 +56,20 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn records(&self, most: u32) -> Result<Vec<(String, Instant)>, Error> {
-        self.read(|rows| rows.records(most))
+        self.read(|rows| rows.records(None, most))
+    }
+
+    /// The records behind the one of this id and instant, the newest first. That one need not be there any more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::records`].
+    pub fn records_after(
+        &self,
+        (id, at): (&str, Instant),
+        most: u32,
+    ) -> Result<Vec<(String, Instant)>, Error> {
+        self.read(|rows| rows.records(Some((id, at)), most))
     }
 
     /// Keeps texts by their digests: policies, and the originals of what was condensed.

@@ -34,6 +34,8 @@ pub(crate) enum SessionCommand {
     Checkpoint(CheckpointArgs),
     /// Make a message outlive every compaction
     Pin(PinArgs),
+    /// Let a message go that was pinned: summaries that stand keep it, those to come need not
+    Unpin(PinArgs),
     /// Read a provider's error: where it says how long a request may be, the next compile keeps to it
     Learn(LearnArgs),
     /// Begin a session with the messages of a request, and print its id

@@ -34,7 +34,8 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
         SessionCommand::Compile(args) => compile(args),
         SessionCommand::Rehydrate(args) => rehydrate(args),
         SessionCommand::Checkpoint(args) => checkpoint(args),
-        SessionCommand::Pin(args) => pin(args),
+        SessionCommand::Pin(args) => pin(args, "pinned", Session::pin),
+        SessionCommand::Unpin(args) => pin(args, "unpinned", Session::unpin),
         SessionCommand::Learn(args) => learn(args),
         SessionCommand::Import(args) => import(args),
         SessionCommand::Export(args) => export(args),
@@ -325,7 +326,12 @@ fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
     )
 }
 
-fn pin(args: &PinArgs) -> Result<(), Failure> {
+/// Pins a message, or lets it go.
+fn pin(
+    args: &PinArgs,
+    done: &str,
+    apply: fn(&mut Session, u64) -> Result<(), Error>,
+) -> Result<(), Failure> {
     let mut session = open(&args.session)?;
     let turn = args
         .message
@@ -338,10 +344,10 @@ fn pin(args: &PinArgs) -> Result<(), Failure> {
         )
         .expected("t17")
     })?;
-    session.pin(turn)?;
+    apply(&mut session, turn)?;
     match args.session.tenant.format {
         Format::Text => print(&format!("t{turn}\n")),
-        Format::Json => print_json(&json!({ "id": session.id(), "pinned": format!("t{turn}") })),
+        Format::Json => print_json(&json!({ "id": session.id(), done: format!("t{turn}") })),
     }
 }
 

@@ -7,8 +7,8 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
@@ -147,10 +147,53 @@ pub(super) fn instant(text: Option<&str>, name: &str) -> Result<Option<Instant>,
     text.map(parse).transpose()
 }
 
+/// What a list is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    pub(super) limit: Option<u32>,
+    pub(super) after: Option<String>,
+}
+
+/// A page of a list, and what to ask for after where there is more. Where several stand under one mark, a
+/// page does not end between them.
+pub(super) fn page<T, M: PartialEq>(
+    list: impl Iterator<Item = T>,
+    most: usize,
+    mark: impl Fn(&T) -> M,
+) -> (Vec<T>, Option<M>) {
+    let (mut page, mut last) = (Vec::new(), None);
+    for item in list {
+        let next = Some(mark(&item));
+        if page.len() >= most && next != last {
+            return (page, last);
+        }
+        page.push(item);
+        last = next;
+    }
+    (page, None)
+}
+
 /// How many a page holds.
 pub(super) fn limit(asked: Option<u32>) -> Result<u32, Error> {
     match asked.unwrap_or(100) {
         limit @ 1..=1_000 => Ok(limit),
         limit => Err(Error::input(format!("limit: {limit} is out of range")).expected("1 to 1000")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_ends_between_marks() {
+        let page = |most| page([1, 1, 2, 3, 3, 3].into_iter(), most, |item| *item);
+        assert_eq!(page(1), (vec![1, 1], Some(1)));
+        assert_eq!(page(3), (vec![1, 1, 2], Some(2)));
+        assert_eq!(page(4), (vec![1, 1, 2, 3, 3, 3], None));
+        assert_eq!(page(9), (vec![1, 1, 2, 3, 3, 3], None));
+        let none: (Vec<u8>, Option<u8>) = super::page([].into_iter(), 1, |item| *item);
+        assert_eq!(none, (vec![], None));
     }
 }

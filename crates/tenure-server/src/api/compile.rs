@@ -92,7 +92,7 @@ pub(super) async fn compile(
 ) -> Result<Said<Answer>, Refusal> {
     let done = crate::blocking(move || {
         let wants_quality = call.quality;
-        let prepared = prepare(&app, &caller, call)?;
+        let prepared = prepare(&app, &caller, call, Reach::Resident)?;
         let started = Clock::now();
         let done = prepared.run(&app)?;
         let candidates = &prepared.gathered.candidates;
@@ -135,7 +135,7 @@ pub(super) async fn explain(
                 "why an object is in or out is for operators to ask",
             ));
         }
-        let mut prepared = prepare(&app, &caller, call)?;
+        let mut prepared = prepare(&app, &caller, call, Reach::Resident)?;
         prepared.request.dry_run = true;
         let done = prepared.run(&app)?;
         let mut traces = done.outcome.compiled().map(|compiled| &compiled.trace);
@@ -212,7 +212,21 @@ impl Prepared {
     }
 }
 
-pub(super) fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared, Error> {
+/// Which of a store's objects are candidates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those that a compile takes.
+    Resident,
+    /// Those that are archived or demoted, too.
+    Archive,
+}
+
+pub(super) fn prepare(
+    app: &App,
+    caller: &Caller,
+    call: Call,
+    reach: Reach,
+) -> Result<Prepared, Error> {
     let view = match call.view {
         None if caller.grant.operator => View::Operator,
         None => View::Caller,
@@ -267,7 +281,10 @@ pub(super) fn prepare(app: &App, caller: &Caller, call: Call) -> Result<Prepared
                 Gathered::over(sources, tenant, &resident, request.as_of.known)
             } else {
                 // Now is when the store is read: what was written before is known.
-                let resident = app.resident(tenant)?;
+                let resident = match reach {
+                    Reach::Resident => app.resident(tenant)?,
+                    Reach::Archive => app.archive(tenant)?,
+                };
                 at_least(least, &resident)?;
                 let gathered = Gathered::over(sources, tenant, &resident, None);
                 request.as_of.known = Some(gathered.known_at(now()));

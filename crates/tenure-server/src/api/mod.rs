@@ -5,6 +5,7 @@ mod call;
 mod compile;
 mod objects;
 mod openapi;
+mod query;
 mod records;
 mod registries;
 mod sessions;
@@ -97,11 +98,24 @@ const AFTER_MESSAGE: Parameter = parameter(
     "Only messages after this one: `next` of the page before",
 )
 .taking(Takes::Form("^t[0-9]{1,15}$"));
-const AFTER_SESSION: Parameter = parameter(
+const AFTER_PAGE: Parameter = parameter(
     "after",
     "query",
     "Only what comes after this: `next` of the page before",
 );
+const AFTER_RECORD: Parameter =
+    AFTER_PAGE.taking(Takes::Form("^[0-9]{4}-[0-9:TZ.-]{6,30}/.{1,256}$"));
+const FORMAT: Parameter = parameter(
+    "format",
+    "query",
+    "Whose form the messages get; the one that the session came in, unless it is said",
+)
+.taking(Takes::OneOf(&[
+    "openai-chat",
+    "openai-responses",
+    "anthropic-messages",
+    "gemini",
+]));
 const IF_STATE: Parameter = parameter(
     "If-Match",
     "header",
@@ -201,6 +215,18 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
+                body: Some(openapi::shape::<query::Query>),
+                ..operation(
+                    "post",
+                    "/api/v1/query",
+                    "query",
+                    "Find passages that say something about a question: what answers the tool `query_archive`",
+                )
+            },
+            post(query::query),
+        ),
+        (
+            Operation {
                 body: Some(openapi::shape::<words::Text>),
                 answer: openapi::shape::<words::Counted>,
                 ..operation(
@@ -247,7 +273,8 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LIMIT],
+                parameters: &[LIMIT, AFTER_RECORD],
+                answer: openapi::shape::<records::Page>,
                 ..operators(
                     "get",
                     "/api/v1/records",
@@ -392,7 +419,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LIMIT, AFTER_SESSION],
+                parameters: &[LIMIT, AFTER_PAGE],
                 answer: openapi::shape::<sessions::Page>,
                 ..operators(
                     "get",
@@ -482,6 +509,57 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(sessions::checkpoint),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Pin>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/pin",
+                    "pin",
+                    "Make a message outlive every compaction",
+                )
+            },
+            post(sessions::pin),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Pin>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/unpin",
+                    "unpin",
+                    "Let a message go that was pinned",
+                )
+            },
+            post(sessions::unpin),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, IF_STATE],
+                body: Some(openapi::shape::<sessions::Lesson>),
+                ..operation(
+                    "post",
+                    "/api/v1/sessions/{session}/learn",
+                    "learn",
+                    "Read a provider's error: where it says how long a request may be, the next compile keeps to it",
+                )
+            },
+            post(sessions::learn),
+        ),
+        (
+            Operation {
+                parameters: &[SESSION, FORMAT],
+                ..operation(
+                    "get",
+                    "/api/v1/sessions/{session}/export",
+                    "exportSession",
+                    "Give the messages of a session as a provider takes them, which is what a session begins with elsewhere",
+                )
+            },
+            get(sessions::export),
         ),
     ]
 }

@@ -14,7 +14,7 @@ use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::{Expect, Put, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
-use super::call::{Asked, Json, Named, Said, instant, limit, tenant, writing};
+use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
@@ -59,7 +59,7 @@ pub(super) async fn list(
 ) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)? as usize;
     let known = instant(asked.as_of.as_deref(), "as_of")?;
-    let page = crate::blocking(move || {
+    let listed = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         let resident = match known {
             Some(known) => Arc::new(tenant.load_as_of(known)?),
@@ -78,16 +78,11 @@ pub(super) async fn list(
                 })?
             }
         };
-        // A page ends between objects, of which each may stand for several times.
-        let mut end = objects.len().min(start + most);
-        let id = |at: usize| objects.get(at).map(|object| object.revision().object_id());
-        while end > 0 && end < objects.len() && id(end) == id(end - 1) {
-            end += 1;
-        }
-        let next = (end < objects.len())
-            .then(|| id(end.saturating_sub(1)))
-            .flatten();
-        let lines = objects[start..end].iter().map(|object| Line {
+        // Of one object there may be several, for several times.
+        let (objects, next) = page(objects[start..].iter(), most, |object| {
+            object.revision().object_id()
+        });
+        let lines = objects.iter().map(|object| Line {
             object_id: object.revision().object_id(),
             name: object.name().to_owned(),
             object_type: object.revision().object_type(),
@@ -101,7 +96,7 @@ pub(super) async fn list(
             next,
         })
     });
-    Ok(Said(page.await?))
+    Ok(Said(listed.await?))
 }
 
 /// What of an object is asked for.

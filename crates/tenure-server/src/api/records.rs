@@ -7,30 +7,69 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tenure::object::clip;
+use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 
-use super::call::{Asked, Json, Named, Said, limit, tenant};
+use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
-/// How many records are asked for.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Listing {
-    limit: Option<u32>,
+/// A page of records.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RecordPage")]
+pub(super) struct Page {
+    /// The records, the newest first.
+    records: Vec<Line>,
+    /// What to ask for after, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A record in a list.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RecordLine")]
+struct Line {
+    record_id: String,
+    compiled_at: Instant,
 }
 
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Asked(asked): Asked<Listing>,
-) -> Result<Said<Vec<Value>>, Refusal> {
+) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)?;
-    let records = crate::blocking(move || tenant(&app, &caller)?.records(most));
-    let shown = |(id, at)| json!({ "record_id": id, "compiled_at": at });
-    Ok(Said(records.await?.into_iter().map(shown).collect()))
+    let after = asked.after.as_deref().map(place).transpose()?;
+    let found = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        // One more says whether there is more.
+        match &after {
+            None => tenant.records(most + 1),
+            Some((id, at)) => tenant.records_after((id, *at), most + 1),
+        }
+    });
+    let lines = found
+        .await?
+        .into_iter()
+        .map(|(record_id, compiled_at)| Line {
+            record_id,
+            compiled_at,
+        });
+    let mark = |line: &Line| format!("{}/{}", line.compiled_at, line.record_id);
+    let (records, next) = page(lines, most as usize, mark);
+    Ok(Said(Page { records, next }))
+}
+
+/// Where a page begins: behind a record, which may be gone since.
+fn place(mark: &str) -> Result<(String, Instant), Error> {
+    let parts = mark.split_once('/');
+    let place = parts.and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)));
+    place.ok_or_else(|| {
+        Error::input(format!("after: `{}` is no place in the list", clip(mark)))
+            .expected("`next` of the page before")
+    })
 }
 
 /// In which form a record is asked for.

@@ -23,8 +23,8 @@ use tenure_workspace::sessions::{
     Message, Once, Opened, Session, SessionJob, SessionSummary, Wanted,
 };
 
-use super::call::{Asked, Json, Named, Said, limit, tenant, writing};
-use super::compile::{Call, DEFAULT_MODEL, policy, prepare};
+use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant, writing};
+use super::compile::{Call, DEFAULT_MODEL, Reach, policy, prepare};
 use crate::app::{App, Caller, now};
 use crate::error::Refusal;
 use crate::guard::Traced;
@@ -32,14 +32,6 @@ use crate::quality::observe;
 
 /// How often a write is tried while others write to the session, too.
 const TRIES: usize = 8;
-
-/// What a list is asked for.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Listing {
-    limit: Option<u32>,
-    after: Option<String>,
-}
 
 /// A page of sessions.
 #[derive(Serialize, JsonSchema)]
@@ -69,14 +61,10 @@ pub(super) async fn list(
     let mut found = found.await?;
     found.sort_by(|one, other| one.id.cmp(&other.id));
     let after = |line: &SessionSummary| asked.after.as_ref().is_none_or(|after| line.id > *after);
-    let mut rest = found.into_iter().filter(after).peekable();
-    let sessions: Vec<Line> = rest
-        .by_ref()
-        .take(most)
-        .map(|SessionSummary { id, entries }| Line { id, entries })
-        .collect();
-    let more = rest.peek().is_some();
-    let next = sessions.last().filter(|_| more).map(|line| line.id.clone());
+    let rest = found.into_iter().filter(after);
+    let (found, next) = page(rest, most, |line| line.id.clone());
+    let line = |SessionSummary { id, entries }| Line { id, entries };
+    let sessions = found.into_iter().map(line).collect();
     Ok(Said(Page { sessions, next }))
 }
 
@@ -425,7 +413,10 @@ pub(super) async fn show(
     let most = limit(asked.limit)? as usize;
     let after = match &asked.after {
         None => 0,
-        Some(after) => message_number(after)?,
+        Some(after) => message_number(after).map_err(|error| Error {
+            what: format!("after: {}", error.what),
+            ..error
+        })?,
     };
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let found = crate::blocking(move || {
@@ -453,11 +444,15 @@ pub(super) async fn show(
         Ok(Ok((version, Some(page))))
     });
     let (version, page) = found.await??;
-    let tag = tag(version);
-    Ok(match page {
-        None => (StatusCode::NOT_MODIFIED, [tag]).into_response(),
-        Some(page) => ([tag], Said(page)).into_response(),
-    })
+    Ok(unless_known(version, page))
+}
+
+/// What a session is, or that it is as its reader knows it.
+fn unless_known(version: u64, said: Option<impl Serialize>) -> Response {
+    match said {
+        None => (StatusCode::NOT_MODIFIED, [tag(version)]).into_response(),
+        Some(said) => ([tag(version)], Said(said)).into_response(),
+    }
 }
 
 /// Whether a header names this tag.
@@ -471,9 +466,9 @@ fn names(value: &HeaderValue, tag: &str) -> bool {
 
 fn message_number(id: &str) -> Result<u64, Error> {
     let digits = id.strip_prefix('t').unwrap_or_default();
-    digits.parse().map_err(|_| {
-        Error::input(format!("after: `{}` is no id of a message", clip(id))).expected("t17")
-    })
+    digits
+        .parse()
+        .map_err(|_| Error::input(format!("`{}` is no id of a message", clip(id))).expected("t17"))
 }
 
 /// A request of a session that is to be compiled.
@@ -521,7 +516,7 @@ pub(super) async fn compile(
             Err(refusal) => return Ok(Err(refusal)),
         };
         let (call, names_principal) = call(&session, turn)?;
-        let mut prepared = prepare(&app, &caller, call)?;
+        let mut prepared = prepare(&app, &caller, call, Reach::Resident)?;
         if !names_principal {
             let principal = &mut prepared.request.principal;
             let opened = session.opened();
@@ -689,4 +684,154 @@ pub(super) async fn checkpoint(
     });
     let (version, said) = done.await??;
     Ok(([tag(version)], Said(said)).into_response())
+}
+
+/// A message that is pinned, or let go.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pin {
+    /// The message: `t17`.
+    message: String,
+}
+
+pub(super) async fn pin(
+    app: State<Arc<App>>,
+    caller: Extension<Caller>,
+    id: Named,
+    headers: HeaderMap,
+    pin: Json<Pin>,
+) -> Result<Response, Refusal> {
+    pinned(app, caller, id, headers, pin, Session::pin).await
+}
+
+pub(super) async fn unpin(
+    app: State<Arc<App>>,
+    caller: Extension<Caller>,
+    id: Named,
+    headers: HeaderMap,
+    pin: Json<Pin>,
+) -> Result<Response, Refusal> {
+    pinned(app, caller, id, headers, pin, Session::unpin).await
+}
+
+async fn pinned(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Json(pin): Json<Pin>,
+    apply: fn(&mut Session, u64) -> Result<(), Error>,
+) -> Result<Response, Refusal> {
+    let turn = message_number(&pin.message)?;
+    write(app, caller, id, &headers, move |session| {
+        apply(session, turn)?;
+        let pinned = session.pinned().iter().map(|turn| format!("t{turn}"));
+        Ok(json!({ "id": session.id(), "pinned": pinned.collect::<Vec<_>>() }))
+    })
+    .await
+}
+
+/// What a provider said.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lesson {
+    /// The provider's error, as it came.
+    error: String,
+}
+
+pub(super) async fn learn(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Json(lesson): Json<Lesson>,
+) -> Result<Response, Refusal> {
+    write(app, caller, id, &headers, move |session| {
+        let window = session.learn(&lesson.error)?;
+        Ok(json!({ "id": session.id(), "window": window }))
+    })
+    .await
+}
+
+/// Writes to a session, in the state that the request expects or, where it expects none, whatever others write.
+async fn write(
+    app: Arc<App>,
+    caller: Caller,
+    id: String,
+    headers: &HeaderMap,
+    apply: impl Fn(&mut Session) -> Result<Value, Error> + Send + 'static,
+) -> Result<Response, Refusal> {
+    let expected = expectation(headers)?;
+    let done = crate::blocking(move || {
+        let mut session = match open(&app, &caller, &id, expected)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let mut tries = 1;
+        loop {
+            match apply(&mut session) {
+                Ok(said) => return Ok(Ok((session.version(), said))),
+                Err(error)
+                    if error.kind == ErrorKind::Conflict && expected.is_none() && tries < TRIES =>
+                {
+                    tries += 1;
+                    session.refresh()?;
+                }
+                Err(error) => return conditional(expected, error),
+            }
+        }
+    });
+    let (version, said) = done.await??;
+    Ok(([tag(version)], Said(said)).into_response())
+}
+
+/// In whose form a session is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Exported {
+    format: Option<Format>,
+}
+
+pub(super) async fn export(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(id): Named,
+    Asked(asked): Asked<Exported>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let known = headers.get(header::IF_NONE_MATCH).cloned();
+    let found = crate::blocking(move || {
+        let session = match open(&app, &caller, &id, None)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let version = session.version();
+        if known.is_some_and(|known| names(&known, &tag(version).1)) {
+            return Ok(Ok((version, None)));
+        }
+        let format = asked.format.or(session.opened().format);
+        let format = format.unwrap_or(Format::OpenAiChat);
+        let written = session.export(format)?;
+        let messages = RawValue::from_string(written.messages)
+            .map_err(|error| Error::assertion(format!("the messages are JSON: {error}")))?;
+        let left_out = written.left_out;
+        let said = Transcript {
+            format,
+            messages,
+            left_out,
+        };
+        Ok(Ok((version, Some(said))))
+    });
+    let (version, said) = found.await??;
+    Ok(unless_known(version, said))
+}
+
+/// A session as a provider takes it.
+#[derive(Serialize)]
+struct Transcript {
+    format: Format,
+    /// Byte for byte, where they came in this format.
+    messages: Box<RawValue>,
+    /// What the format has no place for.
+    left_out: Vec<tenure::wire::LeftOut>,
 }

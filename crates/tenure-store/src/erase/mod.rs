@@ -243,7 +243,7 @@ fn rewritten_records(
     ids: &BTreeSet<ObjectId>,
 ) -> Result<Vec<RecordRow>, Error> {
     let mut rewritten = Vec::new();
-    for (name, _) in rows.records(u32::MAX)? {
+    for (name, _) in rows.records(None, u32::MAX)? {
         let Some(record) = rows.record(&name)? else {
             continue;
         };

@@ -580,10 +580,16 @@ impl Read for Rows<'_> {
         self.one(record!("r.record = $2"), &[&id], record)
     }
 
-    fn records(&mut self, most: u32) -> Result<Vec<(String, Instant)>, Error> {
-        let sql = "SELECT record, compiled_at FROM records WHERE tenant = $1 \
-                   ORDER BY compiled_at DESC, record LIMIT $2";
-        self.all(sql, &[&i64::from(most)], |row| {
+    fn records(
+        &mut self,
+        after: Option<(&str, Instant)>,
+        most: u32,
+    ) -> Result<Vec<(String, Instant)>, Error> {
+        let sql = "SELECT record, compiled_at FROM records WHERE tenant = $1 AND compiled_at <= $3 \
+                   AND (compiled_at < $3 OR record > $4) ORDER BY compiled_at DESC, record LIMIT $2";
+        // Every id comes behind the empty text.
+        let (id, at) = after.map_or(("", i64::MAX), |(id, at)| (id, at.micros()));
+        self.all(sql, &[&i64::from(most), &at, &id], |row| {
             Ok((get(row, 0)?, Instant::from_micros(get(row, 1)?)))
         })
     }

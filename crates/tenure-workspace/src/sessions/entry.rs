@@ -37,6 +37,8 @@ pub(super) enum Entry {
     Carried { turns: Vec<u64> },
     /// A turn that outlives every compaction.
     Pinned { turn: u64 },
+    /// It does so no more, as far as summaries are made from now on.
+    Unpinned { turn: u64 },
     /// The window that a provider's error named.
     Learned { window: u32 },
     /// A tool's result is shown in a shorter form from now on.

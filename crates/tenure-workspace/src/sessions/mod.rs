@@ -414,6 +414,7 @@ impl Session {
             Entry::Served(served) => self.served.push((number, *served)),
             Entry::Carried { turns } => self.carried.extend(turns),
             Entry::Pinned { turn } => self.pinned.push(turn),
+            Entry::Unpinned { turn } => self.pinned.retain(|pinned| *pinned != turn),
             Entry::Learned { window } => self.learned = Some(window),
             Entry::Shortened { turn, part, text } => {
                 self.shortened.insert((turn, part), text);
@@ -678,6 +679,24 @@ impl Session {
             return Ok(());
         }
         self.push(vec![Entry::Pinned { turn }])
+    }
+
+    /// Lets a message go that was pinned: summaries that are made from now on keep it only if it must stay anyway.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::pin`].
+    pub fn unpin(&mut self, turn: u64) -> Result<(), Error> {
+        self.message(turn)?;
+        if !self.pinned.contains(&turn) {
+            return Ok(());
+        }
+        self.push(vec![Entry::Unpinned { turn }])
+    }
+
+    /// The messages that are pinned, in the order in which they were.
+    pub fn pinned(&self) -> &[u64] {
+        &self.pinned
     }
 
     /// The message of this number.
