@@ -13,6 +13,7 @@ mod store;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use tenure_workspace::RegistryRef;
 
 pub(crate) use allocate::*;
 pub(crate) use cache::*;
@@ -208,6 +209,10 @@ pub(crate) struct CompileArgs {
     /// The registry of a snapshot whose blocks are taken [default: the only one]
     #[arg(long, value_name = "LABEL")]
     pub(crate) registry: Option<String>,
+    /// Take the blocks of this registry of the store, too, behind the sources and before what else the store
+    /// holds; LABEL@ENTRY as it stood at an entry of its log
+    #[arg(long, value_name = "LABEL[@ENTRY]", conflicts_with = "no_store")]
+    pub(crate) stored_registry: Option<RegistryRef>,
     #[command(flatten)]
     pub(crate) gate: GateLimits,
     #[command(flatten)]

@@ -433,3 +433,157 @@ fn a_policy_is_the_one_of_the_instant() {
     bench.refused(2, &["store", "policy", "preset.toml"]);
     bench.refused(2, &["compile", "--task", "x", "--policy", "theirs"]);
 }
+
+#[test]
+fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
+    let bench = Bench::new();
+    bench.file("seeds/a.md", "# Rules\n\n- Report pressure in pascal.\n");
+    bench.file("seeds/b.md", "# Valve\n\n- The valve opens at two bar.\n");
+    let url = "sqlite://agent.db";
+    let store = ["--store", url];
+    let with = |args: &[&str]| bench.json(&[args, &store, &["--format", "json"]].concat());
+    bench.ok(&["import", "seeds", "--snapshot", url, "--registry", "main"]);
+    bench.ok(&["registry", "create", url, "empty"]);
+    let compile = |registry: &str, more: &[&str]| {
+        let args = [
+            "compile",
+            "--task",
+            "Report.",
+            "--budget",
+            "600",
+            "--policy",
+            "ordered",
+            "--as-of",
+            "2026-01-01T00:00:00Z",
+            "--known-at",
+            "2126-01-01T00:00:00Z",
+            "--stored-registry",
+            registry,
+        ];
+        with(&[&args[..], more].concat())
+    };
+    let names = |out: &Value| -> Vec<String> {
+        let verdicts = out["trace"]["verdicts"].as_array().unwrap().iter();
+        verdicts
+            .map(|verdict| verdict["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    // It stands as the log has it, at the entry that is named.
+    let entries = with(&["store", "log"]).as_array().unwrap().len();
+    assert!(entries > 0);
+    let at = |entry: u32| compile(&format!("main@{entry}"), &[]);
+    let order = |out: &Value| {
+        names(out)
+            .into_iter()
+            .filter(|name| name != "task")
+            .collect::<Vec<_>>()
+    };
+    let whole = with(&[
+        "compile",
+        "--task",
+        "Report.",
+        "--budget",
+        "600",
+        "--policy",
+        "ordered",
+        "--stored-registry",
+        "main",
+        "--record",
+    ]);
+    let blocks = order(&whole);
+    assert_eq!(blocks.len(), 2, "{blocks:?}");
+    let id = whole["record_ids"][0].as_str().unwrap().to_owned();
+    let record = with(&["store", "records", &id]);
+    let read = &record["inputs"]["registry"];
+    assert_eq!(read["label"], "main");
+    let entry = read["entry"].as_u64().unwrap() as u32;
+    assert_eq!(order(&at(entry)), blocks);
+    assert_eq!(order(&at(1)).len(), 1);
+    // What is done to the registry afterwards changes the next compile, and neither the entry nor the record.
+    bench.ok(&[
+        "registry",
+        "promote",
+        url,
+        &blocks[1],
+        "--front",
+        "--registry",
+        "main",
+    ]);
+    let now = with(&[
+        "compile",
+        "--task",
+        "Report.",
+        "--budget",
+        "600",
+        "--policy",
+        "ordered",
+        "--stored-registry",
+        "main",
+    ]);
+    assert_eq!(order(&now), [blocks[1].clone(), blocks[0].clone()]);
+    assert_eq!(order(&at(entry)), blocks);
+    let replayed = bench.json(&[&["replay", &id, "--format", "json"][..], &store].concat());
+    assert_eq!(replayed["proof"], "whole", "{replayed}");
+    assert_eq!(replayed["payload"], whole["envelope"]["payload"]);
+    // One that nothing was done to is empty; a source stands before a block of the same name.
+    for empty in ["empty", "empty@0"] {
+        let args = [
+            "compile",
+            "--task",
+            "Report.",
+            "--store",
+            url,
+            "--stored-registry",
+            empty,
+        ];
+        let output = bench.run(&args);
+        assert!(output.status.success() && text(&output.stderr).contains("no objects"));
+    }
+    let beside = with(&[
+        "compile",
+        "seeds/a.md",
+        "--task",
+        "Report.",
+        "--budget",
+        "600",
+        "--stored-registry",
+        "main",
+    ]);
+    assert_eq!(order(&beside).len(), 2);
+    for (code, registry) in [(2, "mian"), (2, "main@99"), (1, "main@x"), (2, "")] {
+        let args = [
+            "compile",
+            "--task",
+            "x",
+            "--store",
+            url,
+            "--stored-registry",
+            registry,
+        ];
+        bench.refused(code, &args);
+    }
+    // A registry has no clock.
+    let back = [
+        "compile",
+        "--task",
+        "x",
+        "--store",
+        url,
+        "--stored-registry",
+        "main",
+        "--known-at",
+        "2026-01-01",
+    ];
+    bench.refused(2, &back);
+    bench.refused(
+        1,
+        &[
+            "compile",
+            "seeds",
+            "--task",
+            "x",
+            "--stored-registry",
+            "main",
+        ],
+    );
+}

@@ -387,12 +387,43 @@ fn words_and_registries_are_there() {
     assert_eq!(done.status, 200, "{}", done.json());
     let shown = bench.get("/api/v1/registries/coder").json();
     assert_eq!(shown["blocks"][0]["name"], "note");
+    // A compile takes it by its label, as it stands or stood, and its record says which.
+    let request = json!({ "task": { "objective": "Report." }, "budget": { "tokens": 500 } });
+    let of = |registry: &str| json!({ "request": request, "registry": registry, "store": false, "record": true });
+    let done = post(&bench, "/api/v1/compile", &of("coder"));
+    assert_eq!(done.status, 200, "{}", done.json());
+    let compiled = done.json();
+    assert!(
+        compiled["envelope"]["payload"]
+            .to_string()
+            .contains("Remember.")
+    );
+    let id = compiled["record_ids"][0].as_str().unwrap();
+    let record = bench.get(&format!("/api/v1/records/{id}")).json();
+    assert_eq!(
+        record["inputs"]["registry"],
+        json!({ "label": "coder", "entry": 1 })
+    );
     let evict = json!({ "operation": { "op": "evict", "blocks": ["note"] } });
     assert_eq!(
         post(&bench, "/api/v1/registries/coder/ops", &evict).status,
         200
     );
     assert_eq!(bench.get("/api/v1/registries").json()[0]["blocks"], 0);
+    let now = post(&bench, "/api/v1/compile", &of("coder")).json();
+    assert!(!now["envelope"]["payload"].to_string().contains("Remember."));
+    let then = post(&bench, "/api/v1/compile", &of("coder@1")).json();
+    assert_eq!(then["envelope"]["payload"], compiled["envelope"]["payload"]);
+    let replayed = post(&bench, "/api/v1/replay", &json!({ "record_id": id })).json();
+    assert_eq!(replayed["proof"], "whole", "{replayed}");
+    assert_eq!(replayed["payload"], compiled["envelope"]["payload"]);
+    for wrong in ["cdoer", "coder@9", "coder@", ""] {
+        assert_eq!(
+            post(&bench, "/api/v1/compile", &of(wrong)).status,
+            400,
+            "{wrong}"
+        );
+    }
     assert_eq!(bench.get("/api/v1/registries/nobody").status, 404);
 }
 

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tenure::Error;
+use tenure::error::unknown_name;
 use tenure::object::clip;
-use tenure::registry::{Entry, Kind, Registries, Secrets, State};
+use tenure::registry::{Actor, BlockId, Entry, Kind, Op, Registries, Secrets, State};
+use tenure::{ContextObject, Error};
 use tenure_store::{Append, Tenant};
 
 /// The log that says which registries there are.
@@ -43,6 +44,75 @@ fn log_of(label: &str) -> String {
     format!("registry/{label}")
 }
 
+/// The objects of one registry of a tenant, in order, as it stood at an entry of its log or stands now; and
+/// which entry that is.
+pub(crate) fn blocks_at(
+    tenant: &Tenant,
+    label: &str,
+    entry: Option<u64>,
+) -> Result<(Vec<Arc<ContextObject>>, u64), Error> {
+    let log = log_of(label);
+    let end = entry.map_or(u64::MAX, |entry| entry.saturating_add(1));
+    let entries = tenant.entries_in(&log, 1..end)?;
+    let last = entries.last().map_or(0, |(number, _)| *number);
+    if let Some(entry) = entry.filter(|entry| *entry > last) {
+        let what = format!("the log of `{}` has no entry {entry} yet", clip(label));
+        return Err(Error::input(what).expected(format!("at most {last}")));
+    }
+    if last == 0 {
+        // There may be one that nothing was done to yet.
+        let mut labels = Vec::new();
+        for (number, body) in tenant.entries(HEAD, 0)? {
+            if let Made::Registry { label, .. } = parsed(HEAD, number, &body)? {
+                labels.push(label);
+            }
+        }
+        if !labels.iter().any(|known| **known == *label) {
+            return Err(unknown_name(
+                "registry",
+                label,
+                labels.iter().map(|label| &**label),
+            ));
+        }
+    }
+    let mut state = State::empty(label.into());
+    for (number, body) in entries {
+        let Entry { by, op, .. } = parsed(&log, number, &body)?;
+        applied(&mut state, label, number, &by, op)?;
+    }
+    // Nobody asks for an address here, so no secret is needed.
+    let mut registries = Registries::new(Secrets::new([0; 32], [0; 32]));
+    registries.adopt(Kind::Agent, state, [])?;
+    let view = registries.view(label)?;
+    Ok((view.objects().cloned().collect(), last))
+}
+
+fn parsed<T: for<'de> Deserialize<'de>>(log: &str, number: u64, body: &str) -> Result<T, Error> {
+    serde_json::from_str(body).map_err(|error| {
+        Error::input(format!(
+            "entry {number} of the log `{}` cannot be read: {error}",
+            clip(log)
+        ))
+    })
+}
+
+fn applied(
+    state: &mut State,
+    label: &str,
+    number: u64,
+    by: &Actor,
+    op: Op<BlockId>,
+) -> Result<(), Error> {
+    let done = state.apply(by, op);
+    done.map(drop).map_err(|error| {
+        Error::input(format!(
+            "entry {number} of the log of `{}` does not apply: {}",
+            clip(label),
+            error.what
+        ))
+    })
+}
+
 impl Logs {
     /// The registries of a tenant, which from now on log what is done to them.
     pub(crate) fn fold(tenant: Tenant, secrets: Secrets) -> Result<(Registries, Logs), Error> {
@@ -72,13 +142,7 @@ impl Logs {
         for (label, kind) in kinds {
             let mut state = State::empty(Arc::clone(&label));
             for Entry { number, by, op, .. } in logs.read(&log_of(&label))? {
-                state.apply(&by, op).map_err(|error| {
-                    Error::input(format!(
-                        "entry {number} of the log of `{}` does not apply: {}",
-                        clip(&label),
-                        error.what
-                    ))
-                })?;
+                applied(&mut state, &label, number, &by, op)?;
             }
             let own = logs.references.iter().filter(|(from, _)| *from == label);
             let references: Vec<Arc<str>> = own.map(|(_, to)| Arc::clone(to)).collect();
@@ -94,14 +158,7 @@ impl Logs {
             log.to_owned(),
             entries.last().map_or(0, |(number, _)| *number),
         );
-        let read = |(number, body): (u64, String)| {
-            serde_json::from_str(&body).map_err(|error| {
-                Error::input(format!(
-                    "entry {number} of the log `{}` cannot be read: {error}",
-                    clip(log)
-                ))
-            })
-        };
+        let read = |(number, body): (u64, String)| parsed(log, number, &body);
         entries.into_iter().map(read).collect()
     }
 

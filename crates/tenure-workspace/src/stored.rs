@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
-use tenure::object::ObjectId;
+use serde::{Deserialize, Serialize};
+use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
 use tenure::{Candidates, Error, Request, Unfetched};
 use tenure_store::{Resident, Tenant};
+
+use crate::logs::blocks_at;
 
 /// Where a project keeps its store, below its folder.
 const PROJECT_STORE: &str = ".tenure/store.db";
@@ -27,6 +31,8 @@ pub struct Gathered {
     /// How many are of files.
     pub(crate) sources: usize,
     pub(crate) unfetched: Vec<Unfetched>,
+    /// The registry of the store that some of the sources are of.
+    pub(crate) registry: Option<RegistryRef>,
     pub(crate) stored: Option<StoredPart>,
 }
 
@@ -47,6 +53,7 @@ impl Gathered {
         Gathered {
             sources: candidates.len(),
             unfetched: candidates.unfetched().to_vec(),
+            registry: None,
             candidates: Arc::new(candidates),
             stored: None,
         }
@@ -90,11 +97,12 @@ impl Gathered {
         resident: &Resident,
         known: Option<Instant>,
     ) -> Gathered {
-        let (candidates, replaced) = merge(&sources, resident);
+        let (candidates, replaced) = merge(&sources, resident.candidates());
         Gathered {
             candidates,
             sources: sources.len(),
             unfetched: sources.unfetched().to_vec(),
+            registry: None,
             stored: Some(StoredPart {
                 tenant: tenant.clone(),
                 version: resident.version(),
@@ -105,6 +113,12 @@ impl Gathered {
         }
     }
 
+    /// The same, where some of the sources are of a registry: what the record of a compile says.
+    #[must_use]
+    pub fn with_registry(self, registry: Option<RegistryRef>) -> Gathered {
+        Gathered { registry, ..self }
+    }
+
     /// Up to when a compile knows that looks from now: this instant, or the store's newest write where the
     /// clock of the store is ahead of this machine's.
     pub fn known_at(&self, now: Instant) -> Instant {
@@ -113,9 +127,77 @@ impl Gathered {
     }
 }
 
-/// Candidates of files, then what is resident but for what the files stand for.
-pub(crate) fn merge(sources: &Candidates, resident: &Resident) -> (Arc<Candidates>, Vec<ObjectId>) {
-    let stored = resident.candidates();
+/// A registry of a store, as it stood at an entry of its log: `LABEL`, or `LABEL@ENTRY`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistryRef {
+    /// Its label.
+    pub label: String,
+    /// The number of the entry; where it is asked for without one, the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<u64>,
+}
+
+impl FromStr for RegistryRef {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<RegistryRef, Error> {
+        let (label, entry) = match text.rsplit_once('@') {
+            None => (text, None),
+            Some((label, entry)) => {
+                let number = entry.parse().map_err(|_| {
+                    Error::input(format!("`{}` is no entry of a log", clip(entry)))
+                        .expected("LABEL or LABEL@ENTRY, such as main@17")
+                })?;
+                (label, Some(number))
+            }
+        };
+        Ok(RegistryRef {
+            label: label.to_owned(),
+            entry,
+        })
+    }
+}
+
+impl RegistryRef {
+    /// The objects of the registry behind these sources, in its order, and the entry that was read. Where a
+    /// source has the same object, it stands.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the tenant has no such registry, its log no such entry,
+    /// or the request looks from an instant (`looks_back`) and no entry is named: registries have no clock;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn behind(
+        &self,
+        sources: &Candidates,
+        tenant: &Tenant,
+        looks_back: bool,
+    ) -> Result<(Candidates, RegistryRef), Error> {
+        if looks_back && self.entry.is_none() {
+            let what = format!(
+                "how `{}` stood at an instant is not known",
+                clip(&self.label)
+            );
+            return Err(Error::input(what).expected("an entry of its log, such as main@17"));
+        }
+        let (blocks, entry) = blocks_at(tenant, &self.label, self.entry)?;
+        let (merged, _) = merge(sources, &Arc::new(Candidates::new(blocks)));
+        let read = RegistryRef {
+            label: self.label.clone(),
+            entry: Some(entry),
+        };
+        let objects = merged.objects().to_vec();
+        let candidates = Candidates::new(objects).with_unfetched(merged.unfetched().to_vec());
+        Ok((candidates, read))
+    }
+}
+
+/// Candidates of sources, then these but for what the sources stand for.
+pub(crate) fn merge(
+    sources: &Candidates,
+    stored: &Arc<Candidates>,
+) -> (Arc<Candidates>, Vec<ObjectId>) {
     if sources.is_empty() && sources.unfetched().is_empty() {
         return (Arc::clone(stored), Vec::new());
     }

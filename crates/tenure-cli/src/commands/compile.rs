@@ -230,6 +230,22 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     if let Some(previous) = &previous {
         request.served = Some(previous.envelope()?.served.clone());
     }
+    let mut registry = None;
+    let candidates = match (&args.stored_registry, &tenant) {
+        (None, _) => candidates,
+        (Some(wanted), Some(tenant)) => {
+            let (candidates, read) = wanted.behind(&candidates, tenant, looks_back(args))?;
+            registry = Some(read);
+            candidates
+        }
+        (Some(_), None) => {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "there is no store to take the registry from",
+            )
+            .expected("--store URL, or a project with a store"));
+        }
+    };
     let gathered = match &tenant {
         None => Gathered::of_sources(candidates),
         Some(tenant) => {
@@ -243,6 +259,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
             gathered
         }
     };
+    let gathered = gathered.with_registry(registry);
     let request = Request {
         model: Some(world.model_name().to_owned()),
         ..request

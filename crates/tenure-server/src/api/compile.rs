@@ -19,7 +19,7 @@ use tenure::{
     Candidates, Error, ErrorKind, Facts, ObjectDocument, Outcome, Policy, Request, World,
 };
 use tenure_store::{Resident, Tenant};
-use tenure_workspace::{Done, Gathered, Job, Originals};
+use tenure_workspace::{Done, Gathered, Job, Originals, RegistryRef};
 
 use super::call::{Json, Said, tenant};
 use crate::app::{App, Caller, now};
@@ -46,6 +46,10 @@ pub(super) struct Call {
     /// Objects that stand before those of the store; where both have one, this stands.
     #[serde(default)]
     pub(super) objects: Vec<ObjectDocument>,
+    /// A registry of the tenant's store whose blocks stand behind the objects that are sent, in its order, and
+    /// before what else the store holds: `main`, or `main@17` as it stood at an entry of its log.
+    #[serde(default)]
+    pub(super) registry: Option<String>,
     /// Whether the objects of the tenant's store are candidates. Default: they are, where there is a store.
     #[serde(default)]
     pub(super) store: Option<bool>,
@@ -246,7 +250,9 @@ pub(super) fn prepare(
     let second = Instant::from_micros(instant.micros() - instant.micros().rem_euclid(1_000_000));
     request.as_of.valid.get_or_insert(second);
     let wanted = call.store.unwrap_or(app.store.is_some());
-    let tenant = match wanted || call.record {
+    let registry = call.registry.as_deref().map(str::parse::<RegistryRef>);
+    let registry = registry.transpose()?;
+    let tenant = match wanted || call.record || registry.is_some() {
         true => Some(tenant(app, caller)?),
         false => None,
     };
@@ -268,7 +274,12 @@ pub(super) fn prepare(
         }
         objects.push(sealer.seal(document)?);
     }
-    let sources = Candidates::new(objects);
+    let mut sources = Candidates::new(objects);
+    let mut read = None;
+    if let (Some(registry), Some(tenant)) = (registry, &tenant) {
+        let (merged, entry) = registry.behind(&sources, tenant, looks_back)?;
+        (sources, read) = (merged, Some(entry));
+    }
     let gathered = match &tenant {
         Some(tenant) if wanted => {
             let least = call.version.unwrap_or(0);
@@ -300,7 +311,7 @@ pub(super) fn prepare(
         world,
         policy,
         request,
-        gathered,
+        gathered: gathered.with_registry(read),
         record: tenant
             .clone()
             .filter(|_| call.record)

@@ -78,6 +78,7 @@ pub(super) async fn query(
             request,
             policy: query.policy,
             objects: query.objects,
+            registry: None,
             store: query.store,
             version: query.version,
             record: false,

@@ -487,6 +487,9 @@ pub(super) struct Turn {
     /// Objects that stand beside the session, before those of the store.
     #[serde(default)]
     objects: Vec<ObjectDocument>,
+    /// As for a compile.
+    #[serde(default)]
+    registry: Option<String>,
     /// Whether the objects of the tenant's store are candidates. Default: they are.
     #[serde(default)]
     store: Option<bool>,
@@ -571,6 +574,7 @@ fn call(session: &Session, turn: Turn) -> Result<(Call, bool), Error> {
         request,
         policy: turn.policy,
         objects: turn.objects,
+        registry: turn.registry,
         store: turn.store,
         version: turn.version,
         record: turn.record,

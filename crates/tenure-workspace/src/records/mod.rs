@@ -19,7 +19,7 @@ use tenure::{
 use tenure_store::Tenant;
 use tenure_store::engine::RecordRow;
 
-use crate::stored::Gathered;
+use crate::stored::{Gathered, RegistryRef};
 use crate::workspace::Workspace;
 
 pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
@@ -63,6 +63,9 @@ pub struct Inputs {
     /// What was not fetched beside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfetched: Vec<Unfetched>,
+    /// The registry of the store that some of them are of, at the entry of its log that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry: Option<RegistryRef>,
     /// What was read of the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreRef>,
@@ -128,6 +131,7 @@ impl Workspace {
             facts: job.facts.clone(),
             sources,
             unfetched: job.gathered.unfetched.clone(),
+            registry: job.gathered.registry.clone(),
             store: self.store_ref(job.gathered, stored)?,
         };
         let mut rows = Vec::new();

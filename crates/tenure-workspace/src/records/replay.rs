@@ -171,7 +171,7 @@ impl Workspace {
         };
         let known = store.known.unwrap_or(store.at);
         let resident = tenant.load_for_replay(known, store.at)?;
-        let (merged, _) = merge(&sources, &resident);
+        let (merged, _) = merge(&sources, resident.candidates());
         if store.buckets.is_empty() {
             return Ok(merged);
         }

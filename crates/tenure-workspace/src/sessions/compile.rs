@@ -323,6 +323,7 @@ fn gathered(
         candidates: Arc::new(Candidates::layered(layers).with_unfetched(unfetched)),
         sources: own + beside.sources,
         unfetched: [draft.unfetched.as_slice(), &beside.unfetched].concat(),
+        registry: beside.registry.clone(),
         stored: beside.stored.clone(),
     })
 }
