@@ -587,3 +587,70 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
         ],
     );
 }
+
+#[test]
+fn kept_texts_go_from_store_to_store() {
+    let bench = Bench::new();
+    let items = (0..200)
+        .map(|n| json!({ "item": n, "worker": format!("worker {n}"), "note": "all is well" }));
+    let log = Value::from_iter(items).to_string();
+    bench.file("run.json", log.clone());
+    let store = ["--store", "sqlite://one.db"];
+    let run = |args: &[&str]| bench.ok(&[args, &store].concat());
+    let said = run(&["condense", "run.json", "--to", "150"]);
+    let id = said.lines().last().unwrap().to_owned();
+    assert_eq!(run(&["rehydrate", &id]), log);
+    bench.file(
+        "objects.jsonl",
+        "{\"object\": {\"name\": \"limit\", \"content\": \"Two bar.\"}}\n",
+    );
+    run(&["store", "import", "objects.jsonl"]);
+    // Without the flag there are objects alone; with it the same bytes each time.
+    let plain = run(&["store", "export"]);
+    assert!(!plain.contains("text_digest"));
+    let whole = run(&["store", "export", "--texts"]);
+    assert_eq!(whole, run(&["store", "export", "--texts"]));
+    assert!(whole.starts_with(&plain) && whole.contains("worker 199"));
+    let limited = [
+        "store",
+        "export",
+        "--texts",
+        "--texts-limit",
+        "1000",
+        "--out",
+        "less.jsonl",
+    ];
+    let refused = bench.refused(2, &[&limited[..], &store].concat());
+    assert!(refused.contains("--texts-limit") && !bench.folder.path().join("less.jsonl").exists());
+    // Elsewhere the pointer leads to the same bytes.
+    bench.file("whole.jsonl", whole.clone());
+    let other = ["--store", "sqlite://two.db"];
+    bench.ok(&[&["store", "import", "whole.jsonl"][..], &other].concat());
+    assert_eq!(bench.ok(&[&["rehydrate", &id][..], &other].concat()), log);
+    assert_eq!(
+        bench.ok(&[&["store", "export", "--texts"][..], &other].concat()),
+        whole
+    );
+    // What is not what its digest says is refused, and nothing of it stays.
+    let text = whole
+        .lines()
+        .find(|line| line.contains("text_digest"))
+        .unwrap();
+    for broken in [
+        text.replace("worker 199", "worker 198"),
+        text.replace("\"text\":", "\"base64\":"),
+        text.replace("\"text\":", "\"words\":"),
+    ] {
+        bench.file("broken.jsonl", broken);
+        let third = ["--store", "sqlite://three.db"];
+        bench.refused(
+            2,
+            &[&["store", "import", "broken.jsonl"][..], &third].concat(),
+        );
+        assert!(
+            !bench
+                .ok(&[&["store", "export", "--texts"][..], &third].concat())
+                .contains("worker")
+        );
+    }
+}

@@ -43,6 +43,7 @@ mod sqlite;
 mod store;
 mod sweep;
 mod tenant;
+mod texts;
 pub mod tls;
 
 pub use doc::{Line, StoredObject};
@@ -53,3 +54,4 @@ pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
     Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };
+pub use texts::TextLine;

@@ -173,6 +173,13 @@ pub(crate) struct ExportArgs {
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+    /// Write the texts that are kept by their digests, too: originals of what was condensed, policies, and
+    /// the objects of files that records name
+    #[arg(long)]
+    pub(crate) texts: bool,
+    /// The most bytes of all texts together; more is an error
+    #[arg(long, value_name = "BYTES", default_value_t = 48 << 20, requires = "texts")]
+    pub(crate) texts_limit: u64,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
     /// Whose objects

@@ -127,8 +127,8 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let to_file = args.out.is_some();
     let mut broken: Option<std::io::Error> = None;
-    tenant.export(&mut |line: &Line| {
-        let mut json = serde_json::to_vec(line).map_err(|error| {
+    let mut write = |json: serde_json::Result<Vec<u8>>| {
+        let mut json = json.map_err(|error| {
             tenure::Error::input(format!("a line cannot be written as JSON: {error}"))
         })?;
         json.push(b'\n');
@@ -138,7 +138,12 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
             broken = out.write_all(&json).err();
         }
         Ok(())
-    })?;
+    };
+    tenant.export(&mut |line: &Line| write(serde_json::to_vec(line)))?;
+    if args.texts {
+        let most = args.texts_limit;
+        tenant.export_texts(most, &mut |line| write(serde_json::to_vec(line)))?;
+    }
     if let Some(error) = broken {
         return Err(error.into());
     }

@@ -1,7 +1,7 @@
 //! What is written to a store.
 
 use tenure::Error;
-use tenure_store::{Expect, Line, Put, Retention};
+use tenure_store::{Expect, Line, Put, Retention, TextLine};
 use tenure_workspace::sessions::Session;
 use tenure_workspace::{Collect, Workspace, object_id};
 
@@ -55,18 +55,27 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
     let text = read_input(&args.file)?;
     let shown = args.file.display().to_string();
     let mut lines: Vec<Line> = Vec::new();
+    let mut texts: Vec<TextLine> = Vec::new();
     for (at, text) in text.lines().enumerate() {
         if text.trim().is_empty() {
             continue;
         }
-        let line = serde_json::from_str(text).map_err(|error| {
+        let read = match text.starts_with("{\"text_digest\":") {
+            true => serde_json::from_str(text).map(|line| texts.push(line)),
+            false => serde_json::from_str(text).map(|line| lines.push(line)),
+        };
+        read.map_err(|error| {
             Error::input(format!("the line cannot be read: {error}"))
                 .at(&shown, Some(at + 1))
                 .expected("a line of `tenure store export`, or an `object` to write")
         })?;
-        lines.push(line);
     }
     let tenant = tenant_to_write(&args.tenant)?;
+    // Texts first: they may be kept twice, objects may not.
+    let kept = tenant.import_texts(texts)?;
+    if kept > 0 {
+        anstream::eprintln!("note: {kept} texts are kept by their digests");
+    }
     let written = tenant.import(lines, &writing(&args.writing))?;
     if args.tenant.format == Format::Json {
         return print_json(&written);
