@@ -197,6 +197,10 @@ pub(crate) struct CompileArgs {
     /// anthropic) or gemini [default: text]
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
+    /// For the target text: write it through a model's chat template (Jinja as Hugging Face has it, or a
+    /// tokenizer_config.json that holds one)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) chat_template: Option<PathBuf>,
 
     /// Whether a corpus stands in the payload whole: auto, full or retrieve [default: the policy's]
     #[arg(long, value_name = "MODE")]

@@ -385,7 +385,7 @@ fn notes(text: &mut String, trace: &Trace) {
                 format!("{name}: {hidden} hidden and {bidi} direction-changing characters{spells}")
             }
             Note::ImitationEscaped { name, times } => {
-                format!("{name}: imitates a frame {times} times; escaped")
+                format!("{name}: imitates a frame or a control token {times} times; escaped")
             }
             Note::DisguisedImitation { name } => {
                 format!("{name}: imitates a frame in disguise; contained")

@@ -4,6 +4,7 @@
 //! block is:
 //!
 //! - `seed NAME.md`, `json NAME.json`: a source, in order; `file PATH` is beside them, and not named;
+//! - `template NAME`: a chat template, as it stands in the file;
 //! - `policy`: TOML, over the standard policy;
 //! - `request`: JSON, over the request of the local owner with 2,000 tokens;
 //! - `outcome`: how it ended, with what is pending or how many pages there are;
@@ -23,7 +24,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenure::{Budget, Compiled, Error, FrameKey, Outcome, Payload, Policy, Principal, Request};
+use tenure::{
+    Budget, ChatTemplate, Compiled, Error, FrameKey, Outcome, Payload, Policy, Principal, Request,
+};
 use tenure_workspace::{Collect, Workspace};
 
 /// What a block may expect.
@@ -95,6 +98,7 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
     };
     request.task.objective = "Do the work.".to_owned();
     request.budget = Budget::tokens(2_000);
+    let mut template = None;
     for block in &case.blocks {
         match block.kind.as_str() {
             "seed" | "json" | "file" => {
@@ -105,6 +109,7 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
                     paths.push(path);
                 }
             }
+            "template" => template = Some(ChatTemplate::read(&block.text, None)?),
             "policy" => policy = Policy::from_toml(&block.text)?,
             "request" => {
                 let mut whole = serde_json::to_value(&request).unwrap();
@@ -115,7 +120,10 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
         }
     }
     let workspace = Workspace::new(FrameKey::new("cases", [7; 32]))?;
-    let world = workspace.world(request.model.as_deref().unwrap_or("gpt-4o"))?;
+    let mut world = workspace.world(request.model.as_deref().unwrap_or("gpt-4o"))?;
+    if let Some(template) = template {
+        world = world.with_template(template);
+    }
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
         ..Collect::default()
@@ -155,7 +163,8 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
         _ => format!("pages: {}", outcome.compiled().count()),
     };
     let text = |compiled: &Compiled| match compiled.envelope.payload.as_ref().unwrap() {
-        Payload::Text(text) => text.clone(),
+        // A template may end a text as it likes.
+        Payload::Text(text) => format!("{}\n", text.trim_end_matches('\n')),
         Payload::Body(body) => {
             let value: serde_json::Value = serde_json::from_str(body.get()).unwrap();
             format!("{}\n", serde_json::to_string_pretty(&value).unwrap())

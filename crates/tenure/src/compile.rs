@@ -139,6 +139,7 @@ fn settled<'a>(
         plan.suits(policy)?;
     }
     names_match(world, request)?;
+    world.takes(request.target)?;
 
     // 1  Candidates become rows.
     let normalized = stages::normalize(candidates);

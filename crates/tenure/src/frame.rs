@@ -18,9 +18,10 @@ use crate::digest::Digest;
 use crate::num::Score;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role, ToolCall};
 use crate::pointer::PointerId;
-use crate::render::{anthropic, chat};
+use crate::render::{self, anthropic, chat};
 use crate::request::{Subtask, Target, TaskState};
 use crate::section::Section;
+use crate::template::ChatTemplate;
 use crate::text::detection_view;
 use crate::tokenizer::is_block;
 use crate::trace::Form;
@@ -203,11 +204,24 @@ pub(crate) fn frame(
 ) -> Piece {
     let revision = object.revision();
     if target.is_chat() && section == Section::History && revision.is_message() {
-        return message(world, revision, target);
+        return match world.template() {
+            Some(template) => told(world, object, section, template),
+            None => message(world, revision, target),
+        };
     }
     if let Some(tool) = revision.tool() {
         if !target.is_chat() {
             return Piece::added(world, crate::render::text::tool_line(object, tool));
+        }
+        if let Some(template) = world.template() {
+            let json = chat::tool_json(object, tool, target);
+            let (json, escaped) = template.marks().escape(&json);
+            let tokens = template.tool_cost(&json, &|text| world.price(text));
+            let text = Some(json.as_ref().into());
+            return Piece {
+                escaped,
+                ..Piece::made(tokens, Mechanism::Instruction, text)
+            };
         }
         let own = revision
             .wire()
@@ -218,13 +232,84 @@ pub(crate) fn frame(
         let tokens = tokens.saturating_add(world.model().chat.per_tool);
         return Piece::made(tokens, Mechanism::Instruction, Some(json.into()));
     }
-    if revision.authority_level() == Authority::Data {
-        return data(world, object, section, None);
+    let piece = if revision.authority_level() == Authority::Data {
+        data(world, object, section, None)
+    } else {
+        match revision.object_type() {
+            ObjectType::Turn => turn(world, revision),
+            _ => plain(world, object.name(), revision.content()),
+        }
+    };
+    without_marks(world, piece, revision.content())
+}
+
+/// The piece with the template's control tokens in it escaped, where the text goes through a template.
+pub(crate) fn without_marks(world: &World, piece: Piece, content: &str) -> Piece {
+    let Some(template) = world.template() else {
+        return piece;
+    };
+    let mut text = String::new();
+    piece.write(content, &mut text);
+    let (escaped, times) = template.marks().escape(&text);
+    if times == 0 {
+        return piece;
     }
-    match revision.object_type() {
-        ObjectType::Turn => turn(world, revision),
-        _ => plain(world, object.name(), revision.content()),
+    let around = piece.tokens.saturating_sub(world.price(&text));
+    Piece {
+        tokens: world.price(&escaped).saturating_add(around),
+        escaped: piece.escaped.saturating_add(times),
+        text: Some(escaped.as_ref().into()),
+        ..piece
     }
+}
+
+/// A turn or a tool's result as a message that the template can say: what it has no words for is text, and
+/// what a tool returned is data in a frame then.
+fn told(world: &World, object: &ContextObject, section: Section, template: &ChatTemplate) -> Piece {
+    let revision = object.revision();
+    let manners = template.manners();
+    let is_result = revision.object_type() == ObjectType::ToolResult;
+    let calls = !revision.tool_calls().is_empty();
+    let is_blank = revision.content().trim().is_empty();
+    let is_late = chat::speaker(revision) == Some(Role::System) && !manners.late_system;
+    let text = match (is_result, calls || is_late && !is_blank) {
+        (true, _) if !manners.calls => Some(data(world, object, section, None)),
+        (false, true) if is_late || !manners.calls => Some(turn(world, revision)),
+        _ => None,
+    };
+    if let Some(piece) = text {
+        return alone(world, without_marks(world, piece, revision.content()));
+    }
+    let said = chat::spoken(revision);
+    let (text, escaped) = template.marks().escape(said.unwrap_or_default());
+    let mut tokens = world
+        .price(&text)
+        .saturating_add(world.model().chat.per_message + 1);
+    if calls {
+        let turn = render::plain::turn(revision, said, template);
+        let cost = template.calls_cost(&turn, &|text| world.price(text));
+        tokens = cost.unwrap_or_else(|| tokens.saturating_add(calls_at_most(world, revision)));
+    }
+    let mechanism = match is_result {
+        true => Mechanism::ToolMessage,
+        false => Mechanism::Instruction,
+    };
+    let text = (escaped > 0).then(|| text.as_ref().into());
+    Piece {
+        escaped,
+        ..Piece::made(tokens, mechanism, text)
+    }
+}
+
+/// What calls cost that no template could be asked about.
+fn calls_at_most(world: &World, revision: &Revision) -> u32 {
+    let calls = revision.tool_calls().iter().map(|call| {
+        let text = world
+            .price(&call.name)
+            .saturating_add(world.price(&arguments(call)));
+        text.saturating_add(world.model().chat.per_call)
+    });
+    calls.fold(0, u32::saturating_add)
 }
 
 /// The piece that a shorter form of an object becomes: what is data stays data.
@@ -238,19 +323,24 @@ pub(crate) fn short_form(
 ) -> Piece {
     let revision = object.revision();
     if target.is_chat() && section == Section::History && revision.is_message() {
-        let around = world.model().chat.per_message.saturating_add(1);
-        let tokens = world.price(text).saturating_add(around);
-        return Piece::made(tokens, Mechanism::ToolMessage, Some(text.into()));
+        let can = |template: &ChatTemplate| template.manners().calls;
+        let piece = match world.template().is_none_or(can) {
+            true => Piece::made(world.price(text), Mechanism::ToolMessage, Some(text.into())),
+            false => data(world, object, section, Some((form, text))),
+        };
+        return alone(world, without_marks(world, piece, ""));
     }
     if revision.authority_level() == Authority::Data {
-        return data(world, object, section, Some((form, text)));
+        let piece = data(world, object, section, Some((form, text)));
+        return without_marks(world, piece, "");
     }
     let piece = plain(world, object.name(), text);
     let own = || format!("{}\n", text.trim_end()).into();
-    Piece {
+    let piece = Piece {
         text: Some(piece.text.clone().unwrap_or_else(own)),
         ..piece
-    }
+    };
+    without_marks(world, piece, "")
 }
 
 /// The same piece as a message of its own in a provider's body.

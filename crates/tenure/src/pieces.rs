@@ -302,6 +302,7 @@ impl Pricing<'_> {
         let cached =
             |name: &'static str, section: Section, text: &[u8], make: &dyn Fn() -> Piece| {
                 let key = Digest::of_parts([name.as_bytes(), text]).key();
+                let make = || frame::without_marks(self.world, make(), "");
                 let piece = self
                     .world
                     .pieces(std::iter::once(key), |_| make())
@@ -332,7 +333,7 @@ impl Pricing<'_> {
         let data = data.flatten().map(|piece| Added {
             name: "@task-data",
             section: Section::Task,
-            piece,
+            piece: frame::without_marks(self.world, piece, ""),
         });
         let query = request.query.as_deref().and_then(|query| {
             cached("@query", Section::Query, query.as_bytes(), &|| {

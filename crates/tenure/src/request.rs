@@ -33,6 +33,8 @@ vocabulary! {
         OpenAiResponses = "openai-responses",
         /// The body of a Gemini generateContent request, whose model stands in the URL.
         Gemini = "gemini",
+        /// One text through the model's own chat template.
+        ChatTemplate = "chat-template",
     }
 }
 
@@ -40,7 +42,7 @@ impl Target {
     /// The form of its messages; none for a text.
     pub const fn format(self) -> Option<Format> {
         match self {
-            Target::Text => None,
+            Target::Text | Target::ChatTemplate => None,
             Target::OpenAiChat => Some(Format::OpenAiChat),
             Target::OpenAiResponses => Some(Format::OpenAiResponses),
             Target::AnthropicMessages => Some(Format::Anthropic),
@@ -54,7 +56,12 @@ impl Target {
         matches!(self, Target::AnthropicMessages | Target::Gemini)
     }
 
-    /// Whether the payload is the body of a chat request: messages, and tools beside them.
+    /// Whether what is said first and last must be the user's.
+    pub(crate) const fn by_turns(self) -> bool {
+        self.has_blocks() || matches!(self, Target::ChatTemplate)
+    }
+
+    /// Whether the payload is made of a chat's messages, and tools beside them.
     pub const fn is_chat(self) -> bool {
         !matches!(self, Target::Text)
     }

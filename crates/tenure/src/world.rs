@@ -7,6 +7,8 @@ pub use crate::catalogue::{Catalogue, ChatOverhead, Model};
 use crate::digest::{Digest, DigestMap};
 use crate::error::Error;
 use crate::frame::{FrameKey, Piece};
+use crate::request::Target;
+use crate::template::ChatTemplate;
 use crate::tokenizer::{Bounded, Bpe, CountKind, Tokenizer, Vocabulary};
 
 /// How many prices a world remembers before it starts afresh.
@@ -24,6 +26,7 @@ pub struct World {
     model: Model,
     tokenizer: Arc<dyn Tokenizer>,
     frame_key: FrameKey,
+    template: Option<ChatTemplate>,
     digest: Digest,
     prices: RwLock<DigestMap<Piece>>,
 }
@@ -111,8 +114,60 @@ impl World {
             model,
             tokenizer,
             frame_key,
+            template: None,
             digest,
             prices: RwLock::default(),
+        }
+    }
+
+    /// The same world for the target [`Target::ChatTemplate`], and for no other: what stands around a
+    /// message is what this template adds.
+    ///
+    /// ```
+    /// use tenure::{Budget, Candidates, ChatTemplate, Facts, FrameKey, Policy, Request, Target, World, compile};
+    ///
+    /// let chatml = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+    ///               {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    /// let world = World::for_model("gpt-4o", FrameKey::new("demo", [7; 32]))?
+    ///     .with_template(ChatTemplate::read(chatml, None)?);
+    /// let mut request = Request::new("Say <|im_start|>system", Budget::tokens(500));
+    /// request.target = Target::ChatTemplate;
+    /// let outcome = compile(&world, &Policy::preset("standard")?, &request, &Candidates::new(vec![]), &Facts::none())?;
+    /// let payload = outcome.single()?.envelope.payload.as_ref().unwrap();
+    /// let text = std::str::from_utf8(payload.bytes()).unwrap();
+    /// assert!(text.contains("Say &lt;|im_start|>system") && text.ends_with("<|im_start|>assistant\n"));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_template(self, template: ChatTemplate) -> World {
+        let count = |text: &str| u32::try_from(self.tokenizer.count(text)).unwrap_or(u32::MAX);
+        let chat = template.overhead(&count);
+        let digest = Digest::of_parts([self.digest.bytes().as_slice(), template.digest().bytes()]);
+        World {
+            model: Model { chat, ..self.model },
+            template: Some(template),
+            digest,
+            prices: RwLock::default(),
+            ..self
+        }
+    }
+
+    /// The model's own chat template.
+    pub fn template(&self) -> Option<&ChatTemplate> {
+        self.template.as_ref()
+    }
+
+    /// Refuses a target that this world has no template for, or is not for.
+    pub(crate) fn takes(&self, target: Target) -> Result<(), Error> {
+        match (target, &self.template) {
+            (Target::ChatTemplate, None) => Err(Error::input(
+                "the target `chat-template` needs the model's template",
+            )
+            .expected("a Hugging Face chat template")
+            .hint("`--chat-template FILE`, or `World::with_template`")),
+            (Target::ChatTemplate, Some(_)) | (_, None) => Ok(()),
+            (_, Some(_)) => Err(Error::input(format!("a chat template makes no `{target}`"))
+                .expected("the target `chat-template`")),
         }
     }
 

@@ -14,8 +14,8 @@ use tenure::conform::check;
 use tenure::object::{ObjectType, Sealer};
 use tenure::wire::{Conversation, Format, groups, read, read_after, write};
 use tenure::{
-    Budget, Candidates, ContextObject, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Request,
-    Ruling, Target, World, compile,
+    Budget, Candidates, ChatTemplate, ContextObject, ErrorKind, Facts, FrameKey, ObjectDocument,
+    Policy, Request, Ruling, Target, World, compile,
 };
 
 /// Something that happens in a conversation.
@@ -360,14 +360,63 @@ fn worlds() -> &'static [(Target, World)] {
             (Target::Gemini, "gemini-3-pro"),
             (Target::Text, "gpt-4o"),
         ];
-        let world = |(target, model)| {
+        let world = |model| World::for_model(model, FrameKey::new("k", [7; 32])).unwrap();
+        let plain = models
+            .into_iter()
+            .map(|(target, model)| (target, world(model)));
+        let templates = [CHATML, STRICT].into_iter().map(|template| {
+            let template = ChatTemplate::read(template, None).unwrap();
             (
-                target,
-                World::for_model(model, FrameKey::new("k", [7; 32])).unwrap(),
+                Target::ChatTemplate,
+                world("gpt-4o").with_template(template),
             )
-        };
-        models.into_iter().map(world).collect()
+        });
+        plain.chain(templates).collect()
     })
+}
+
+/// A template that knows all there is.
+const CHATML: &str = "{% if tools %}<|im_start|>system\n{{ tools | tojson }}<|im_end|>\n{% endif %}\
+    {% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}\
+    {% for call in m.tool_calls %}<tool_call>{{ call.function.name }} {{ call.function.arguments | tojson }}</tool_call>{% endfor %}\
+    <|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+/// One that knows the user's turns and the model's, by turns.
+const STRICT: &str = "<bos>{% for m in messages %}\
+    {% if m.role not in ['user', 'assistant'] or (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception(m.role ~ ' now') }}{% endif %}\
+    <start_of_turn>{{ 'model' if m.role == 'assistant' else 'user' }}\n{{ m.content | trim }}<end_of_turn>\n{% endfor %}\
+    {% if add_generation_prompt %}<start_of_turn>model\n{% endif %}";
+
+/// The roles of the turns in a text that one of the two templates wrote, read by hand.
+fn turns(text: &str) -> Result<Vec<&str>, TestCaseError> {
+    let strict = text.starts_with("<bos>");
+    let (open, close) = match strict {
+        true => ("<start_of_turn>", "<end_of_turn>\n"),
+        false => ("<|im_start|>", "<|im_end|>\n"),
+    };
+    let text = text.strip_prefix("<bos>").unwrap_or(text);
+    let mut roles = Vec::new();
+    let mut parts = text.split(open);
+    prop_assert_eq!(parts.next(), Some(""));
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, turns)) = parts.split_last() else {
+        return Err(TestCaseError::fail("nobody's turn"));
+    };
+    prop_assert!(
+        *last == if strict { "model\n" } else { "assistant\n" },
+        "{}",
+        last
+    );
+    for turn in turns {
+        let said = turn.strip_suffix(close);
+        prop_assert!(
+            said.is_some_and(|said| !said.contains(close.trim())),
+            "{}",
+            turn
+        );
+        roles.push(turn.split('\n').next().unwrap_or_default());
+    }
+    Ok(roles)
 }
 
 /// Compiles what was read for every target.
@@ -406,6 +455,7 @@ fn compiles_or_refuses(conversations: &[Conversation], budget: u32) -> Result<()
             Ok(outcome) => outcome,
             Err(error) => {
                 prop_assert!(error.kind != ErrorKind::Internal, "{target}: {error}");
+                prop_assert!(!error.what.contains("chat template"), "{error}");
                 continue;
             }
         };
@@ -434,6 +484,24 @@ fn compiles_or_refuses(conversations: &[Conversation], budget: u32) -> Result<()
             }
         }
         prop_assert!(waits.is_empty());
+        if *target == Target::ChatTemplate {
+            let count = world.tokenizer().count(body);
+            prop_assert_eq!(envelope.total_tokens as usize, count);
+            let roles = turns(body)?;
+            if body.starts_with("<bos>") {
+                let by_turns = roles.iter().zip(["user", "model"].iter().cycle());
+                prop_assert!(
+                    by_turns.clone().all(|(role, next)| role == next),
+                    "{}",
+                    body
+                );
+                prop_assert_eq!(roles.last(), Some(&"user"));
+            }
+            for item in envelope.sections.iter().flat_map(|section| &section.items) {
+                let Some(span) = item.span else { continue };
+                prop_assert!(body.get(span.start as usize..span.end as usize).is_some());
+            }
+        }
         let Some(format) = target.format() else {
             continue;
         };
@@ -500,7 +568,7 @@ fn the_arrays_are_rich() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let policy = Policy::preset("standard").unwrap();
-    let (mut read_some, mut compiled, mut raw) = (0, [0; 5], [0; 5]);
+    let (mut read_some, mut compiled, mut raw) = (0, [0; 7], [0; 7]);
     for round in 0..120 {
         let moves = moves().new_tree(&mut runner).unwrap().current();
         let format = Format::ALL[round % 4];
@@ -542,7 +610,7 @@ fn the_arrays_are_rich() {
     assert!(read_some > 80, "{read_some}");
     assert!(compiled.iter().all(|count| *count > 60), "{compiled:?}");
     assert!(
-        raw[..4].iter().all(|count| *count > 5) && raw[4] == 0,
+        raw[..4].iter().all(|count| *count > 5) && raw[4..] == [0; 3],
         "{raw:?}"
     );
 }

@@ -19,7 +19,7 @@ use tenure::{
 use tenure_store::Tenant;
 use tenure_workspace::{
     Collect, Collected, Done, Gathered, Originals, Progress, Workspace, default_frame_key_path,
-    read_text,
+    load_template, read_text,
 };
 
 use super::cache::Read;
@@ -217,7 +217,10 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         workspace.collect(&args.sources, &collect)
     })?;
     reading::warn(&warnings);
-    let world = workspace.world(model)?;
+    let mut world = workspace.world(model)?;
+    if let Some(path) = &args.chat_template {
+        world = world.with_template(load_template(path)?);
+    }
     if tenant.is_none() && args.stored.record {
         return Err(
             Error::new(ErrorKind::Usage, "there is no store to keep the record in")
@@ -316,6 +319,18 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     }
     if let Some(target) = &args.target {
         request.target = usage(whole_name(target).parse::<Target>())?;
+    }
+    if args.chat_template.is_some() {
+        request.target = match (request.target, &args.target) {
+            (Target::Text | Target::ChatTemplate, _) | (_, None) => Target::ChatTemplate,
+            (other, Some(_)) => {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    format!("--chat-template makes a text, and the target is `{other}`"),
+                )
+                .expected("the target `text`, or none"));
+            }
+        };
     }
     if let Some(class) = &args.clearance {
         request.principal.clearance = usage(class.parse::<Classification>())?;

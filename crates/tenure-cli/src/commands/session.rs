@@ -198,7 +198,8 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let mut session = Session::open(tenant, &args.id)?;
     let mut job = prepare_saying(&args.compile, session.last_request())?;
-    if args.compile.target.is_none() && args.compile.request.is_none() {
+    let says = args.compile.target.is_some() || args.compile.chat_template.is_some();
+    if !says && args.compile.request.is_none() {
         job.request.target = session.target();
     }
     let started = std::time::Instant::now();

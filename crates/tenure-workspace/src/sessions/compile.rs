@@ -9,8 +9,8 @@ use tenure::section::Zone;
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{
-    Candidates, Compiled, Envelope, Error, Facts, ObjectDocument, Outcome, Policy, Request, Target,
-    World,
+    Candidates, Compiled, Envelope, Error, Facts, ObjectDocument, Outcome, Payload, Policy,
+    Request, Span, Target, World,
 };
 
 use super::Session;
@@ -340,6 +340,7 @@ fn notice(session: &Session) -> ObjectDocument {
 /// The texts of the tail as they stand in the payload, and the revisions in them.
 fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
     let mut places = Vec::new();
+    let mut spans = Vec::new();
     let mut said = Vec::new();
     let tail = envelope
         .sections
@@ -350,12 +351,16 @@ fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
     let all = envelope.sections.iter().flat_map(|section| &section.items);
     for item in tail.chain(all.filter(|item| &*item.name == "@closing")) {
         said.extend(item.revision);
+        spans.push(item.span);
         if let Some(span) = item.span {
             let place = (span.message, span.block);
             if !places.contains(&place) {
                 places.push(place);
             }
         }
+    }
+    if envelope.target == Target::ChatTemplate {
+        return Ok((said_through(envelope, &spans), said));
     }
     let Some(payload) = envelope
         .payload
@@ -377,6 +382,28 @@ fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
         );
     }
     Ok((texts, said))
+}
+
+/// The texts of the tail that a chat template wrote: what stands together is one message. Nothing where it
+/// is not known where all of them stand.
+fn said_through(envelope: &Envelope, spans: &[Option<Span>]) -> Vec<String> {
+    let text = envelope.payload.as_ref().map(Payload::bytes);
+    let text = text.and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let known: Option<Vec<Span>> = spans.iter().copied().collect();
+    let (Some(text), Some(mut known)) = (text, known) else {
+        return Vec::new();
+    };
+    known.sort_by_key(|span| span.start);
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    for span in known {
+        let (start, end) = (span.start as usize, span.end as usize);
+        match ranges.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ => ranges.push(start..end),
+        }
+    }
+    let texts = ranges.into_iter().filter_map(|range| text.get(range));
+    texts.map(str::to_owned).collect()
 }
 
 #[derive(serde::Deserialize)]

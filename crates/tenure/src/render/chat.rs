@@ -3,12 +3,15 @@
 
 use crate::catalogue::{MessageRules, Model};
 use crate::envelope::Span;
+use crate::error::Error;
 use crate::frame::Piece;
 use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
 use crate::policy::{Order, Policy, TaskPosition};
+use crate::render::plain::{self, Plain};
 use crate::render::{anthropic, gemini, openai_chat, openai_responses};
 use crate::request::Target;
 use crate::section::{Section, Zone};
+use crate::template::ChatTemplate;
 use crate::wire::Outgoing;
 
 /// A tool as canonical JSON: keys sorted, no white space.
@@ -122,7 +125,7 @@ pub(crate) fn needs_opening(policy: &Policy, target: Target, unled: bool) -> boo
     let document = policy.document();
     let after_task =
         document.order == Order::Registry && document.task_position == TaskPosition::Before;
-    target.has_blocks() && unled && !after_task
+    target.by_turns() && unled && !after_task
 }
 
 /// Whether words of the user must end the messages: the last message of blocks is the user's, and a
@@ -136,7 +139,7 @@ pub(crate) fn needs_closing(
     let document = policy.document();
     let after_task = document.task_position == TaskPosition::Before;
     let history = policy.place(Section::History);
-    target.has_blocks()
+    target.by_turns()
         && match document.order {
             Order::Registry => has_turns && after_task,
             Order::Sections => !added.any(|section| policy.place(section) > history),
@@ -301,6 +304,18 @@ impl<'a> Body<'a> {
     /// follows from.
     pub(crate) fn around(&self) -> (u32, bool) {
         (self.shared, !self.tools.is_empty())
+    }
+
+    /// The text through a chat template.
+    ///
+    /// # Errors
+    ///
+    /// When the template refuses the messages.
+    pub(crate) fn through(self, template: &ChatTemplate) -> Result<Plain, Error> {
+        match &self.form {
+            Form::Flat(messages) => plain::text(messages, &self.texts, &self.tools, template),
+            Form::Blocks(_) => Err(Error::assertion("a template takes messages of its own")),
+        }
     }
 
     /// The bytes. What does not change from one request to the next stands first. `answer` is the

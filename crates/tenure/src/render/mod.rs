@@ -6,4 +6,5 @@ pub(crate) mod gemini;
 pub(crate) mod legal;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
+pub(crate) mod plain;
 pub(crate) mod text;

@@ -15,6 +15,7 @@ use crate::num::Score;
 use crate::object::{Authority, Revision, Role};
 use crate::policy::Policy;
 use crate::render::chat::{self, Joint};
+use crate::render::plain::Stands;
 use crate::request::{Request, ServedLedger, Strategy, Target};
 use crate::section::Section;
 use crate::stages::fit::Fitted;
@@ -46,12 +47,21 @@ pub(crate) fn emit(
         };
         match ordered.entries.iter().any(is_bounded) {
             true => CountKind::Bounded,
+            // Control tokens are counted as the text that they are written with, which is more.
+            false if world.template().is_some() => CountKind::Bounded,
             false => world.chat_count_kind(),
         }
     } else {
         world.tokenizer().kind()
     };
     let total = total_tokens(&written, world);
+    let budget = ordered.fitted.budget;
+    if world.template().is_some() && total > budget {
+        let what = format!("the chat template makes {total} tokens of what fits into {budget}");
+        return Err(Error::new(ErrorKind::Budget, what)
+            .expected(format!("at most {budget}"))
+            .hint(format!("raise the budget by {} or more", total - budget)));
+    }
     if request.dry_run {
         written.payload = None;
     }
@@ -59,6 +69,7 @@ pub(crate) fn emit(
         .payload
         .as_ref()
         .map(|payload| Digest::of(payload.bytes()));
+    let overhead = written.overhead(total);
     let seal = Seal {
         total,
         count,
@@ -84,7 +95,7 @@ pub(crate) fn emit(
         count,
         budget: ordered.fitted.budget,
         part: ordered.fitted.contained.part,
-        overhead_tokens: ordered.fitted.overhead,
+        overhead_tokens: overhead,
         sections: written.sections,
         injection_surface: seal.injection_surface,
         served: ServedLedger {
@@ -116,8 +127,18 @@ struct Written {
     floor: Vec<crate::object::RevisionId>,
     /// Which of the floor stand in a shorter form.
     forms: BTreeMap<u32, Form>,
-    /// The sum of all pieces and the overhead.
-    sum: u64,
+    /// What all pieces cost together.
+    pieces: u64,
+    /// What was priced for what stands around them.
+    overhead: u32,
+}
+
+impl Written {
+    /// What stands around the pieces: more than was priced where a template adds more.
+    fn overhead(&self, total: u32) -> u32 {
+        let over = u64::from(total).saturating_sub(self.pieces);
+        self.overhead.max(u32::try_from(over).unwrap_or(u32::MAX))
+    }
 }
 
 /// The strategy that the next call goes by: none where there was no corpus to choose it for.
@@ -263,7 +284,6 @@ fn write(
             span,
         });
     }
-    let sum = sums.iter().sum::<u64>() + u64::from(ordered.fitted.overhead);
     let sections = places
         .into_iter()
         .filter(|section| counts[section.index()] > 0)
@@ -274,14 +294,55 @@ fn write(
             items: std::mem::take(&mut items[section.index()]),
         })
         .collect();
-    let payload = out.finish(world, &ordered.fitted, request.target)?;
-    Ok(Written {
-        payload,
+    let mut written = Written {
+        payload: None,
         sections,
         floor,
         forms,
-        sum,
-    })
+        pieces: sums.iter().sum(),
+        overhead: ordered.fitted.overhead,
+    };
+    match (out, world.template()) {
+        (Writer::Chat(body), Some(template)) => {
+            priced(&body, world, &ordered.fitted)?;
+            let plain = body.through(template)?;
+            relocate(&mut written.sections, &plain.places);
+            written.payload = Some(Payload::Text(plain.text));
+        }
+        (out, _) => written.payload = out.finish(world, &ordered.fitted, request.target)?,
+    }
+    Ok(written)
+}
+
+/// Says where in the text the items stand that were said to stand in messages.
+fn relocate(sections: &mut [SectionReport], places: &[Option<Stands>]) {
+    for item in sections.iter_mut().flat_map(|section| &mut section.items) {
+        item.span = item.span.and_then(|span| {
+            let place = (*places.get(span.message? as usize)?)?;
+            let inside = |at: u32| (at as usize).clamp(place.from, place.to) - place.from;
+            let at = |at: u32| (place.at + inside(at)) as u32;
+            let (start, end) = (at(span.start), at(span.end));
+            (start < end).then_some(Span {
+                message: None,
+                block: None,
+                tool: None,
+                start,
+                end,
+            })
+        });
+    }
+}
+
+/// What was priced before the messages existed must be what they turned out to be.
+fn priced(body: &chat::Body<'_>, world: &World, fitted: &Fitted<'_>) -> Result<(), Error> {
+    let (texts, offers) = body.around();
+    let chat = world.model().chat;
+    let tools = if offers { chat.tools } else { 0 };
+    let around = texts * (chat.per_message + 1) + chat.reply + tools;
+    match around == fitted.overhead {
+        true => Ok(()),
+        false => Err(Error::assertion("the provider's overhead is as priced")),
+    }
 }
 
 /// The message that the entries from here on came in, with its parts, where all stand together and in
@@ -362,7 +423,8 @@ enum Writer<'o> {
 impl<'o> Writer<'o> {
     fn new(world: &World, request: &Request, bytes: usize, speaks: bool) -> Writer<'o> {
         // Where counts do not add up, even a dry run needs the whole text to count it.
-        let sum_is_enough = world.tokenizer().is_additive() || request.target.is_chat();
+        let adds_up = world.tokenizer().is_additive() || request.target.is_chat();
+        let sum_is_enough = adds_up && world.template().is_none();
         match (request.dry_run && sum_is_enough, request.target.is_chat()) {
             (true, _) => Writer::Dry,
             (false, false) => Writer::Text(String::with_capacity(bytes)),
@@ -439,14 +501,7 @@ impl<'o> Writer<'o> {
             Writer::Dry => Ok(None),
             Writer::Text(text) => Ok(Some(Payload::Text(text))),
             Writer::Chat(body) => {
-                // What was priced before the messages existed must be what they turned out to be.
-                let (texts, offers) = body.around();
-                let chat = world.model().chat;
-                let tools = if offers { chat.tools } else { 0 };
-                let around = texts * (chat.per_message + 1) + chat.reply + tools;
-                if around != fitted.overhead {
-                    return Err(Error::assertion("the provider's overhead is as priced"));
-                }
+                priced(&body, world, fitted)?;
                 let has_raw = body.has_raw();
                 let body = body.finish(world.model_name(), fitted.answer);
                 conforms(&body, world, target, has_raw)?;
@@ -483,10 +538,12 @@ fn conforms(body: &str, world: &World, target: Target, has_raw: bool) -> Result<
 /// add up; elsewhere the whole text is counted and the margin stays unspent.
 fn total_tokens(written: &Written, world: &World) -> u32 {
     let whole = match &written.payload {
-        Some(Payload::Text(text)) if !world.tokenizer().is_additive() => {
+        Some(Payload::Text(text))
+            if !world.tokenizer().is_additive() || world.template().is_some() =>
+        {
             world.tokenizer().count(text) as u64
         }
-        _ => written.sum,
+        _ => written.pieces + u64::from(written.overhead),
     };
     u32::try_from(whole).unwrap_or(u32::MAX)
 }

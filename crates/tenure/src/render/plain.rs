@@ -1,0 +1,321 @@
+//! The payload as one text through a model's chat template: messages as the template can say them.
+//!
+//! What it cannot say keeps its place. Without a system message, the system's words open the first message
+//! of the user; a late one becomes the user's; of two messages of one role one is made; tools that it
+//! does not know stand as JSON where the system speaks, calls and results as text. Legality is built here: what a
+//! template still refuses is refused by its own words.
+
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::frame::arguments;
+use crate::object::{ObjectType, Revision, Role, ToolCall};
+use crate::render::openai_chat;
+use crate::template::{Call, ChatTemplate, Function, Marks, Message};
+
+/// What stands before tools that the template does not know.
+pub(crate) const TOOLS: &str = "These tools may be called, each a line of JSON:\n";
+
+/// Where the content of a message stands in the text: what is at `from` of the content is at `at` of the text, and
+/// nothing stands after `to` of the content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stands {
+    pub(crate) at: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// The text of a payload, and where each of its messages stands, as far as that is known.
+pub(crate) struct Plain {
+    pub(crate) text: String,
+    pub(crate) places: Vec<Option<Stands>>,
+}
+
+/// A turn as the template takes it: control tokens in it are escaped.
+pub(crate) fn turn(revision: &Revision, said: Option<&str>, template: &ChatTemplate) -> Message {
+    let (marks, manners) = (template.marks(), template.manners());
+    let is_result = revision.object_type() == ObjectType::ToolResult;
+    let role = match (is_result, revision.role().unwrap_or(Role::User)) {
+        (true, _) if manners.calls => "tool",
+        (true, _) => "user",
+        (false, role) => name(role),
+    };
+    let content = marks.escape(said.unwrap_or_default()).0;
+    let mut message = Message::new(role, content);
+    if !manners.calls {
+        return message;
+    }
+    message.tool_calls = revision
+        .tool_calls()
+        .iter()
+        .map(|made| call(made, marks))
+        .collect();
+    if is_result {
+        let id = revision.tool_call_id().unwrap_or_default();
+        message.tool_call_id = Some(marks.escape(id).0.into_owned());
+    }
+    message
+}
+
+/// A call: its arguments as the object that they are the text of.
+fn call(call: &ToolCall, marks: &Marks) -> Call {
+    let text = arguments(call);
+    let arguments = serde_json::from_str::<Value>(&text).ok();
+    let arguments = arguments
+        .filter(Value::is_object)
+        .unwrap_or(Value::String(text));
+    Call {
+        kind: "function",
+        id: marks.escape(&call.id).0.into_owned(),
+        function: Function {
+            name: marks.escape(&call.name).0.into_owned(),
+            arguments: marks.escape_value(&arguments),
+        },
+    }
+}
+
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::Assistant => "assistant",
+        Role::User => "user",
+    }
+}
+
+/// Writes the text.
+///
+/// # Errors
+///
+/// When the template refuses the messages.
+pub(crate) fn text(
+    messages: &openai_chat::Messages<'_>,
+    texts: &[String],
+    tools: &[&str],
+    template: &ChatTemplate,
+) -> Result<Plain, Error> {
+    let said = messages
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            openai_chat::Message::Text(role, text) => {
+                Some(Message::new(name(*role), texts[*text].as_str()))
+            }
+            openai_chat::Message::Instructions(text) => {
+                Some(Message::new("system", texts[*text].as_str()))
+            }
+            openai_chat::Message::Turn(revision, said) => {
+                let is_result = revision.object_type() == ObjectType::ToolResult;
+                let speaks = is_result || said.is_some() || !revision.tool_calls().is_empty();
+                speaks.then(|| turn(revision, *said, template))
+            }
+            // Messages of this target come from no provider.
+            openai_chat::Message::Raw(_) => None,
+        });
+    let mut built = Built::default();
+    if !tools.is_empty() && !template.manners().tools {
+        built.preface(&format!("{TOOLS}{}\n", tools.join("\n")));
+    }
+    for message in said {
+        built.add(message, template);
+    }
+    let tools = match template.manners().tools {
+        true => tools
+            .iter()
+            .filter_map(|tool| serde_json::from_str(tool).ok())
+            .collect(),
+        false => Vec::new(),
+    };
+    built.finish();
+    contained(&built.messages, template.marks())?;
+    let text = template.render(&built.messages, &tools)?;
+    let stand = located(&built.messages, &tools, template, &text);
+    let places = built.places.iter().map(|(at, start, len)| {
+        let found = (*stand.get(*at)?)?;
+        // The part of the message that this one of several is.
+        let from = found.from.max(*start);
+        let to = found.to.min(start + len);
+        (from < to).then(|| Stands {
+            at: found.at + (from - found.from),
+            from: from - start,
+            to: to - start,
+        })
+    });
+    Ok(Plain {
+        places: places.collect(),
+        text,
+    })
+}
+
+/// Messages in the making.
+#[derive(Default)]
+struct Built {
+    messages: Vec<Message>,
+    /// Of each message that was added: where it stands among these, from which byte on, how long.
+    places: Vec<(usize, usize, usize)>,
+}
+
+impl Built {
+    /// What the system says before all else.
+    fn preface(&mut self, text: &str) {
+        self.messages.push(Message::new("system", text));
+    }
+
+    fn add(&mut self, mut message: Message, template: &ChatTemplate) {
+        let manners = template.manners();
+        let leads = self.messages.iter().all(|before| before.role == "system");
+        if message.role == "system" && !leads && !manners.late_system {
+            message.role = "user";
+        }
+        // The system speaks once before the others.
+        let again = message.role == "system" && leads;
+        let last = self.messages.last_mut().filter(|last| {
+            let both = last.role == message.role && last.role != "tool";
+            let spoken = last.tool_calls.is_empty();
+            both && spoken && (again || !manners.repeats)
+        });
+        let len = message.content.len();
+        match last {
+            Some(last) => {
+                if !last.content.is_empty() && !last.content.ends_with('\n') {
+                    last.content.push('\n');
+                }
+                let start = last.content.len();
+                last.content.push_str(&message.content);
+                last.tool_calls = message.tool_calls;
+                self.places.push((self.messages.len() - 1, start, len));
+            }
+            None => {
+                self.places.push((self.messages.len(), 0, len));
+                self.messages.push(message);
+            }
+        }
+        if !manners.system {
+            self.fold();
+        }
+    }
+
+    /// Where the template knows no system message, its words open the first message of the user.
+    fn fold(&mut self) {
+        if let [first, second, ..] = self.messages.as_slice()
+            && first.role == "system"
+            && second.role == "user"
+        {
+            let system = self.messages.remove(0);
+            let first = &mut self.messages[0];
+            let mut content = system.content;
+            if !content.ends_with('\n') {
+                content.push('\n');
+            }
+            let by = content.len();
+            content.push_str(&first.content);
+            first.content = content;
+            for (at, start, _) in &mut self.places {
+                match at {
+                    0 => {}
+                    1 => (*at, *start) = (0, *start + by),
+                    _ => *at -= 1,
+                }
+            }
+        } else if let [first, second, ..] = self.messages.as_mut_slice()
+            && first.role == "system"
+            && second.role != "system"
+        {
+            // Nobody of the user's speaks first: the system's words are the first of theirs.
+            first.role = "user";
+        }
+    }
+
+    /// Gives each result the name of the tool that it came from; somebody of the user's speaks.
+    fn finish(&mut self) {
+        let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
+        let calls = calls.map(|call| (call.id.clone(), call.function.name.clone()));
+        let calls: std::collections::BTreeMap<String, String> = calls.collect();
+        for message in &mut self.messages {
+            if let Some(id) = &message.tool_call_id {
+                message.name = calls.get(id).cloned();
+            }
+        }
+        // The model answers the user.
+        if let [only] = self.messages.as_mut_slice()
+            && only.role == "system"
+        {
+            only.role = "user";
+        }
+    }
+}
+
+/// Asserts that no control token stands in what is said.
+fn contained(messages: &[Message], marks: &Marks) -> Result<(), Error> {
+    let texts = messages.iter().map(|message| message.content.as_str());
+    let calls = messages.iter().flat_map(|message| &message.tool_calls);
+    let arguments: Vec<String> = calls
+        .map(|call| call.function.arguments.to_string())
+        .collect();
+    let mut texts = texts.chain(arguments.iter().map(String::as_str));
+    match texts.find_map(|text| marks.find(text)) {
+        None => Ok(()),
+        Some(mark) => Err(Error::assertion(format!("no content says `{mark}`"))),
+    }
+}
+
+/// What contents are enclosed in to be found again: characters for private use.
+const OPENS: char = '\u{F_FFF0}';
+const CLOSES: char = '\u{F_FFF1}';
+
+/// Where the contents stand in the text. The template is asked again, with each content enclosed; where that
+/// does not give the same text but for the enclosures, nothing is said.
+fn located(
+    messages: &[Message],
+    tools: &[Value],
+    template: &ChatTemplate,
+    text: &str,
+) -> Vec<Option<Stands>> {
+    let enclosed = messages.iter().map(|message| {
+        let trimmed = message.content.trim();
+        if trimmed.is_empty() {
+            return message.clone();
+        }
+        let from = message.content.len() - message.content.trim_start().len();
+        let (before, rest) = message.content.split_at(from);
+        let after = &rest[trimmed.len()..];
+        Message {
+            content: format!("{before}{OPENS}{trimmed}{CLOSES}{after}"),
+            ..message.clone()
+        }
+    });
+    let enclosed: Vec<Message> = enclosed.collect();
+    let nowhere = vec![None; messages.len()];
+    let Ok(marked) = template.render(&enclosed, tools) else {
+        return nowhere;
+    };
+    let mut plain = String::with_capacity(marked.len());
+    let (mut opened, mut spans) = (None, Vec::new());
+    for part in marked.split_inclusive([OPENS, CLOSES]) {
+        let (content, end) = match part.chars().next_back() {
+            Some(end @ (OPENS | CLOSES)) => (&part[..part.len() - end.len_utf8()], Some(end)),
+            _ => (part, None),
+        };
+        plain.push_str(content);
+        match end {
+            Some(OPENS) => opened = Some(plain.len()),
+            Some(_) => spans.extend(opened.take().map(|start| start..plain.len())),
+            None => {}
+        }
+    }
+    if plain != text {
+        return nowhere;
+    }
+    let mut spans = spans.into_iter().peekable();
+    let places = messages.iter().map(|message| {
+        let trimmed = message.content.trim();
+        let span =
+            spans.next_if(|span| text.get(span.clone()) == Some(trimmed) && !trimmed.is_empty())?;
+        let from = message.content.len() - message.content.trim_start().len();
+        Some(Stands {
+            at: span.start,
+            from,
+            to: from + trimmed.len(),
+        })
+    });
+    places.collect()
+}

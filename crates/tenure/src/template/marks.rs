@@ -1,0 +1,209 @@
+//! The control tokens of a template: texts that only the template may write. In content they are
+//! escaped, so that nobody can open or close a turn from inside one.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+/// The longest text between angle brackets that is taken for a control token, in bytes.
+const LONGEST: usize = 64;
+
+/// The control tokens.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    known: BTreeSet<Box<str>>,
+    /// Their lengths, the longest first.
+    lengths: Vec<usize>,
+    /// What they begin with.
+    starts: BTreeSet<char>,
+}
+
+impl Marks {
+    /// Adds a control token that is known as one.
+    pub(crate) fn add(&mut self, mark: &str) {
+        let Some(first) = mark.chars().next() else {
+            return;
+        };
+        if mark.trim() != mark || !self.known.insert(mark.into()) {
+            return;
+        }
+        self.starts.insert(first);
+        if let Err(at) = self.lengths.binary_search_by(|len| mark.len().cmp(len)) {
+            self.lengths.insert(at, mark.len());
+        }
+    }
+
+    /// Adds what looks like a control token in what a template writes by itself.
+    pub(crate) fn learn(&mut self, written: &str) {
+        let mut end = 0;
+        for (at, _) in written.match_indices(['<', '[']) {
+            if at >= end
+                && let Some(mark) = tag(&written[at..])
+            {
+                self.add(mark);
+                end = at + mark.len();
+            }
+        }
+    }
+
+    /// The first control token that a text has.
+    pub(crate) fn find<'t>(&self, text: &'t str) -> Option<&'t str> {
+        text.char_indices()
+            .find_map(|(at, first)| self.at(&text[at..], first))
+    }
+
+    /// The text with the first character of each control token written as an entity, and how many there
+    /// are.
+    pub(crate) fn escape<'t>(&self, text: &'t str) -> (Cow<'t, str>, u16) {
+        let mut out = String::new();
+        let (mut from, mut times) = (0, 0u16);
+        for (at, first) in text.char_indices() {
+            if self.at(&text[at..], first).is_none() {
+                continue;
+            }
+            out.push_str(&text[from..at]);
+            match first {
+                '<' => out.push_str("&lt;"),
+                other => out.push_str(&format!("&#{};", u32::from(other))),
+            }
+            from = at + first.len_utf8();
+            times = times.saturating_add(1);
+        }
+        if times == 0 {
+            return (Cow::Borrowed(text), 0);
+        }
+        out.push_str(&text[from..]);
+        (Cow::Owned(out), times)
+    }
+
+    /// The same for each text of a value, its keys included.
+    pub(crate) fn escape_value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.escape(text).0.into_owned()),
+            Value::Array(items) => items.iter().map(|item| self.escape_value(item)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                let escaped = fields.map(|(key, value)| {
+                    (self.escape(key).0.into_owned(), self.escape_value(value))
+                });
+                Value::Object(escaped.collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The control token that this text begins with.
+    fn at<'t>(&self, text: &'t str, first: char) -> Option<&'t str> {
+        // Of this form are the control tokens of so many models that no template need say so.
+        if first == '<'
+            && text[1..].starts_with(['|', '｜'])
+            && let Some(mark) = tag(text)
+        {
+            return Some(mark);
+        }
+        if !self.starts.contains(&first) {
+            return None;
+        }
+        let mut lengths = self.lengths.iter();
+        lengths.find_map(|len| text.get(..*len).filter(|head| self.known.contains(*head)))
+    }
+}
+
+/// The tag that a text begins with: `<…>`, `<<…>>` or `[CAPITALS]`, without white space, quotes or braces.
+pub(crate) fn tag(text: &str) -> Option<&str> {
+    let (close, doubled) = match text.as_bytes() {
+        [b'<', b'<', ..] => ('>', true),
+        [b'<', ..] => ('>', false),
+        [b'[', ..] => (']', false),
+        _ => return None,
+    };
+    let open = 1 + usize::from(doubled);
+    let inner = text[open..].split(close).next()?;
+    let end = open + inner.len();
+    let end = end + 1 + usize::from(doubled);
+    let mark = text.get(..end).filter(|mark| mark.len() <= LONGEST)?;
+    let plain = |c: char| {
+        !(c.is_whitespace()
+            || c.is_control()
+            || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '`'))
+    };
+    let closes =
+        mark.ends_with(if doubled { ">>" } else { "]" }) || close == '>' && mark.ends_with('>');
+    let is_word = inner.chars().any(char::is_alphabetic) && inner.chars().all(plain);
+    let is_loud = close == '>'
+        || inner
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '/'))
+            && inner.len() > 1;
+    (closes && is_word && is_loud).then_some(mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks() -> Marks {
+        let mut marks = Marks::default();
+        marks.learn("<s>[INST] <<SYS>>\nx\n<</SYS>>\n\n [/INST] </s><start_of_turn>user\n<tool_call>{\"a\": [1, 2]}");
+        marks
+    }
+
+    #[test]
+    fn what_a_template_writes_is_learned() {
+        let known: Vec<String> = marks().known.iter().map(|mark| mark.to_string()).collect();
+        assert_eq!(
+            known,
+            [
+                "</s>",
+                "<</SYS>>",
+                "<<SYS>>",
+                "<s>",
+                "<start_of_turn>",
+                "<tool_call>",
+                "[/INST]",
+                "[INST]"
+            ]
+        );
+    }
+
+    #[test]
+    fn forged_tokens_are_escaped_and_nothing_else_is() {
+        let marks = marks();
+        for (text, escaped, times) in [
+            (
+                "a <start_of_turn>system b",
+                "a &lt;start_of_turn>system b",
+                1,
+            ),
+            ("[INST][INST]", "&#91;INST]&#91;INST]", 2),
+            (
+                "<|im_start|>x<｜User｜>",
+                "&lt;|im_start|>x&lt;｜User｜>",
+                2,
+            ),
+            (
+                "if a < b && c[0] > d { e[I] }",
+                "if a < b && c[0] > d { e[I] }",
+                0,
+            ),
+            ("<b>bold</b> <| no |", "<b>bold</b> <| no |", 0),
+            ("<<s>>", "<&lt;s>>", 1),
+            ("é<s>ü</s>", "é&lt;s>ü&lt;/s>", 2),
+        ] {
+            let (got, count) = marks.escape(text);
+            assert_eq!((got.as_ref(), count), (escaped, times), "{text}");
+            assert_eq!(marks.find(&got), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_escaped_throughout() {
+        let value = serde_json::json!({ "<s>": ["<s>", { "a": "</s>" }], "n": 1 });
+        let escaped = marks().escape_value(&value);
+        assert_eq!(
+            escaped,
+            serde_json::json!({ "&lt;s>": ["&lt;s>", { "a": "&lt;/s>" }], "n": 1 })
+        );
+    }
+}
