@@ -42,6 +42,8 @@ pub(super) struct Job {
     pub(super) tenant: Option<Tenant>,
     /// The result of the call before.
     previous: Option<Read>,
+    /// Whether what the request ends with stays where it is in the next one, as in a session.
+    pub(super) turn_stays: bool,
 }
 
 impl Job {
@@ -120,9 +122,11 @@ impl Job {
             .map(|read| read.sent(None))
             .transpose()?;
         let previous = previous.filter(|sent| sent.format() == self.request.target.format());
+        let mut options = Options::default();
+        options.turn_stays = self.turn_stays.then_some(true);
         for compiled in outcome.compiled_mut() {
             let sent = Sent::compiled(&compiled.envelope, Some(&compiled.trace.model))?;
-            let plan = plan(&self.world, &sent, &Options::default(), previous.as_ref())?;
+            let plan = plan(&self.world, &sent, &options, previous.as_ref())?;
             drop(sent);
             // What a plan would say of marks that are written is for `tenure cache plan`.
             for note in plan.notes.iter().filter(|_| plan.mark.is_none()) {
@@ -275,6 +279,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         gathered,
         tenant,
         previous,
+        turn_stays: false,
     })
 }
 

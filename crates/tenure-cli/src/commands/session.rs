@@ -202,6 +202,7 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     if !says && args.compile.request.is_none() {
         job.request.target = session.target();
     }
+    job.turn_stays = true;
     let started = std::time::Instant::now();
     let compiled = job.workspace.compile_session(
         &mut session,
