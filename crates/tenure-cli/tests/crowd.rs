@@ -7,27 +7,18 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::Bench;
+use support::{Bench, Serving};
 
 const CROWD: usize = 10_000;
 /// What this process and the server need beside the connections.
 const SPARE: usize = 200;
 /// The most memory that a connection may take in the server; measured: 14 KiB.
 const PER_CONNECTION: usize = 24 << 10;
-
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// How many files a process may have open: what it has, and what it may give itself.
 fn files(process: &str) -> (usize, usize) {
@@ -89,24 +80,10 @@ fn ten_thousand_connections_hold_nobody_up() {
     assert!(!full || crowd == CROWD, "only {soft} files may be open");
 
     let bench = Bench::new();
-    let mut command = bench.command(&["serve", "--listen", "127.0.0.1:0", "--no-store"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut url = String::new();
-    let out = child.stdout.take().unwrap();
-    BufReader::new(out).read_line(&mut url).unwrap();
-    let server = Running(child);
-    let address: SocketAddr = url
-        .trim_end()
-        .strip_prefix("http://")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let server = Serving::start(&bench, &["--no-store"]);
+    let address = server.address;
     ask(address);
-    let before = resident(server.0.id());
+    let before = resident(server.child.id());
 
     let mut held: Vec<TcpStream> = Vec::with_capacity(crowd);
     for n in 0..crowd {
@@ -132,11 +109,11 @@ fn ten_thousand_connections_hold_nobody_up() {
     assert_eq!(answered.count(), crowd / 4);
     let mut times: Vec<Duration> = (0..50).map(|_| ask(address)).collect();
     times.sort();
-    let open = std::fs::read_dir(format!("/proc/{}/fd", server.0.id()))
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.child.id()))
         .unwrap()
         .count();
     assert!(open >= crowd, "{open} files are open of {crowd}");
-    let each = resident(server.0.id()).saturating_sub(before) / crowd;
+    let each = resident(server.child.id()).saturating_sub(before) / crowd;
     println!(
         "{crowd} connections: {each} bytes each, a compile among them {:?} (p50), {:?} (worst)",
         times[25], times[49]

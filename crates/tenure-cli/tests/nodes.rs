@@ -12,58 +12,22 @@ mod support;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use server::Server;
-use support::Bench;
+use support::{Bench, Serving};
 use tenure_store::Store;
 
 /// The longest that anything is waited for.
 const LONG: Duration = Duration::from_secs(30);
 
-/// A `tenure serve` of its own process. What is left of it when it is dropped is killed.
-struct Node {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Node {
-    fn start(bench: &Bench, store: &str, more: &[&str]) -> Node {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--tenant", "acme"];
-        let args = [&args[..], &["--store", store], more].concat();
-        let mut child = bench
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut url)
-            .unwrap();
-        let address = url.trim_end().strip_prefix("http://").unwrap();
-        Node {
-            address: address.parse().unwrap(),
-            child,
-        }
-    }
-
-    /// Ends it without a chance to tidy up.
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A node of this store.
+fn node(bench: &Bench, store: &str, more: &[&str]) -> Serving {
+    let args = [&["--tenant", "acme", "--store", store], more].concat();
+    Serving::start(bench, &args)
 }
 
 /// Hands each connection to the next node that takes it.
@@ -73,7 +37,7 @@ struct Balancer {
 }
 
 impl Balancer {
-    fn over(nodes: &[&Node]) -> Balancer {
+    fn over(nodes: &[&Serving]) -> Balancer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let nodes: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
@@ -230,7 +194,7 @@ fn payload(reply: &Reply) -> String {
 fn nodes_give_the_same_bytes_and_see_what_the_others_wrote() {
     let bench = Bench::new();
     let (_, url) = store(Server::shared(), "same");
-    let nodes: Vec<Node> = (0..3).map(|_| Node::start(&bench, &url, &[])).collect();
+    let nodes: Vec<Serving> = (0..3).map(|_| node(&bench, &url, &[])).collect();
     let balancer = Balancer::over(&nodes.iter().collect::<Vec<_>>());
     // Written through all of them, in turn.
     for n in 0..24 {
@@ -328,8 +292,8 @@ fn a_revoked_key_opens_nothing_on_any_node() {
             support::text(&made.stdout).trim().to_owned()
         })
         .collect();
-    let nodes: Vec<Node> = (0..3).map(|_| Node::start(&bench, &url, &[])).collect();
-    let status = |node: &Node, key: &str| {
+    let nodes: Vec<Serving> = (0..3).map(|_| node(&bench, &url, &[])).collect();
+    let status = |node: &Serving, key: &str| {
         let header = format!("authorization: Bearer {key}");
         ask(
             node.address,
@@ -360,7 +324,7 @@ fn a_write_is_known_even_where_the_clock_of_the_database_is_ahead() {
     let bench = Bench::new();
     let server = Server::shared();
     let (_, url) = store(server, "ahead");
-    let node = Node::start(&bench, &url, &[]);
+    let node = node(&bench, &url, &[]);
     let write = |name: &str| {
         let body = json!({ "objects": [object(name, &format!("The device says {name}."))] });
         let written = post(node.address, "/api/v1/objects", &body).json();
@@ -487,7 +451,7 @@ impl Writers {
 fn a_node_that_is_killed_loses_nothing_that_it_acknowledged() {
     let bench = Bench::new();
     let (store, url) = store(Server::shared(), "killed");
-    let mut nodes: Vec<Node> = (0..3).map(|_| Node::start(&bench, &url, &[])).collect();
+    let mut nodes: Vec<Serving> = (0..3).map(|_| node(&bench, &url, &[])).collect();
     let balancer = Balancer::over(&nodes.iter().collect::<Vec<_>>());
     let writers = Writers::start(balancer.address);
     writers.more(20);
@@ -524,13 +488,13 @@ fn while_the_database_is_away_nodes_say_so_and_go_on_when_it_is_back() {
     let server = Server::start("synchronous_commit = on");
     let (store, url) = store(&server, "outage");
     let upstream = upstream();
-    let nodes: Vec<Node> = (0..3)
-        .map(|_| Node::start(&bench, &url, &["--upstream", &upstream]))
+    let nodes: Vec<Serving> = (0..3)
+        .map(|_| node(&bench, &url, &["--upstream", &upstream]))
         .collect();
     let balancer = Balancer::over(&nodes.iter().collect::<Vec<_>>());
     let writers = Writers::start(balancer.address);
     writers.more(10);
-    let get = |node: &Node, path: &str| ask(node.address, "GET", path, &[], &Value::Null);
+    let get = |node: &Serving, path: &str| ask(node.address, "GET", path, &[], &Value::Null);
     let mut exchanged = Vec::new();
     for how in ["stop", "kill"] {
         server.end(how);

@@ -4,63 +4,29 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Bench, text};
+use support::{Bench, Serving, text};
 
-/// A server that is killed when it is dropped.
-struct Running {
-    child: Child,
-    url: String,
-}
-
-impl Running {
-    fn start(bench: &Bench, args: &[&str]) -> Running {
-        let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
-        let mut child = bench
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut url = String::new();
-        let out = child.stdout.take().unwrap();
-        BufReader::new(out).read_line(&mut url).unwrap();
-        let url = url.trim_end().to_owned();
-        Running { child, url }
-    }
-
-    fn get(&self, path: &str, header: &str) -> String {
-        let address = self.url.strip_prefix("http://").unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
-        let request =
-            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{header}\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap();
-        reply
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The answer to a request of this header.
+fn get(server: &Serving, path: &str, header: &str) -> String {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let request =
+        format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{header}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply
 }
 
 #[test]
 fn it_says_where_it_listens_and_ends_when_it_is_told() {
     let bench = Bench::new();
-    let mut server = Running::start(&bench, &[]);
-    assert!(
-        server.url.starts_with("http://127.0.0.1:"),
-        "{}",
-        server.url
-    );
+    let mut server = Serving::start(&bench, &[]);
+    assert!(server.address.ip().is_loopback());
     for path in [
         "/healthz",
         "/readyz",
@@ -68,7 +34,7 @@ fn it_says_where_it_listens_and_ends_when_it_is_told() {
         "/openapi.json",
         "/api/v1/models",
     ] {
-        assert!(server.get(path, "").starts_with("HTTP/1.1 200"), "{path}");
+        assert!(get(&server, path, "").starts_with("HTTP/1.1 200"), "{path}");
     }
     // The project has a store from now on.
     assert!(bench.folder.path().join(".tenure/store.db").is_file());
@@ -98,36 +64,15 @@ fn it_says_where_it_listens_and_ends_when_it_is_told() {
 #[cfg(unix)]
 fn the_log_is_json_lines_without_contents() {
     let bench = Bench::new();
-    let args = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--log",
-        "info",
-        "--quality",
-        "utilization=0.9",
-    ];
-    let mut command = bench.command(&args);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut url = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut url)
-        .unwrap();
-    let mut errors = child.stderr.take().unwrap();
-    let server = Running {
-        child,
-        url: url.trim_end().to_owned(),
-    };
+    let args = ["--log", "info", "--quality", "utilization=0.9"];
+    let mut server = Serving::with(&bench, &args, Stdio::piped());
+    let mut errors = server.child.stderr.take().unwrap();
     let hush = "authorization: Bearer hush-4711\r\n";
-    server.get("/api/v1/objects/hush-4711?as_of=hush-4711", hush);
-    server.get("/healthz", hush);
+    get(&server, "/api/v1/objects/hush-4711?as_of=hush-4711", hush);
+    get(&server, "/healthz", hush);
     let body = r#"{"request":{"task":{"objective":"hush-4711"},"budget":{"tokens":500}}}"#;
     let length = body.len();
-    let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
+    let mut stream = TcpStream::connect(server.address).unwrap();
     write!(stream, "POST /api/v1/compile HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
@@ -238,7 +183,7 @@ fn keys_are_made_listed_and_revoked() {
     );
     assert!(!listed.contains(&key));
 
-    let server = Running::start(&bench, &[]);
+    let server = Serving::start(&bench, &[]);
     let header = format!("authorization: Bearer {key}\r\n");
     assert!(
         server

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, dead_code)] // helpers, of which no test uses all
 
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -78,4 +80,49 @@ impl Bench {
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A `tenure serve` in a process of its own, which is killed when this is dropped.
+pub(crate) struct Serving {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Serving {
+    /// One on a port that it picks itself.
+    pub(crate) fn start(bench: &Bench, args: &[&str]) -> Serving {
+        Serving::with(bench, args, Stdio::null())
+    }
+
+    /// The same, whose standard error goes there.
+    pub(crate) fn with(bench: &Bench, args: &[&str], errors: Stdio) -> Serving {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+        let mut child = bench
+            .command(&args)
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut url).unwrap();
+        let address = url.trim_end().strip_prefix("http://").unwrap();
+        Serving {
+            address: address.parse().unwrap(),
+            child,
+        }
+    }
+
+    /// Ends it without a chance to tidy up.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
