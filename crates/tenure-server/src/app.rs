@@ -18,7 +18,7 @@ use tenure_workspace::relay::Relay;
 
 use crate::audit::Audit;
 use crate::error::Refusal;
-use crate::gateway::{Gateway, Upstream};
+use crate::gateway::{Gateway, OutputFault, Upstream};
 use crate::jwt::Jwt;
 use crate::limits::Rates;
 use crate::log::{Log, LogLevel};
@@ -167,6 +167,8 @@ pub struct Options {
     pub mode: Mode,
     /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
     pub fail_closed: bool,
+    /// Answers with these faults do not go to the client, where they are not streamed and the gateway compiles.
+    pub rejects: Vec<OutputFault>,
     /// The names that the server is called by, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     /// What is too much.
@@ -196,6 +198,7 @@ impl Options {
             jwt: None,
             mode: Mode::Observe,
             fail_closed: false,
+            rejects: Vec::new(),
             hosts: Vec::new(),
             limits: Limits::default(),
             audit: None,
@@ -223,6 +226,7 @@ pub(crate) struct App {
     pub(crate) gateway: Gateway,
     pub(crate) mode: Mode,
     pub(crate) fail_closed: bool,
+    pub(crate) rejects: Vec<OutputFault>,
     pub(crate) relay: Arc<Relay>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) audit: Audit,
@@ -252,6 +256,10 @@ impl App {
             let mode = options.mode.term();
             let what = format!("the gateway mode `{mode}` keeps sessions, and there is no store");
             return Err(Error::new(ErrorKind::Usage, what).expected("a store"));
+        }
+        if options.mode == Mode::Observe && !options.rejects.is_empty() {
+            let what = "the gateway mode `observe` alters no answer, so it rejects none";
+            return Err(Error::new(ErrorKind::Usage, what).expected("the mode `fit` or `full`"));
         }
         if let Some(store) = &options.store {
             // A name that cannot be a tenant's is refused now, not at each request.
@@ -289,6 +297,7 @@ impl App {
             gateway,
             mode: options.mode,
             fail_closed: options.fail_closed,
+            rejects: options.rejects,
             relay,
             audit: Audit::open(options.audit.as_deref())?,
             rates: Rates::new(options.limits.rate),
@@ -432,6 +441,44 @@ impl App {
         }
         all.insert(tenant.name().into(), Arc::clone(&fresh));
         Ok(fresh)
+    }
+
+    /// Lets go of what was erased, of tenants of whom something is held. `seen` says up to which version of each it
+    /// was looked. Blocks.
+    pub(crate) fn forget_erased(&self, seen: &mut BTreeMap<String, u64>) -> Result<(), Error> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let residents = || {
+            self.residents
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let mut held = self.relay.tenants();
+        let archives = || self.archives.lock().unwrap_or_else(PoisonError::into_inner);
+        for (tenant, resident) in residents().iter().chain(&*archives()) {
+            let since = held.entry(tenant.to_string()).or_insert(u64::MAX);
+            *since = resident.version().min(*since);
+        }
+        seen.retain(|tenant, _| held.contains_key(tenant));
+        for (name, since) in held {
+            let tenant = store.tenant(&name)?;
+            let known = seen.get(&name).copied().unwrap_or(since);
+            let version = tenant.version()?;
+            if version != known {
+                let writes = tenant.log(known, u32::MAX)?;
+                if writes.iter().any(|write| write.verb == "erase") {
+                    self.relay.forget(&name);
+                    archives().remove(name.as_str());
+                    if residents().contains_key(name.as_str()) {
+                        self.resident(&tenant)?;
+                        self.gateway.forget(&name);
+                    }
+                }
+            }
+            seen.insert(name, version);
+        }
+        Ok(())
     }
 
     /// Says that the server is about to stop.

@@ -45,7 +45,7 @@ mod spans;
 mod status;
 
 pub use app::{Limits, Mode, Options};
-pub use gateway::Upstream;
+pub use gateway::{OutputFault, Upstream};
 pub use jwt::Jwt;
 pub use log::LogLevel;
 pub use quality::Threshold;

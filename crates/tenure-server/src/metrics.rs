@@ -66,6 +66,7 @@ pub(crate) struct Metrics {
     pub(crate) compile_seconds: Histogram,
     pub(crate) quality: Family<Metered, Histogram, fn() -> Histogram>,
     pub(crate) quality_missed: Family<What, Counter>,
+    pub(crate) labelled: Family<Metered, Histogram, fn() -> Histogram>,
     pub(crate) decayed: Counter,
     pub(crate) requests: Family<Answered, Counter>,
     pub(crate) seconds: Family<Routed, Histogram, fn() -> Histogram>,
@@ -76,6 +77,7 @@ pub(crate) struct Metrics {
     replies: Family<What, Counter>,
     output_faults: Family<What, Counter>,
     pub(crate) learned: Counter,
+    pub(crate) sessions: Gauge,
     pub(crate) tokens: Family<Spent, Counter>,
     pub(crate) recorded: Counter,
     pub(crate) dropped: Family<What, Counter>,
@@ -109,6 +111,7 @@ impl Metrics {
             compile_seconds: times(),
             quality: Family::new_with_constructor(shares as fn() -> Histogram),
             quality_missed: Family::default(),
+            labelled: Family::new_with_constructor(shares as fn() -> Histogram),
             decayed: Counter::default(),
             requests: Family::default(),
             seconds: Family::new_with_constructor(times as fn() -> Histogram),
@@ -119,6 +122,7 @@ impl Metrics {
             replies: Family::default(),
             output_faults: Family::default(),
             learned: Counter::default(),
+            sessions: Gauge::default(),
             tokens: Family::default(),
             recorded: Counter::default(),
             dropped: Family::default(),
@@ -166,13 +170,19 @@ impl Metrics {
         );
         registry.register(
             "gateway_output_faults",
-            "Answers with calls that were not asked for so",
+            "What was wrong with answers",
             metrics.output_faults.clone(),
         );
         registry.register(
             "gateway_learned",
             "Requests that were too long for their provider and went again, shorter",
             metrics.learned.clone(),
+        );
+        registry.register_with_unit(
+            "gateway_sessions",
+            "Memory that sessions are held in, about",
+            Unit::Bytes,
+            metrics.sessions.clone(),
         );
         registry.register(
             "gateway_tokens",
@@ -214,6 +224,11 @@ impl Metrics {
             "compile_quality_missed",
             "Payloads that missed a threshold, by metric",
             metrics.quality_missed.clone(),
+        );
+        registry.register(
+            "compile_labelled",
+            "Context precision and recall of compiles whose candidates were labelled",
+            metrics.labelled.clone(),
         );
         registry.register(
             "compile_decayed",

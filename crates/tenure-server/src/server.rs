@@ -1,9 +1,10 @@
 //! The server itself: the listener, its connections, and how it stops.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -128,7 +129,7 @@ impl Server {
             )
         })?;
         let router = router(Arc::clone(&app));
-        let watcher = tokio::spawn(watch_keys(Arc::clone(&app)));
+        let watcher = tokio::spawn(watch(Arc::clone(&app)));
         let exporter = app
             .exporter
             .lock()
@@ -236,13 +237,21 @@ async fn not_allowed(request: Request) -> Refusal {
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, what)
 }
 
-/// Keeps what is known of the keys fresh.
-async fn watch_keys(app: Arc<App>) {
+/// Keeps what is known of the keys fresh, and lets go of what was erased.
+async fn watch(app: Arc<App>) {
+    let seen = Arc::new(Mutex::new(BTreeMap::new()));
     loop {
         tokio::time::sleep(KEYS_EVERY).await;
-        let app = Arc::clone(&app);
-        // A store that is away says nothing about keys: those that are known stay.
-        let _ = tokio::task::spawn_blocking(move || app.refresh_keys()).await;
+        let (app, seen) = (Arc::clone(&app), Arc::clone(&seen));
+        let looked = tokio::task::spawn_blocking(move || {
+            // A store that is away says nothing about keys: those that are known stay.
+            let _ = app.refresh_keys();
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = app.forget_erased(&mut seen);
+            let held = i64::try_from(app.relay.bytes()).unwrap_or(i64::MAX);
+            app.metrics.sessions.set(held);
+        });
+        let _ = looked.await;
     }
 }
 

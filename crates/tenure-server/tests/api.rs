@@ -309,6 +309,84 @@ fn a_list_comes_in_pages() {
 }
 
 #[test]
+fn labels_make_precision_and_recall_numbers() {
+    let bench = Bench::new(&[]);
+    let fact = |name: &str, content: &str| json!({ "name": name, "content": content, "object_type": "preference" });
+    let pumps = "Pump 7 runs at 41 degrees. ".repeat(20);
+    let objects = [
+        fact("warm", &pumps),
+        fact("cold", &pumps.replace("41", "12")),
+        fact("far", &"The canteen opens at noon. ".repeat(60)),
+    ];
+    post(&bench, "/api/v1/objects", &json!({ "objects": objects }));
+    let body = json!({ "request": { "task": { "objective": "How warm is pump 7?" }, "budget": { "tokens": 520 } }, "record": true });
+    let done = post(&bench, "/api/v1/compile", &body).json();
+    let id = done["record_ids"][0].as_str().unwrap().to_owned();
+    let verdicts = done["trace"]["verdicts"].as_array().unwrap();
+    let stands = |name: &str| {
+        let of = verdicts.iter().find(|verdict| verdict["name"] == name);
+        of.unwrap()["verdict"] == "included"
+    };
+    assert_eq!(
+        ["warm", "cold", "far"].map(stands),
+        [true, true, false],
+        "{done}"
+    );
+    let metrics = |id: &str| {
+        bench
+            .get(&format!("/api/v1/records/{id}?form=principle"))
+            .json()["observability_metrics"]
+            .clone()
+    };
+    assert!(metrics(&id)["context_precision"].is_null());
+    let path = format!("/api/v1/records/{id}/labels");
+    let label = |names: Value| post(&bench, &path, &json!({ "relevant": names }));
+    for (relevant, precision, recall) in [
+        (json!(["warm"]), json!(0.5), json!(1.0)),
+        (json!(["warm", "cold"]), json!(1.0), json!(1.0)),
+        (json!(["warm", "cold", "far"]), json!(1.0), json!(0.666666)),
+        (json!(["far"]), json!(0.0), json!(0.0)),
+        (json!([]), json!(0.0), Value::Null),
+        (json!(["warm", "far"]), json!(0.5), json!(0.5)),
+    ] {
+        let said = label(relevant.clone());
+        assert_eq!(said.status, 200, "{}", said.json());
+        let said = said.json();
+        assert_eq!(
+            (&said["context_precision"], &said["context_recall"]),
+            (&precision, &recall),
+            "{relevant}"
+        );
+        let kept = metrics(&id);
+        assert_eq!(
+            (&kept["context_precision"], &kept["context_recall"]),
+            (&precision, &recall)
+        );
+    }
+    let count = bench.metric("tenure_compile_labelled_count{metric=\"context_recall\"}");
+    assert_eq!(count, Some(5.0));
+    // It can still be made again.
+    let replay = post(&bench, "/api/v1/replay", &json!({ "record_id": id }));
+    assert_eq!(replay.json()["proof"], "whole");
+    let wrong = label(json!(["worm"]));
+    assert_eq!(wrong.status, 400);
+    assert!(
+        wrong.json()["hint"].as_str().unwrap().contains("`warm`"),
+        "{}",
+        wrong.json()
+    );
+    assert_eq!(
+        post(
+            &bench,
+            "/api/v1/records/rec-0/labels",
+            &json!({ "relevant": [] })
+        )
+        .status,
+        404
+    );
+}
+
+#[test]
 fn a_stored_compile_is_recorded_and_replayed() {
     let bench = Bench::new(&[]);
     post(&bench, "/api/v1/objects", &json!({ "objects": rules() }));
@@ -572,6 +650,11 @@ fn no_tenant_reaches_another() {
             "POST",
             "/api/v1/replay".into(),
             json!({ "record_id": record }),
+        ),
+        (
+            "POST",
+            format!("/api/v1/records/{record}/labels"),
+            json!({ "relevant": [] }),
         ),
         ("GET", "/api/v1/registries".into(), Value::Null),
         ("GET", "/api/v1/registries/mine".into(), Value::Null),

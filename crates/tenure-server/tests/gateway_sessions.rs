@@ -181,6 +181,58 @@ fn protocols() -> Vec<Spoken> {
     ]
 }
 
+#[test]
+fn what_was_asked_is_durable_when_the_answer_ends() {
+    for (path, format, events, request, _, _) in protocols() {
+        let upstream = Upstream::new(move |seen, to| {
+            let body: Value = serde_json::from_slice(&seen.body).unwrap();
+            if body["stream"] == true {
+                stream(&events, to);
+                to.write_all(b"0\r\n\r\n").unwrap();
+            } else {
+                // Its length is known, and nobody knows what it is.
+                to.write_all(&answer("200 OK", "text/plain", b"Warm."))
+                    .unwrap();
+            }
+        });
+        let bench = compiling(&upstream, Mode::Full, |options| options);
+        for at in 0..8 {
+            let mut request = request.clone();
+            request["stream"] = json!(at % 2 == 0);
+            request[key(format)][0]["content"] = json!(format!("{at}: How warm is pump 7?"));
+            let reply = ask(&bench, path, &request);
+            assert_eq!(reply.status, 200);
+            // Nothing is waited for.
+            let found = messages(&bench, &session(&reply), format);
+            assert_eq!(found[0]["content"], request[key(format)][0]["content"]);
+        }
+    }
+}
+
+#[test]
+fn what_is_erased_leaves_memory() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let path = "/v1/chat/completions";
+    let held = || bench.metric("tenure_gateway_sessions_bytes");
+    let id = session(&ask(&bench, path, &chat(&[user("How warm is it?")])));
+    wait_for_messages(&bench, &id, Format::OpenAiChat, 2);
+    let other = session(&ask(&bench, path, &chat(&[user("How cold is it?")])));
+    wait_for_messages(&bench, &other, Format::OpenAiChat, 2);
+    wait_for(|| held().filter(|held| *held > 0.0));
+    let tenant = bench.store.tenant("local").unwrap();
+    // Nobody asks anything meanwhile.
+    Session::erase(&tenant, &id, &tenure_store::Writing::default()).unwrap();
+    wait_for(|| held().filter(|held| *held == 0.0));
+    // What was not erased is read again.
+    let on = [
+        user("How cold is it?"),
+        assistant("Warm."),
+        user("And now?"),
+    ];
+    assert_eq!(session(&ask(&bench, path, &chat(&on))), other);
+}
+
 fn key(format: Format) -> &'static str {
     match format {
         Format::OpenAiResponses => "input",
@@ -403,6 +455,23 @@ fn what_a_provider_finds_too_long_goes_once_more() {
         assert_eq!((reply.status, upstream.seen().len() - before), (200, 3));
         assert_eq!(reply.header("x-tenure-retried"), None);
         assert_eq!(upstream.seen()[before + 2].body, seen[before + 1].body);
+        // So do all sessions of the model, once the shorter one was answered.
+        let logs = || bench.store.tenant("local").unwrap().logs().unwrap();
+        wait_for(|| {
+            logs()
+                .iter()
+                .find(|(log, _)| log.starts_with("window/"))
+                .map(drop)
+        });
+        let mut another = body.clone();
+        another["messages"][0]["content"] =
+            json!(format!("Again: {}", "the pump is warm ".repeat(20)));
+        let reply = ask(&bench, path, &another);
+        assert_eq!(
+            (reply.status, reply.header("x-tenure-retried")),
+            (200, None)
+        );
+        assert_eq!(upstream.seen().len() - before, 4);
     }
 }
 
@@ -458,6 +527,117 @@ fn calls_that_nobody_asked_for_are_told() {
             assert_eq!(reply.header("x-tenure-output"), header);
             let record = bench.record("local", &reply.record());
             assert_eq!(record.output, told.into_iter().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// A chat completion that says this.
+fn saying(text: &str) -> String {
+    json!({ "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": text } }], "usage": { "prompt_tokens": 7, "completion_tokens": 2 } })
+        .to_string()
+}
+
+#[test]
+fn answers_keep_the_constraints_and_the_schema_or_do_not_go_on() {
+    let said = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let says = std::sync::Arc::clone(&said);
+    let upstream = Upstream::new(move |seen, to| {
+        let text = says.lock().unwrap().clone();
+        let body: Value = serde_json::from_slice(&seen.body).unwrap();
+        if body["stream"] == true {
+            let delta = json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text }, "finish_reason": "stop" }] });
+            stream(&[delta], to);
+            to.write_all(b"0\r\n\r\n").unwrap();
+        } else {
+            to.write_all(&answer(
+                "200 OK",
+                "application/json",
+                saying(&text).as_bytes(),
+            ))
+            .unwrap();
+        }
+    });
+    let rejecting = |rejects: &[&str]| {
+        let rejects = rejects.iter().map(|term| term.parse().unwrap()).collect();
+        let bench = compiling(&upstream, Mode::Full, |options| Options {
+            rejects,
+            ..options
+        });
+        know(
+            &bench,
+            &json!({
+                "name": "no-keys", "content": "Never show a key.", "object_type": "actionable_constraint",
+                "constraint": { "rigidity": "hard", "polarity": "negative", "patterns": ["sk-[a-z0-9]{8}"] },
+            }),
+        );
+        bench
+    };
+    let path = "/v1/chat/completions";
+    let plain = chat(&[user("What is the key?")]);
+    let mut shaped = chat(&[user("Is pump 7 warm?")]);
+    shaped["response_format"] = json!({ "type": "json_schema", "json_schema": { "name": "w", "schema": { "type": "object", "required": ["warm"] } } });
+    let mut streamed = plain.clone();
+    streamed["stream"] = json!(true);
+    let cases = [
+        (&plain, "It is in the vault.", None),
+        (&plain, "It is sk-abcdef12.", Some("constraint_broken")),
+        (&shaped, "{\"warm\":true}", None),
+        (&shaped, "Yes.", Some("response_schema")),
+        (&streamed, "It is sk-abcdef12.", Some("constraint_broken")),
+    ];
+    for rejects in [&[][..], &["constraint_broken", "response_schema"]] {
+        let bench = rejecting(rejects);
+        let mut rejected = 0.0;
+        for (at, (request, text, told)) in cases.iter().enumerate() {
+            *said.lock().unwrap() = (*text).to_owned();
+            let mut request = (*request).clone();
+            request["messages"][0]["content"] = json!(format!("{at}: What is it?"));
+            let reply = ask(&bench, path, &request);
+            let is_streamed = request["stream"] == true;
+            let goes_on = told.is_none() || rejects.is_empty() || is_streamed;
+            assert_eq!(
+                reply.header("x-tenure-output"),
+                told.filter(|_| !is_streamed),
+                "{text}"
+            );
+            let record = bench.record("local", &reply.record());
+            assert_eq!(
+                record.output,
+                told.iter().map(|&told| told.to_owned()).collect::<Vec<_>>()
+            );
+            assert_eq!(
+                record.broken.len(),
+                usize::from(*told == Some("constraint_broken"))
+            );
+            if goes_on {
+                let said = match is_streamed {
+                    true => string(&reply.body).contains(text),
+                    false => reply.json()["choices"][0]["message"]["content"] == *text,
+                };
+                assert!(reply.status == 200 && said, "{}", string(&reply.body));
+                continue;
+            }
+            rejected += 1.0;
+            // What the model said is nowhere in it; what it cost is known.
+            let body = string(&reply.body);
+            assert_eq!(reply.status, 422, "{body}");
+            assert!(
+                body.contains(told.unwrap()) && !body.contains("sk-a"),
+                "{body}"
+            );
+            assert_eq!(
+                body.contains("no-keys"),
+                *told == Some("constraint_broken"),
+                "{body}"
+            );
+            assert_eq!(
+                (record.status, record.usage.map(|usage| usage.input)),
+                (Some(422), Some(7))
+            );
+            wait_for(|| (replies(&bench, "rejected") == rejected).then_some(()));
+            // It is no turn: the agent may ask again.
+            let id = session(&reply);
+            assert_eq!(messages(&bench, &id, Format::OpenAiChat).len(), 1);
         }
     }
 }
@@ -573,13 +753,140 @@ fn full_keeps_what_is_the_clients_and_marks_the_cache() {
     let broken = tenure::conform::check(Format::Anthropic, &sent, None).unwrap();
     assert!(broken.is_empty(), "{broken:?}");
 
-    // What the provider shortens itself, and counting, are left alone.
+    // What the provider shortens itself is left alone. What is counted is what is sent.
     let mut managed = request.clone();
     managed["context_management"] = json!({ "edits": [{ "type": "clear_tool_uses_20250919" }] });
     ask(&bench, "/v1/messages", &managed);
     assert_eq!(string(&upstream.seen()[1].body), managed.to_string());
-    ask(&bench, "/v1/messages/count_tokens", &request);
-    assert_eq!(string(&upstream.seen()[2].body), request.to_string());
+    let counted = ask(&bench, "/v1/messages/count_tokens", &request);
+    assert_eq!(counted.status, 200);
+    assert_eq!(counted.header("x-tenure-session"), None);
+    assert_eq!(string(&upstream.seen()[2].body), sent);
+}
+
+#[test]
+fn counting_is_of_what_is_sent_and_changes_nothing() {
+    let reply = r#"{"content":[{"type":"text","text":"Warm."}],"role":"assistant","stop_reason":"end_turn"}"#;
+    let upstream = Upstream::new(move |seen, to| {
+        let said = match seen.line.contains("input_tokens") || seen.line.contains("count_tokens") {
+            true => r#"{"input_tokens":7}"#,
+            false => reply,
+        };
+        to.write_all(&answer("200 OK", "application/json", said.as_bytes()))
+            .unwrap();
+    });
+    let last = |upstream: &Upstream| string(&upstream.seen().last().unwrap().body);
+    for mode in [Mode::Fit, Mode::Full] {
+        let bench = compiling(&upstream, mode, |options| options);
+        know(
+            &bench,
+            &json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" }),
+        );
+        let sessions = || {
+            Session::list(&bench.store.tenant("local").unwrap())
+                .unwrap()
+                .len()
+        };
+        for turns in [1, 21] {
+            let request =
+                json!({ "model": "claude-small", "max_tokens": 500, "messages": long(turns) });
+            let before = sessions();
+            for _ in 0..2 {
+                let counted = ask(&bench, "/v1/messages/count_tokens", &request);
+                assert_eq!(
+                    (counted.status, counted.json()),
+                    (200, json!({ "input_tokens": 7 }))
+                );
+            }
+            assert_eq!(sessions(), before);
+            let counted = last(&upstream);
+            ask(&bench, "/v1/messages", &request);
+            assert_eq!(last(&upstream), counted, "{mode:?}");
+            let is_longer = counted.len() > request.to_string().len();
+            assert_eq!(
+                (turns > 1, mode == Mode::Full && turns == 1),
+                (counted != request.to_string() && !is_longer, is_longer)
+            );
+        }
+        let request = json!({ "model": "small", "input": long(21) });
+        ask(&bench, "/v1/responses/input_tokens", &request);
+        assert!(last(&upstream).len() < request.to_string().len());
+    }
+}
+
+#[test]
+fn a_begun_answer_is_the_last_message_also_in_full() {
+    let said = r#"{"content":[{"type":"text","text":"warm."}],"role":"assistant","stop_reason":"end_turn"}"#;
+    let upstream = Upstream::saying("application/json", said);
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    know(
+        &bench,
+        &json!({ "name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule" }),
+    );
+    let begun = |turns: usize, begin: &str| {
+        let mut messages = long(turns);
+        messages.push(assistant(begin));
+        json!({ "model": "claude-small", "max_tokens": 200, "messages": messages })
+    };
+    // What fits goes on as it came: nothing stands behind the beginning, nor before it.
+    let short = begun(1, "{\"warm\":");
+    let id = session(&ask(&bench, "/v1/messages", &short));
+    assert_eq!(string(&upstream.only().body), short.to_string());
+    wait_for_messages(&bench, &id, Format::Anthropic, 3);
+    // What does not is cut, and still ends with it.
+    let reply = ask(&bench, "/v1/messages", &begun(21, "It is "));
+    assert_eq!((reply.status, reply.header("x-tenure-fault")), (200, None));
+    let sent: Value = serde_json::from_slice(&upstream.seen()[1].body).unwrap();
+    let messages = sent["messages"].as_array().unwrap();
+    assert!(messages.len() < 22);
+    assert!(
+        messages.last().unwrap()["content"]
+            .to_string()
+            .contains("It is "),
+        "{sent}"
+    );
+    assert_eq!(messages.last().unwrap()["role"], "assistant");
+    assert!(!sent.to_string().contains("kelvin"), "{sent}");
+}
+
+#[test]
+fn conversations_under_other_credentials_are_others() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let body = chat(&[user("How warm is it?")]).to_string();
+    let of = |header: &str| {
+        let reply = bench.ask(
+            "POST",
+            "/v1/chat/completions",
+            &[HEAD[0], header],
+            body.as_bytes(),
+        );
+        session(&reply)
+    };
+    let headers = [
+        "authorization: Bearer a",
+        "authorization: Bearer b",
+        "x-api-key: a",
+        "api-key: a",
+        "api-key: b",
+    ];
+    let ids: Vec<String> = headers.iter().map(|header| of(header)).collect();
+    for (at, id) in ids.iter().enumerate() {
+        assert_eq!(of(headers[at]), *id);
+        assert!(!ids[..at].contains(id), "{}", headers[at]);
+    }
+    // It went on to the provider, and is nowhere else.
+    let seen = upstream.seen();
+    assert!(seen.iter().any(|seen| seen.header("api-key") == Some("a")));
+    let tenant = bench.store.tenant("local").unwrap();
+    for (log, _) in tenant.logs().unwrap() {
+        for (_, entry) in tenant.entries(&log, 0).unwrap() {
+            assert!(
+                !entry.contains("Bearer a") && !entry.contains("api-key"),
+                "{entry}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -9,28 +9,38 @@
 //! says whether it was taken: a reply that is not in it is taken back.
 
 mod compose;
+mod recent;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::request::AsOf;
 use tenure::time::Instant;
+use tenure::trace::Ruling;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{
-    Budget, Candidates, Digest, Error, Policy, Principal, Request, Target, TaskState, World,
+    Budget, Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, TaskState,
+    World,
 };
-use tenure_store::Tenant;
+use tenure_store::{Append, Tenant};
 
 use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
+use recent::Recent;
 
-/// How many sessions are held in memory.
-const HELD: usize = 256;
-/// How many chains of messages are remembered; others are looked up in the store.
-const CHAINS: usize = 65_536;
+/// The most memory that sessions are held in, about, in bytes; others are read from the store.
+const HELD: usize = 256 << 20;
+/// The most memory that chains of messages are remembered in, about, in bytes; others are looked up in the store.
+const CHAINS: usize = 16 << 20;
+/// What a chain takes beside its key, about, in bytes.
+const CHAIN: usize = 160;
+/// The most memory for what is known of the windows of models, about, in bytes.
+const WINDOWS: usize = 1 << 20;
+/// How long it is believed: a provider may let requests grow.
+const BELIEVED: i64 = 24 * 3_600 * 1_000_000;
 /// How far back a request may go on from: it ends with what the agent added since the last one.
 const BACK: usize = 256;
 /// So many places that a session left are passed over to find one where it still is.
@@ -56,6 +66,8 @@ const PROVIDERS_OWN: [&str; 4] = [
 pub struct Relaying<'r> {
     /// Whose form it has.
     pub format: Format,
+    /// The model as the request names it, with what else decides how long a request its provider takes.
+    pub model: &'r str,
     /// Its body.
     pub body: &'r str,
     /// Under which key it came; sessions of different keys never meet.
@@ -66,6 +78,8 @@ pub struct Relaying<'r> {
     pub now: Instant,
     /// What stands beside its messages; none where they are only made to fit.
     pub beside: Option<Beside<'r>>,
+    /// Whether it is only to be counted: it is compiled as it would be sent, and is part of no session.
+    pub counted: bool,
 }
 
 /// What stands beside the messages of an agent.
@@ -75,6 +89,8 @@ pub struct Beside<'r> {
     pub policy: &'r Policy,
     /// The objects.
     pub gathered: &'r Gathered,
+    /// Of which of them it is told whether they stand in what is sent: their places among the candidates.
+    pub watched: &'r [usize],
     /// Up to when they are known.
     pub known: Instant,
     /// On whose behalf.
@@ -87,6 +103,8 @@ pub struct Place {
     /// The session.
     pub session: String,
     format: Format,
+    /// The log of its model's window.
+    model: String,
     /// The chain of the request's messages.
     chain: Digest,
     /// The number of the last of them in the session.
@@ -112,19 +130,94 @@ pub struct Relayed {
     pub place: Option<Place>,
     /// The tokens that it has less than before, about.
     pub saved: u64,
+    /// Which of the watched objects stand in it.
+    pub stand: Vec<usize>,
+}
+
+impl Relayed {
+    /// A request to which nothing is done.
+    fn as_it_came() -> Relayed {
+        Relayed {
+            body: None,
+            place: None,
+            saved: 0,
+            stand: Vec::new(),
+        }
+    }
+}
+
+/// What a request is compiled with.
+#[derive(Clone, Copy)]
+struct Work<'w> {
+    workspace: &'w Workspace,
+    tenant: &'w Tenant,
+    world: &'w World,
+    asked: &'w Relaying<'w>,
+    conversation: &'w Conversation,
+}
+
+/// What a request added to its session, which waits to be written. Whoever drops it leaves that to the next
+/// request of the session.
+#[derive(Debug)]
+#[must_use = "what is not settled is not durable"]
+pub struct Unsettled {
+    tenant: Tenant,
+    session: Option<Arc<Mutex<Session>>>,
+    /// The chain of the request, where it is new.
+    chain: Option<(Digest, Chain)>,
+}
+
+impl Unsettled {
+    /// Writes it: durable when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile; [`ErrorKind::Unavailable`]
+    /// when the store cannot be reached. The session is then as it was before, and the agent's next request
+    /// brings what is missing.
+    pub fn settle(self) -> Result<(), Error> {
+        let Some(session) = self.session else {
+            return Ok(());
+        };
+        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((digest, chain)) = self.chain else {
+            return session.settle(None).map(drop);
+        };
+        let log = log_of(&digest);
+        let beside = Append {
+            log: log.clone(),
+            after: 0,
+            entries: vec![chain.body()?],
+        };
+        if !session.settle(Some(beside))? {
+            drop(session);
+            note_again(&self.tenant, &log, &chain)?;
+        }
+        Ok(())
+    }
 }
 
 /// Sessions of agents that know nothing of sessions. One for each process; what it forgets is in the store.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Relay {
     sessions: Mutex<Recent<Arc<Mutex<Session>>>>,
     chains: Mutex<Recent<Chain>>,
+    /// What is known of the windows of models, by their logs.
+    windows: Mutex<Recent<Option<Window>>>,
+    /// The version of each tenant before anything of it was read.
+    since: Mutex<BTreeMap<String, u64>>,
     /// The policy under which histories are only cut.
     cut: OnceLock<Policy>,
 }
 
-/// A session, and the number of a request's last message in it.
-type Found = (Arc<Mutex<Session>>, u64);
+impl Default for Relay {
+    fn default() -> Relay {
+        Relay::holding(HELD)
+    }
+}
+
+/// A session, the number of a request's last message in it, and whether that is new there.
+type Found = (Arc<Mutex<Session>>, u64, bool);
 
 /// Where a chain of messages leads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -134,37 +227,33 @@ struct Chain {
     last: u64,
 }
 
-/// The newest of some things, by their keys.
-#[derive(Debug)]
-struct Recent<T> {
-    held: BTreeMap<String, T>,
-    order: VecDeque<String>,
+/// How long a request the provider of a model takes, as it said itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Window {
+    tokens: u32,
+    at: Instant,
 }
 
-impl<T> Default for Recent<T> {
-    fn default() -> Recent<T> {
-        Recent {
-            held: BTreeMap::new(),
-            order: VecDeque::new(),
-        }
-    }
-}
-
-impl<T> Recent<T> {
-    fn put(&mut self, key: String, value: T, most: usize) {
-        if self.held.insert(key.clone(), value).is_none() {
-            self.order.push_back(key);
-        }
-        while self.order.len() > most {
-            if let Some(oldest) = self.order.pop_front() {
-                self.held.remove(&oldest);
-            }
-        }
+impl Chain {
+    fn body(&self) -> Result<String, Error> {
+        serde_json::to_string(self)
+            .map_err(|error| Error::assertion(format!("a chain is plain data: {error}")))
     }
 }
 
 impl Relay {
-    /// Relays a request for a model of this world.
+    /// One that holds sessions in about so many bytes.
+    pub fn holding(bytes: usize) -> Relay {
+        Relay {
+            sessions: Mutex::new(Recent::new(bytes)),
+            chains: Mutex::new(Recent::new(CHAINS)),
+            windows: Mutex::new(Recent::new(WINDOWS)),
+            since: Mutex::default(),
+            cut: OnceLock::new(),
+        }
+    }
+
+    /// Relays a request for a model of this world. What it adds to its session is durable when this returns.
     ///
     /// # Errors
     ///
@@ -178,40 +267,112 @@ impl Relay {
         world: &World,
         asked: &Relaying<'_>,
     ) -> Result<Relayed, Error> {
+        let (relayed, unsettled) = self.relay_ahead(workspace, tenant, world, asked)?;
+        unsettled.settle()?;
+        Ok(relayed)
+    }
+
+    /// As [`Relay::relay`], but for the writing: what the request adds to its session is to be settled while
+    /// its provider thinks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Relay::relay`].
+    pub fn relay_ahead(
+        &self,
+        workspace: &Workspace,
+        tenant: &Tenant,
+        world: &World,
+        asked: &Relaying<'_>,
+    ) -> Result<(Relayed, Unsettled), Error> {
         let conversation = wire::read(asked.format, asked.body)?;
+        let mut unsettled = Unsettled {
+            tenant: tenant.clone(),
+            session: None,
+            chain: None,
+        };
         let is_own = |(key, json): &(String, String)| {
             PROVIDERS_OWN.contains(&key.as_str())
                 && !matches!(json.as_str(), "null" | "\"disabled\"")
         };
-        let mut relayed = Relayed {
-            body: None,
-            place: None,
-            saved: 0,
-        };
         if conversation.rest.iter().any(is_own) {
-            return Ok(relayed);
+            return Ok((Relayed::as_it_came(), unsettled));
         }
-        let (session, chain, last) = self.session(tenant, asked, &conversation)?;
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        self.see(tenant)?;
+        let (session, chain, last) = self.session(tenant, asked, &conversation, &mut unsettled)?;
+        let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
+        match asked.counted {
+            true => open.detach(),
+            false => open.defer(),
+        }
+        let work = Work {
+            workspace,
+            tenant,
+            world,
+            asked,
+            conversation: &conversation,
+        };
+        let compiled = self.compile(&work, &mut open, (chain, last));
+        if asked.counted {
+            // What waits in this session is let go of with it.
+            let relayed = Relayed {
+                place: None,
+                ..compiled?
+            };
+            return Ok((relayed, unsettled));
+        }
+        unsettled.session = Some(Arc::clone(&session));
+        let (key, size) = (held_as(tenant, open.id()), open.size());
+        drop(open);
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.weigh(&key, size);
+        // What somebody works with may have writes that wait: nobody must read it from the store meanwhile.
+        sessions.shrink(|session| Arc::strong_count(session) == 1);
+        drop(sessions);
+        match compiled {
+            Ok(relayed) => Ok((relayed, unsettled)),
+            Err(error) => {
+                unsettled.settle()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn compile(
+        &self,
+        work: &Work<'_>,
+        session: &mut Session,
+        (chain, last): (Digest, u64),
+    ) -> Result<Relayed, Error> {
+        let Work {
+            workspace,
+            tenant,
+            world,
+            asked,
+            conversation,
+        } = *work;
+        let mut relayed = Relayed::as_it_came();
         // The same request may have been answered meanwhile: its answer is no part of this one.
         if !session.withdraw(last)? {
             return Ok(relayed);
         }
-        let around = around(&conversation, world);
-        let answer = answer(&conversation).unwrap_or(world.model().reserve);
-        let window = world.model().window;
-        let window = session.learned().map_or(window, |known| known.min(window));
+        let around = around(conversation, world);
+        let answer = answer(conversation).unwrap_or(world.model().reserve);
+        let learned = [session.learned(), self.window_of(tenant, asked)?];
+        let learned = learned.into_iter().flatten();
+        let window = learned.fold(world.model().window, u32::min);
         let room = window.saturating_sub(answer);
-        let whole = session.cost(world) + u64::from(around) + tools(&conversation, world);
+        let whole = session.cost(world) + u64::from(around) + tools(conversation, world);
         let place = relayed.place.insert(Place {
             session: session.id().to_owned(),
             format: asked.format,
+            model: window_log(asked),
             chain,
             last,
             sent: u32::try_from(whole).unwrap_or(u32::MAX),
             answer,
         });
-        let beside = asked.beside.filter(|_| !is_begun(&conversation));
+        let beside = asked.beside.filter(|_| !is_begun(conversation));
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
         let goes_on = session.is_cut() || asked.beside.is_some() && session.is_served();
         if !goes_on && whole <= u64::from(room) && stands.is_none() {
@@ -261,7 +422,7 @@ impl Relay {
             }
         };
         let compiled = workspace.compile_session(
-            &mut session,
+            session,
             &SessionJob {
                 world,
                 policy,
@@ -271,13 +432,22 @@ impl Relay {
                 now: asked.now,
             },
         )?;
-        let envelope = &compiled.outcome.single()?.envelope;
+        let Compiled { envelope, trace } = compiled.outcome.single()?;
+        if let Some(beside) = beside {
+            // The conversation's own stand before them.
+            let own = trace.verdicts.len() - beside.gathered.candidates.len();
+            let stands = |at: &usize| {
+                let verdict = trace.verdicts.get(own + at);
+                verdict.is_some_and(|verdict| verdict.verdict == Ruling::Included)
+            };
+            relayed.stand = beside.watched.iter().copied().filter(stands).collect();
+        }
         let payload = envelope.payload.as_ref();
         let payload = payload
             .and_then(|payload| std::str::from_utf8(payload.bytes()).ok())
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
-        let body = compose::compose(asked, &conversation, payload)?;
-        let body = compose::marked(world, asked, &conversation, body);
+        let body = compose::compose(asked, conversation, payload)?;
+        let body = compose::marked(world, asked, conversation, body);
         let sent = envelope.total_tokens.saturating_add(around);
         // What the same bytes cost in what was compiled.
         let less = asked.body.len().saturating_sub(body.len()) as u64;
@@ -313,37 +483,143 @@ impl Relay {
         now: Instant,
     ) -> Result<bool, Error> {
         let reply = wire::read(place.format, &format!("[{message}]"))?;
-        let session = self.held(tenant, &place.session)?;
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.refresh()?;
-        if session.last_turn() != place.last || reply.entries.is_empty() {
+        self.see(tenant)?;
+        let held = self.held(tenant, &place.session)?;
+        let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);
+        self.refresh(&mut session)?;
+        // Whoever wrote meanwhile may have a message of this number, too: the chain says whose it is.
+        let stands = self.stored(tenant, &log_of(&place.chain))?;
+        let stands = stands.is_some_and(|at| at.session == place.session && at.last == place.last);
+        if !stands || session.last_turn() != place.last || reply.entries.is_empty() {
             return Ok(false);
         }
-        let chain = extended(place.chain, &reply).pop().unwrap_or(place.chain);
+        let digest = extended(place.chain, &reply).pop().unwrap_or(place.chain);
+        session.defer();
         session.append_reply(reply, now)?;
-        self.note(tenant, &chain, session.id(), session.last_turn())?;
+        let chain = self.note(tenant, &digest, session.id(), session.last_turn());
+        drop(session);
+        let unsettled = Unsettled {
+            tenant: tenant.clone(),
+            session: Some(held),
+            chain: Some((digest, chain)),
+        };
+        unsettled.settle()?;
         Ok(true)
     }
 
     /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on.
-    /// Gives whether it keeps to less than what was sent, so that sending it again may help.
+    /// Gives what it said, where the session now keeps to less than what was sent, so that sending it again
+    /// may help.
     ///
-    /// Where the provider counts more than this vocabulary does, the window is as much smaller.
+    /// Where the provider counts more than this vocabulary does, the session's window is as much smaller.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Conflict`] when somebody else writes to the session; [`ErrorKind::Unavailable`] when the
     /// store cannot be reached.
-    pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<bool, Error> {
+    pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<Option<u32>, Error> {
         let Some(limit) = tenure::session::learned_limit(error) else {
-            return Ok(false);
+            return Ok(None);
         };
+        self.see(tenant)?;
         let session = self.held(tenant, &place.session)?;
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.refresh()?;
+        self.refresh(&mut session)?;
         let window = limit.in_our_tokens(place.sent, place.answer);
         session.keep_to(window)?;
-        Ok(window < place.sent.saturating_add(place.answer))
+        let helps = window < place.sent.saturating_add(place.answer);
+        Ok(helps.then_some(limit.window))
+    }
+
+    /// Notes that a provider answered a shorter request: what it said of its window ([`Relay::learn`]) is so, and
+    /// all sessions of the model keep to it for a day.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn confirm(
+        &self,
+        tenant: &Tenant,
+        place: &Place,
+        window: u32,
+        now: Instant,
+    ) -> Result<(), Error> {
+        let window = Window {
+            tokens: window,
+            at: now,
+        };
+        let value = serde_json::to_value(window)
+            .map_err(|error| Error::assertion(format!("a window is plain data: {error}")))?;
+        tenant.append_dated(&place.model, value)?;
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = held_as(tenant, &place.model);
+        windows.put(key, Some(window), CHAIN + place.model.len());
+        windows.shrink(|_| true);
+        Ok(())
+    }
+
+    /// What is known of the window of a request's model, in its provider's tokens.
+    fn window_of(&self, tenant: &Tenant, asked: &Relaying<'_>) -> Result<Option<u32>, Error> {
+        let log = window_log(asked);
+        let key = held_as(tenant, &log);
+        let windows = || self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = windows().get(&key).copied();
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let stored = tenant.dated(&log, None)?;
+                let stored = stored.and_then(|value| serde_json::from_value(value).ok());
+                let mut windows = windows();
+                let size = CHAIN + key.len();
+                windows.put(key, stored, size);
+                windows.shrink(|_| true);
+                stored
+            }
+        };
+        let is_believed =
+            |known: &Window| asked.now.micros().saturating_sub(known.at.micros()) < BELIEVED;
+        Ok(known.filter(is_believed).map(|known| known.tokens))
+    }
+
+    /// Lets go of all that is held of a tenant, where something of it was erased.
+    pub fn forget(&self, tenant: &str) {
+        let begin = format!("{tenant}\0");
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.remove(tenant);
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|key, _| !key.starts_with(&begin));
+        drop(sessions);
+        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        chains.retain(|key, _| !key.starts_with(&begin));
+        drop(since);
+    }
+
+    /// In how many bytes sessions are held, about.
+    pub fn bytes(&self) -> usize {
+        let sessions = self.sessions.lock();
+        sessions.unwrap_or_else(PoisonError::into_inner).bytes()
+    }
+
+    /// The tenants of whom sessions are held, each with its version before anything of it was read.
+    pub fn tenants(&self) -> BTreeMap<String, u64> {
+        let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |key: &String| {
+            let (tenant, _) = key.split_once('\0')?;
+            Some((tenant.to_owned(), since.get(tenant).copied().unwrap_or(0)))
+        };
+        sessions.keys().filter_map(of).collect()
+    }
+
+    /// Notes the version of a tenant of whom nothing was read yet.
+    fn see(&self, tenant: &Tenant) -> Result<(), Error> {
+        let since = || self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if since().contains_key(tenant.name()) {
+            return Ok(());
+        }
+        let version = tenant.version()?;
+        since().entry(tenant.name().to_owned()).or_insert(version);
+        Ok(())
     }
 
     /// The session that a request goes on with, with what is new in it, the chain of its messages and the
@@ -353,32 +629,41 @@ impl Relay {
         tenant: &Tenant,
         asked: &Relaying<'_>,
         conversation: &Conversation,
+        unsettled: &mut Unsettled,
     ) -> Result<(Arc<Mutex<Session>>, Digest, u64), Error> {
-        let chains = chains(asked, asked.session, conversation);
-        let found = self.goes_on(tenant, asked, conversation, &chains, None)?;
-        if let Some((session, last)) = found {
-            return Ok((session, chains[conversation.entries.len()], last));
-        }
+        let count = conversation.entries.len();
+        let mut chains = chains(asked, asked.session, conversation);
+        let mut found = self.goes_on(tenant, asked, conversation, &chains, None)?;
         // An agent may name the session that it was told, and did not name before.
-        if let Some(named) = asked.session {
-            let chains = self::chains(asked, None, conversation);
-            let found = self.goes_on(tenant, asked, conversation, &chains, Some(named))?;
-            if let Some((session, last)) = found {
-                return Ok((session, chains[conversation.entries.len()], last));
+        if let (None, Some(named)) = (&found, asked.session) {
+            let unnamed = self::chains(asked, None, conversation);
+            found = self.goes_on(tenant, asked, conversation, &unnamed, Some(named))?;
+            if found.is_some() {
+                chains = unnamed;
             }
         }
-        let chain = chains[conversation.entries.len()];
-        let scope = (None, None);
-        let mut session =
-            Session::create(tenant.clone(), None, asked.now, scope, Some(asked.format))?;
-        session.append(conversation.clone(), asked.now)?;
-        let last = session.last_turn();
-        self.note(tenant, &chain, session.id(), last)?;
-        let id = session.id().to_owned();
-        let session = Arc::new(Mutex::new(session));
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.put(held_as(tenant, &id), Arc::clone(&session), HELD);
-        Ok((session, chain, last))
+        let digest = chains[count];
+        let (session, last, is_new) = match found {
+            Some(found) => found,
+            None => {
+                let mut session = Session::begin_deferred(tenant.clone(), asked.now, asked.format)?;
+                session.append(conversation.clone(), asked.now)?;
+                let (last, key) = (session.last_turn(), held_as(tenant, session.id()));
+                let size = session.size();
+                let session = Arc::new(Mutex::new(session));
+                if !asked.counted {
+                    let mut held = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+                    held.put(key, Arc::clone(&session), size);
+                }
+                (session, last, true)
+            }
+        };
+        if is_new && !asked.counted {
+            let open = session.lock().unwrap_or_else(PoisonError::into_inner);
+            let chain = self.note(tenant, &digest, open.id(), last);
+            unsettled.chain = Some((digest, chain));
+        }
+        Ok((session, digest, last))
     }
 
     /// The session that the longest known chain leads to, if the request goes on with it, and the number of the
@@ -392,38 +677,57 @@ impl Relay {
         named: Option<&str>,
     ) -> Result<Option<Found>, Error> {
         let count = conversation.entries.len();
-        let mut gone = 0;
+        // Sessions that have gone another way, and how many places they left.
+        let (mut gone, mut passed) = (Vec::new(), 0);
         for length in (1..=count).rev().take(BACK) {
-            let Some(chain) = self.chain(tenant, &chains[length])? else {
+            let Some(mut chain) = self.chain(tenant, &chains[length])? else {
                 continue;
             };
+            if gone.contains(&chain.session) {
+                continue;
+            }
             if named.is_some_and(|named| named != chain.session) {
                 break;
             }
-            let found = self.held(tenant, &chain.session).and_then(|session| {
+            let open = || match asked.counted {
+                // A session of its own, which nobody else works with.
+                true => Session::open(tenant.clone(), &chain.session)
+                    .map(Mutex::new)
+                    .map(Arc::new),
+                false => self.held(tenant, &chain.session),
+            };
+            let found = open().and_then(|session| {
                 let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
-                open.refresh()?;
+                let lost = self.refresh(&mut open)?;
                 drop(open);
-                Ok(session)
+                Ok((session, lost))
             });
-            let session = match found {
+            let (session, lost) = match found {
                 // It was erased: what is sent now begins another.
                 Err(error) if error.kind == ErrorKind::Input => break,
                 found => found?,
             };
             let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut last = chain.last;
-            if open.last_turn() != last {
+            if lost || open.last_turn() != chain.last {
                 // Another node may know better.
-                let known = self.stored(tenant, &log_of(&chains[length]))?;
-                last = known.map_or(last, |known| known.last);
+                match self.stored(tenant, &log_of(&chains[length]))? {
+                    Some(known) if known.session == chain.session => chain = known,
+                    _ if lost => continue,
+                    _ => {}
+                }
             }
+            let mut last = chain.last;
             // An agent may go on without the last reply, or from an earlier place: then the session has gone
             // another way.
+            open.defer();
             if !open.withdraw(last)? {
-                // A reply that was taken back is no place to go on from: what it answered may be one.
-                gone += 1;
-                if open.stands(last) || gone > GONE {
+                // A reply that was taken back is no place to go on from: what it answered may be one. Where it
+                // stands, another conversation began alike, and another session may be the one to go on with.
+                if open.stands(last) {
+                    gone.push(chain.session);
+                }
+                passed += 1;
+                if passed > GONE {
                     break;
                 }
                 continue;
@@ -435,27 +739,41 @@ impl Relay {
                 };
                 open.append(new, asked.now)?;
                 last = open.last_turn();
-                self.note(tenant, &chains[count], open.id(), last)?;
             }
             drop(open);
-            return Ok(Some((session, last)));
+            return Ok(Some((session, last, length < count)));
         }
         Ok(None)
+    }
+
+    /// Reads what others appended to a session. Where it was not what its log says, neither were its chains.
+    /// Gives whether it was so.
+    fn refresh(&self, session: &mut Session) -> Result<bool, Error> {
+        let lost = session.is_lost()?;
+        let id = session.id().to_owned();
+        session.refresh()?;
+        if lost {
+            let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+            chains.retain(|_, chain| chain.session != id);
+        }
+        Ok(lost)
     }
 
     fn held(&self, tenant: &Tenant, id: &str) -> Result<Arc<Mutex<Session>>, Error> {
         let key = held_as(tenant, id);
         let held = || self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = held().held.get(&key) {
+        if let Some(session) = held().get(&key) {
             return Ok(Arc::clone(session));
         }
         // Nobody else's session waits for the store.
-        let session = Arc::new(Mutex::new(Session::open(tenant.clone(), id)?));
+        let session = Session::open(tenant.clone(), id)?;
+        let size = session.size();
+        let session = Arc::new(Mutex::new(session));
         let mut sessions = held();
-        if let Some(session) = sessions.held.get(&key) {
+        if let Some(session) = sessions.get(&key) {
             return Ok(Arc::clone(session));
         }
-        sessions.put(key, Arc::clone(&session), HELD);
+        sessions.put(key, Arc::clone(&session), size);
         Ok(session)
     }
 
@@ -463,8 +781,8 @@ impl Relay {
     fn chain(&self, tenant: &Tenant, digest: &Digest) -> Result<Option<Chain>, Error> {
         let log = log_of(digest);
         let key = held_as(tenant, &log);
-        let known = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chain) = known.held.get(&key) {
+        let mut known = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chain) = known.get(&key) {
             return Ok(Some(chain.clone()));
         }
         drop(known);
@@ -477,42 +795,34 @@ impl Relay {
         Ok(last.and_then(|(_, body)| serde_json::from_str(body).ok()))
     }
 
-    fn note(
-        &self,
-        tenant: &Tenant,
-        digest: &Digest,
-        session: &str,
-        last: u64,
-    ) -> Result<(), Error> {
+    /// Remembers where a chain leads, for as long as it is not written.
+    fn note(&self, tenant: &Tenant, digest: &Digest, session: &str, last: u64) -> Chain {
         let chain = Chain {
             session: session.to_owned(),
             last,
         };
-        let log = log_of(digest);
-        let body = serde_json::to_string(&chain)
-            .map_err(|error| Error::assertion(format!("a chain is plain data: {error}")))?;
-        match tenant.append(&log, 0, vec![body.clone()]) {
-            Err(error) if error.kind == ErrorKind::Conflict => {
-                let stored = tenant.entries(&log, 0)?;
-                let known = stored.last();
-                let said = known.and_then(|(_, body)| serde_json::from_str::<Chain>(body).ok());
-                // What a session said before it was taken back and is said again; what another session says
-                // stands.
-                if said.is_some_and(|said| said.session != chain.session) {
-                    return Ok(());
-                }
-                let after = known.map_or(0, |(number, _)| *number);
-                match tenant.append(&log, after, vec![body]) {
-                    Err(error) if error.kind == ErrorKind::Conflict => return Ok(()),
-                    appended => appended?,
-                };
-            }
-            appended => drop(appended?),
-        }
+        let key = held_as(tenant, &log_of(digest));
+        let size = CHAIN + key.len();
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        chains.put(held_as(tenant, &log), chain, CHAINS);
-        Ok(())
+        chains.put(key, chain.clone(), size);
+        chains.shrink(|_| true);
+        chain
     }
+}
+
+/// Writes where a chain leads that led somewhere before. Of conversations that begin alike, the newest is found.
+fn note_again(tenant: &Tenant, log: &str, chain: &Chain) -> Result<(), Error> {
+    let after = tenant.last(log)?;
+    match tenant.append(log, after, vec![chain.body()?]) {
+        Err(error) if error.kind == ErrorKind::Conflict => Ok(()),
+        appended => appended.map(drop),
+    }
+}
+
+/// The log of what is known of the window of a request's model.
+fn window_log(asked: &Relaying<'_>) -> String {
+    let model = Digest::of_parts([asked.format.term().as_bytes(), asked.model.as_bytes()]);
+    format!("window/{}", model.to_string().trim_start_matches("sha256:"))
 }
 
 fn held_as(tenant: &Tenant, id: &str) -> String {

@@ -46,17 +46,27 @@ impl Bench {
     }
 
     fn relay(&self, body: &str, key: &str) -> Relayed {
-        let asked = Relaying {
-            format: Format::OpenAiChat,
-            body,
-            key,
-            session: None,
-            now: NOW,
-            beside: None,
-        };
         self.relay
-            .relay(&self.workspace, &self.tenant(), &self.world, &asked)
+            .relay(
+                &self.workspace,
+                &self.tenant(),
+                &self.world,
+                &asked(body, key),
+            )
             .unwrap()
+    }
+}
+
+fn asked<'a>(body: &'a str, key: &'a str) -> Relaying<'a> {
+    Relaying {
+        format: Format::OpenAiChat,
+        model: "mine",
+        body,
+        key,
+        session: None,
+        now: NOW,
+        beside: None,
+        counted: false,
     }
 }
 
@@ -168,11 +178,13 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
     let body = json!({ "model": "m", "input": long, "previous_response_id": "r1" }).to_string();
     let asked = Relaying {
         format: Format::OpenAiResponses,
+        model: "m",
         body: &body,
         key: "key",
         session: None,
         now: Instant::from_micros(0),
         beside: None,
+        counted: false,
     };
     let relayed = bench
         .relay
@@ -183,7 +195,8 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         Relayed {
             body: None,
             place: None,
-            saved: 0
+            saved: 0,
+            stand: Vec::new(),
         }
     );
 }
@@ -197,15 +210,158 @@ fn an_error_teaches_the_window() {
     assert_eq!(relayed.body, None);
     let place = relayed.place.unwrap();
     let error = "This model's maximum context length is 5000 tokens.";
-    assert!(bench.relay.learn(&bench.tenant(), &place, error).unwrap());
-    assert!(
-        !bench
-            .relay
-            .learn(&bench.tenant(), &place, "overloaded")
-            .unwrap()
-    );
+    let learn = |error: &str| bench.relay.learn(&bench.tenant(), &place, error).unwrap();
+    assert_eq!(learn("overloaded"), None);
+    assert_eq!(learn(error), Some(5_000));
     let again = bench.relay(&body, "key");
     assert!(again.saved > 1_000 && bench.world.tokenizer().count(&again.body.unwrap()) < 5_400);
+    // Other sessions do not know yet: what one provider said once may be wrong.
+    assert_eq!(bench.relay(&body, "other").body, None);
+    bench
+        .relay
+        .confirm(&bench.tenant(), &place, 5_000, NOW)
+        .unwrap();
+    let cut = |bench: &Bench, key: &str, now: Instant, model: &str| {
+        let asked = Relaying {
+            now,
+            model,
+            ..asked(&body, key)
+        };
+        let relay = &bench.relay;
+        let relayed = relay.relay(&bench.workspace, &bench.tenant(), &bench.world, &asked);
+        relayed.unwrap().body.is_some()
+    };
+    assert!(cut(&bench, "third", NOW, "mine"));
+    assert!(!cut(&bench, "fourth", NOW, "another"));
+    // A process that knows nothing knows it from the store, for a day.
+    let anew = Bench {
+        relay: Relay::default(),
+        ..bench
+    };
+    assert!(cut(&anew, "fifth", NOW, "mine"));
+    let tomorrow = Instant::from_micros(NOW.micros() + 86_400_000_000);
+    assert!(!cut(&anew, "sixth", tomorrow, "mine"));
+}
+
+#[test]
+fn what_waits_is_written_once_and_nothing_of_it_is_lost() {
+    let bench = Bench::new(6_000);
+    let messages = recording(30, 300).messages;
+    let ends: Vec<usize> = (0..messages.len())
+        .filter(|at| messages[*at]["role"] == "user")
+        .collect();
+    let ahead = |bench: &Bench, end: usize| {
+        let body = request(&messages[..=end]);
+        let (relay, tenant) = (&bench.relay, bench.tenant());
+        relay
+            .relay_ahead(
+                &bench.workspace,
+                &tenant,
+                &bench.world,
+                &asked(&body, "key"),
+            )
+            .unwrap()
+    };
+    let tenant = bench.tenant();
+    let stored = |id: &str| tenant.last(&format!("session/{id}")).unwrap();
+    let (first, unsettled) = ahead(&bench, ends[0]);
+    let id = session(&first);
+    assert_eq!(stored(&id), 0);
+    unsettled.settle().unwrap();
+    assert!(stored(&id) > 0);
+    // In whatever order it is settled, or not at all until the next request: the same session, each message once.
+    let mut waiting = Vec::new();
+    for (at, end) in ends.iter().enumerate().skip(1) {
+        let (relayed, unsettled) = ahead(&bench, *end);
+        assert_eq!(session(&relayed), id, "{at}");
+        match at % 3 {
+            0 => unsettled.settle().unwrap(),
+            1 => waiting.push(unsettled),
+            _ => drop(unsettled),
+        }
+    }
+    for unsettled in waiting {
+        unsettled.settle().unwrap();
+    }
+    let last = *ends.last().unwrap();
+    let (_, unsettled) = ahead(&bench, last);
+    unsettled.settle().unwrap();
+    let kept = tenure_workspace::sessions::Session::open(bench.tenant(), &id).unwrap();
+    let kept = kept.export(Format::OpenAiChat).unwrap().messages;
+    let kept: Vec<Value> = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept, messages[..=last]);
+}
+
+#[test]
+fn of_two_that_write_at_once_one_is_told_and_goes_on_with_the_next_request() {
+    let bench = Bench::new(60_000);
+    let asks = |texts: &[&str]| {
+        let said = texts.iter().enumerate().map(|(at, text)| match at % 2 {
+            0 => json!({ "role": "user", "content": text }),
+            _ => json!({ "role": "assistant", "content": text }),
+        });
+        request(&said.collect::<Vec<_>>())
+    };
+    let id = session(&bench.relay(&asks(&["How warm?"]), "key"));
+    let other = Relay::default();
+    let ahead = |relay: &Relay, body: &str| {
+        relay
+            .relay_ahead(
+                &bench.workspace,
+                &bench.tenant(),
+                &bench.world,
+                &asked(body, "key"),
+            )
+            .unwrap()
+    };
+    let (mine, theirs) = (
+        ["How warm?", "Warm.", "Stop."],
+        ["How warm?", "Warm.", "Go on."],
+    );
+    let (here, unsettled) = ahead(&bench.relay, &asks(&mine));
+    let (there, settled_first) = ahead(&other, &asks(&theirs));
+    assert_eq!((session(&here), session(&there)), (id.clone(), id.clone()));
+    settled_first.settle().unwrap();
+    assert_eq!(
+        unsettled.settle().unwrap_err().kind,
+        tenure::ErrorKind::Conflict
+    );
+    // It is no part of the session, whose other way stands; what comes next is one of its own, whole.
+    let on = ["How warm?", "Warm.", "Stop.", "Stopped.", "Good."];
+    let next = session(&bench.relay(&asks(&on), "key"));
+    let export = |id: &str| {
+        let session = tenure_workspace::sessions::Session::open(bench.tenant(), id).unwrap();
+        session.export(Format::OpenAiChat).unwrap().messages
+    };
+    assert!(export(&id).contains("Go on.") && !export(&id).contains("Stop."));
+    assert!(next != id && on.iter().all(|text| export(&next).contains(text)));
+}
+
+#[test]
+fn sessions_are_held_in_bounds_and_found_all_the_same() {
+    let bound = 300_000;
+    let bench = Bench {
+        relay: Relay::holding(bound),
+        ..Bench::new(60_000)
+    };
+    let messages = recording(4, 300).messages;
+    let body = request(&messages[..messages.len() - 1]);
+    let ids: Vec<String> = (0..12)
+        .map(|key| session(&bench.relay(&body, &format!("key {key}"))))
+        .collect();
+    let held = bench.relay.bytes();
+    assert!(held <= bound && held > bound / 4, "{held}");
+    for (key, id) in ids.iter().enumerate().rev() {
+        assert_eq!(&session(&bench.relay(&body, &format!("key {key}"))), id);
+        assert!(bench.relay.bytes() <= bound);
+    }
+    let tenants = bench.relay.tenants();
+    assert!(tenants.len() == 1 && tenants["local"] <= bench.tenant().version().unwrap());
+    bench.relay.forget("loca");
+    assert!(bench.relay.bytes() > 0);
+    bench.relay.forget("local");
+    assert_eq!((bench.relay.bytes(), bench.relay.tenants().len()), (0, 0));
+    assert_eq!(session(&bench.relay(&body, "key 3")), ids[3]);
 }
 
 #[test]
@@ -314,4 +470,82 @@ fn tools_take_room_too() {
         .tokenizer()
         .count(&recorded::tools().to_string()) as u32;
     assert!(with >= without + tools / 2, "{with} {without} {tools}");
+}
+
+#[test]
+fn what_is_counted_is_what_is_sent_and_part_of_no_session() {
+    let bench = Bench::new(6_000);
+    let messages = recording(30, 300).messages;
+    let tenant = bench.tenant();
+    let mut cut = 0;
+    for (at, message) in messages.iter().enumerate() {
+        if message["role"] != "user" {
+            continue;
+        }
+        let body = request(&messages[..=at]);
+        let before = tenant.logs().unwrap();
+        let counted = Relaying {
+            counted: true,
+            ..asked(&body, "key")
+        };
+        let count = || {
+            let relay = &bench.relay;
+            let relayed = relay.relay(&bench.workspace, &tenant, &bench.world, &counted);
+            let relayed = relayed.unwrap();
+            assert_eq!(relayed.place, None);
+            relayed.body
+        };
+        let (first, again) = (count(), count());
+        assert_eq!(tenant.logs().unwrap(), before);
+        let sent = bench.relay(&body, "key").body;
+        assert_eq!((&first, &again), (&sent, &sent), "message {at}");
+        cut += u32::from(sent.is_some());
+    }
+    assert!(cut > 5, "{cut}");
+    // Another end of the conversation was counted, too: the session did not go that way.
+    let last = messages
+        .iter()
+        .rposition(|message| message["role"] == "user");
+    let mut other = messages[..last.unwrap()].to_vec();
+    other.push(json!({ "role": "user", "content": "What else?" }));
+    let body = request(&other);
+    let counted = Relaying {
+        counted: true,
+        ..asked(&body, "key")
+    };
+    let relay = &bench.relay;
+    let relayed = relay.relay(&bench.workspace, &tenant, &bench.world, &counted);
+    relayed.unwrap();
+    let sessions = tenure_workspace::sessions::Session::list(&tenant).unwrap();
+    assert_eq!(sessions.len(), 1);
+}
+
+#[test]
+fn a_conversation_that_is_held_again_has_one_session_of_its_own() {
+    let bench = Bench::new(6_000);
+    let messages = recording(20, 300).messages;
+    let asks: Vec<String> = (0..messages.len())
+        .filter(|at| messages[*at]["role"] == "user")
+        .map(|at| request(&messages[..=at]))
+        .collect();
+    assert!(asks.len() > 3);
+    let mut runs = Vec::new();
+    for run in 0..3 {
+        // Also by a process that knows nothing.
+        let relay = Relay::default();
+        let relay = if run == 2 { &relay } else { &bench.relay };
+        // The very last one may be taken for the first run's, asked again.
+        let asks = &asks[..asks.len() - usize::from(run > 0)];
+        let ids = asks.iter().map(|body| {
+            let asked = asked(body, "key");
+            let relayed = relay.relay(&bench.workspace, &bench.tenant(), &bench.world, &asked);
+            session(&relayed.unwrap())
+        });
+        let mut ids: Vec<String> = ids.collect();
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "run {run}");
+        runs.extend(ids);
+    }
+    runs.dedup();
+    assert_eq!(runs.len(), 3);
 }

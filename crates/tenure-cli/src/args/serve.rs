@@ -36,6 +36,11 @@ pub(crate) struct ServeArgs {
     /// In `fit` and `full`: refuse a request that cannot be compiled, instead of letting it go on as it came
     #[arg(long)]
     pub(crate) fail_closed: bool,
+    /// In `fit` and `full`: do not let an answer with this fault go on, where it is not streamed (may be repeated):
+    /// tool_not_offered, arguments_no_object, arguments_schema, tool_not_called, response_schema or
+    /// constraint_broken
+    #[arg(long = "reject", value_name = "FAULT")]
+    pub(crate) rejects: Vec<String>,
     /// The tenant of the requests while there are no keys
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,

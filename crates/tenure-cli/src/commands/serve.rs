@@ -53,6 +53,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         jwt: args.jwt.as_deref().map(Jwt::open).transpose()?,
         mode,
         fail_closed: args.fail_closed,
+        rejects: usage(args.rejects.iter().map(|text| text.parse()).collect())?,
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),

@@ -3,6 +3,7 @@
 
 mod call;
 mod compile;
+mod labels;
 mod objects;
 mod openapi;
 mod query;
@@ -295,6 +296,20 @@ fn table() -> Vec<Entry> {
                 )
             },
             get(records::show),
+        ),
+        (
+            Operation {
+                parameters: &[RECORD],
+                body: Some(openapi::shape::<labels::Mattered>),
+                answer: openapi::shape::<labels::Chosen>,
+                ..operators(
+                    "post",
+                    "/api/v1/records/{record}/labels",
+                    "labelRecord",
+                    "Say which candidates of a compile mattered, and learn how well it chose",
+                )
+            },
+            post(labels::label),
         ),
         (
             Operation {

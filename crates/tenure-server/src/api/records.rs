@@ -141,7 +141,7 @@ pub(super) async fn replay(
     Ok(Said(shown.await??))
 }
 
-fn unknown(id: &str) -> Refusal {
+pub(super) fn unknown(id: &str) -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
         format!("there is no record `{}`", clip(id)),

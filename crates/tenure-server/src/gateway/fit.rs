@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use bytes::Bytes;
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::{Resident, Tenant};
 use tenure_workspace::Gathered;
-use tenure_workspace::relay::{Beside, Place, Relayed, Relaying};
+use tenure_workspace::relay::{Beside, Place, Relayed, Relaying, Unsettled};
 
+use super::output::Constraint;
 use super::{Protocol, session};
 use crate::app::{App, Caller, Mode, now};
 
@@ -24,6 +25,8 @@ const FULL: &str = "name = \"gateway\"\nextends = \"standard\"\nrequired = []\n\
 [sections.evidence]\nmax = 4096\n[sections.recall]\nmax = 1024\n";
 /// What a tenant's own policy for the gateway is called.
 const POLICY: &str = "gateway";
+/// What a provider's window may depend on beside the model.
+const VARIANT: HeaderName = HeaderName::from_static("anthropic-beta");
 /// The most tenants of whom what stands beside is held.
 const MAX_TENANTS: usize = 256;
 
@@ -34,6 +37,10 @@ pub(super) struct Fitted {
     pub(super) body: Option<Bytes>,
     pub(super) place: Option<Place>,
     pub(super) saved: u64,
+    /// What it added to its session, which is to be written while the provider thinks.
+    pub(super) unsettled: Option<Unsettled>,
+    /// The constraints that stand in it and that its answer is held against.
+    pub(super) constraints: Vec<Arc<Constraint>>,
     /// Why nothing was done where something would have been.
     pub(super) fault: Option<Error>,
 }
@@ -46,10 +53,23 @@ pub(super) struct Besides {
     policy: OnceLock<Policy>,
 }
 
-/// What is resident, and what of it stands beside.
-type Stands = (Arc<Resident>, Arc<Gathered>);
+/// What is resident, what of it stands beside, and what of that answers are held against.
+type Stands = (Arc<Resident>, Arc<Standing>);
+
+/// What stands beside the conversations of a tenant.
+struct Standing {
+    gathered: Gathered,
+    /// The constraints that a machine can check, and where among the candidates they are.
+    constraints: Vec<(usize, Arc<Constraint>)>,
+}
 
 impl Besides {
+    /// Lets go of what is held of a tenant.
+    pub(super) fn forget(&self, tenant: &str) {
+        let mut known = self.of.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(tenant);
+    }
+
     fn policy(&self) -> Result<&Policy, Error> {
         match self.policy.get() {
             Some(policy) => Ok(policy),
@@ -62,15 +82,15 @@ impl Besides {
 
     /// What the tenant believes now, without its tools: who runs them is not the agent that asks. With it, up
     /// to when it is known.
-    fn get(&self, app: &App, tenant: &Tenant) -> Result<(Arc<Gathered>, Instant), Error> {
+    fn get(&self, app: &App, tenant: &Tenant) -> Result<(Arc<Standing>, Instant), Error> {
         let resident = app.resident(tenant)?;
         // The clock of the store may be ahead of this machine's.
         let until = resident.latest().map_or(now(), |latest| latest.max(now()));
         let known = || self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, gathered)) = known().get(tenant.name())
+        if let Some((of, standing)) = known().get(tenant.name())
             && Arc::ptr_eq(of, &resident)
         {
-            return Ok((Arc::clone(gathered), until));
+            return Ok((Arc::clone(standing), until));
         }
         let objects = resident.candidates().objects();
         let is_tool = |object: &Arc<tenure::ContextObject>| object.revision().tool().is_some();
@@ -80,17 +100,35 @@ impl Besides {
         } else {
             Gathered::over(Candidates::default(), tenant, &resident, None)
         };
-        let gathered = Arc::new(gathered);
+        let candidates = gathered.candidates.objects().iter().enumerate();
+        let constraints = candidates.filter_map(|(at, object)| {
+            let constraint = Constraint::of(object)?;
+            Some((at, Arc::new(constraint)))
+        });
+        let standing = Arc::new(Standing {
+            constraints: constraints.collect(),
+            gathered,
+        });
         let mut known = known();
         if known.len() >= MAX_TENANTS && !known.contains_key(tenant.name()) {
             known.pop_first();
         }
-        known.insert(tenant.name().to_owned(), (resident, Arc::clone(&gathered)));
-        Ok((gathered, until))
+        known.insert(tenant.name().to_owned(), (resident, Arc::clone(&standing)));
+        Ok((standing, until))
     }
 }
 
-/// The format of requests to this path; none where they hold no conversation.
+/// The format of requests that ask how many tokens another would have.
+fn counted(method: &Method, path: &str) -> Option<Format> {
+    match path {
+        _ if method != Method::POST => None,
+        "/v1/responses/input_tokens" => Some(Format::OpenAiResponses),
+        "/v1/messages/count_tokens" => Some(Format::Anthropic),
+        _ => None,
+    }
+}
+
+/// The format of requests to this path; none where they hold no conversation that is answered.
 pub(super) fn format(method: &Method, path: &str) -> Option<Format> {
     match path {
         _ if method != Method::POST => None,
@@ -110,15 +148,29 @@ pub(super) async fn fit(
     body: &Bytes,
 ) -> Fitted {
     let packed = parts.headers.contains_key(header::CONTENT_ENCODING);
-    let Some(format) = format(&parts.method, parts.uri.path()).filter(|_| !packed) else {
+    let (method, path) = (&parts.method, parts.uri.path());
+    let counted = counted(method, path);
+    let Some(format) = format(method, path).or(counted).filter(|_| !packed) else {
         return Fitted::default();
     };
+    let counted = counted.is_some();
     let job = (Arc::clone(app), caller.clone(), body.clone());
     let key = key(caller, &parts.headers, protocol);
     let named = session(&parts.headers);
+    let variant = parts.headers.get_all(VARIANT).iter();
+    let variant: Vec<u8> = variant
+        .flat_map(|value| value.as_bytes().to_vec())
+        .collect();
     let done = tokio::task::spawn_blocking(move || {
         let (app, caller, body) = job;
-        relay(&app, &caller, format, &body, &key, named.as_deref())
+        let variant = String::from_utf8_lossy(&variant);
+        relay(
+            &app,
+            &caller,
+            (format, counted),
+            &body,
+            (&key, named.as_deref(), &variant),
+        )
     });
     let relayed = match done.await {
         Ok(relayed) => relayed,
@@ -127,10 +179,12 @@ pub(super) async fn fit(
         ))),
     };
     match relayed {
-        Ok(Relayed { body, place, saved }) => Fitted {
-            body: body.map(Bytes::from),
-            place,
-            saved,
+        Ok((relayed, unsettled, constraints)) => Fitted {
+            body: relayed.body.map(Bytes::from),
+            place: relayed.place,
+            saved: relayed.saved,
+            unsettled: Some(unsettled),
+            constraints,
             fault: None,
         },
         Err(error) => Fitted {
@@ -140,34 +194,45 @@ pub(super) async fn fit(
     }
 }
 
-/// Notes that a provider found a request too long; gives whether a smaller one may help. What it said is read
-/// where reading may take its time.
+/// Notes that a provider found a request too long; gives its window where a smaller one may help. What it said is
+/// read where reading may take its time.
 pub(super) async fn learn(
     app: &Arc<App>,
     caller: &Caller,
     place: &Place,
     said: impl FnOnce() -> String + Send + 'static,
-) -> bool {
+) -> Option<u32> {
     let (app, caller, place) = (Arc::clone(app), caller.clone(), place.clone());
     let learned = tokio::task::spawn_blocking(move || {
         let store = app.store.as_ref();
         let tenant = store.map(|store| store.tenant(&caller.tenant)).transpose();
         match tenant {
             Ok(Some(tenant)) => app.relay.learn(&tenant, &place, &said()),
-            _ => Ok(false),
+            _ => Ok(None),
         }
     });
-    matches!(learned.await, Ok(Ok(true)))
+    learned.await.ok()?.ok()?
+}
+
+/// Notes that a provider's window is what it said.
+pub(super) fn confirm(app: &Arc<App>, caller: &Caller, place: &Place, window: u32) {
+    let (app, caller, place) = (Arc::clone(app), caller.clone(), place.clone());
+    tokio::task::spawn_blocking(move || {
+        let Some(store) = &app.store else { return };
+        let tenant = store.tenant(&caller.tenant);
+        let confirmed = tenant.and_then(|tenant| app.relay.confirm(&tenant, &place, window, now()));
+        // It is learned again then.
+        drop(confirmed);
+    });
 }
 
 fn relay(
     app: &App,
     caller: &Caller,
-    format: Format,
+    (format, counted): (Format, bool),
     body: &[u8],
-    key: &str,
-    session: Option<&str>,
-) -> Result<Relayed, Error> {
+    (key, session, variant): (&str, Option<&str>, &str),
+) -> Result<(Relayed, Unsettled, Vec<Arc<Constraint>>), Error> {
     let store = app.store.as_ref().ok_or_else(|| {
         Error::new(
             ErrorKind::Unavailable,
@@ -184,7 +249,8 @@ fn relay(
         .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
     let world = app.world_like(&asked.model)?;
     let tenant = store.tenant(&caller.tenant)?;
-    let (kept, gathered, known, principal);
+    let mut standing = None;
+    let (kept, stands, watched, known, principal);
     let beside = match app.mode {
         Mode::Full => {
             kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
@@ -192,38 +258,56 @@ fn relay(
                 Some(kept) => kept,
                 None => app.gateway.besides.policy()?,
             };
-            (gathered, known) = app.gateway.besides.get(app, &tenant)?;
+            (stands, known) = app.gateway.besides.get(app, &tenant)?;
+            standing = Some(Arc::clone(&stands));
             principal = caller.grant.principal();
+            watched = stands
+                .constraints
+                .iter()
+                .map(|(at, _)| *at)
+                .collect::<Vec<_>>();
             Some(Beside {
                 policy,
-                gathered: &gathered,
+                gathered: &stands.gathered,
+                watched: &watched,
                 known,
                 principal: &principal,
             })
         }
         _ => None,
     };
+    let model = format!("{}\0{variant}", asked.model);
     let relaying = Relaying {
         format,
+        model: &model,
         body,
         key,
         session,
         now: now(),
         beside,
+        counted,
     };
-    app.relay.relay(&app.workspace, &tenant, &world, &relaying)
+    let (relayed, unsettled) = app
+        .relay
+        .relay_ahead(&app.workspace, &tenant, &world, &relaying)?;
+    let constraints = standing.iter().flat_map(|standing| &standing.constraints);
+    let constraints = constraints.filter(|(at, _)| relayed.stand.contains(at));
+    let constraints = constraints.map(|(_, constraint)| Arc::clone(constraint));
+    let constraints = constraints.collect();
+    Ok((relayed, unsettled, constraints))
 }
 
 /// Whose conversations are one's own: of the same key, and of the same credentials with the provider.
 fn key(caller: &Caller, headers: &HeaderMap, protocol: Protocol) -> String {
-    let names = ["authorization", "x-api-key"];
-    let shown = names.map(|name| headers.get(name).map_or(&[][..], |value| value.as_bytes()));
+    let shown = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let id = caller.key.as_deref().unwrap_or_default();
-    let parts = [
+    let mut parts = vec![
         id.as_bytes(),
         protocol.term().as_bytes(),
-        shown[0],
-        shown[1],
+        shown("authorization").unwrap_or_default(),
+        shown("x-api-key").unwrap_or_default(),
     ];
+    // As Azure has it.
+    parts.extend(shown("api-key"));
     Digest::of_parts(parts).to_string()
 }

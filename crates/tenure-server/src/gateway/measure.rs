@@ -32,24 +32,23 @@ impl Asked {
         }
     }
 
-    /// Reads the tools alone.
-    pub(super) fn tools(body: &[u8]) -> Asked {
-        #[derive(Default, serde::Deserialize)]
-        struct Tools {
-            #[serde(default)]
+    /// Reads what says what the answer must be, alone.
+    pub(super) fn demands(body: &[u8]) -> Asked {
+        #[derive(Default, serde::Deserialize, serde::Serialize)]
+        #[serde(default)]
+        struct Demands {
             tools: Value,
+            tool_choice: Value,
+            response_format: Value,
+            text: Value,
+            output_config: Value,
+            output_format: Value,
         }
-        let Tools { tools } = serde_json::from_slice(body).unwrap_or_default();
+        let demands: Demands = serde_json::from_slice(body).unwrap_or_default();
         Asked {
-            body: serde_json::json!({ "tools": tools }),
+            body: serde_json::to_value(demands).unwrap_or_default(),
             ..Asked::default()
         }
-    }
-
-    /// Whether it offers tools.
-    pub(super) fn offers_tools(&self) -> bool {
-        let tools = self.body["tools"].as_array();
-        tools.is_some_and(|tools| !tools.is_empty())
     }
 
     /// The tokens of its texts, tools and calls. Not of images, of what is opaque, nor of what a
@@ -356,12 +355,11 @@ mod tests {
         ];
         let expected: u64 = texts.iter().map(|text| count(text)).sum();
         assert_eq!(asked.tokens(&world), expected);
-        let tools = Asked::tools(br#"{"messages":[],"tools":[{"name":"look"}]}"#);
-        assert!(tools.offers_tools());
-        assert_eq!(tools.body["tools"][0]["name"], "look");
-        for none in ["{}", r#"{"tools":[]}"#, r#"{"tools":null}"#, "[]", "x"] {
-            assert!(!Asked::tools(none.as_bytes()).offers_tools(), "{none}");
-        }
+        let demands =
+            Asked::demands(br#"{"messages":[1],"tools":[{"name":"look"}],"text":{"format":{}}}"#);
+        assert_eq!(demands.body["tools"][0]["name"], "look");
+        assert!(demands.body["text"]["format"].is_object());
+        assert!(demands.body["messages"].is_null());
         let broken = Asked::read(b"{\"model\": \"gpt-4o\", \xff");
         assert!(broken.model.is_none() && broken.tokens(&world) == 0);
     }

@@ -5,7 +5,7 @@
 //! | where upstreams are, and connections to them | `upstream.rs` |
 //! | which headers go on, and which end here | `headers.rs` |
 //! | a request compiled before it goes on | `fit.rs` |
-//! | what the model answered, and whether it may | `output.rs` |
+//! | what the model answered, and whether it may | `output.rs`, `schema.rs` |
 //! | the answer on its way: kept for the record, watched for silence | `tap.rs` |
 //! | what the record says: tokens and usage | `measure.rs` |
 //! | the record, off the path of the request | `recorder.rs` |
@@ -18,6 +18,7 @@ mod headers;
 mod measure;
 mod output;
 mod recorder;
+mod schema;
 mod tap;
 mod upstream;
 
@@ -43,6 +44,8 @@ use crate::app::{App, Caller, Limits, Mode, now};
 use crate::body::whole_body;
 use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
+pub use output::OutputFault;
+use output::{Constraint, Demands, Found};
 use recorder::{Exchange, Recorder};
 use tap::{Ahead, Tap};
 pub(crate) use upstream::Link;
@@ -60,7 +63,7 @@ const SESSION_HEADER: HeaderName = HeaderName::from_static("x-tenure-session");
 const FAULT_HEADER: HeaderName = HeaderName::from_static("x-tenure-fault");
 /// Says that a provider found the request too long, and that what it answers here is a shorter one.
 const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
-/// Says what is wrong with the calls in an answer that was not streamed.
+/// Says what is wrong with an answer that was not streamed.
 const OUTPUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-output");
 /// The most that is read of what an error says.
 const MAX_ERROR: u64 = 1 << 20;
@@ -140,6 +143,11 @@ impl Gateway {
         self.recorder.finish();
     }
 
+    /// Lets go of what is held of a tenant.
+    pub(crate) fn forget(&self, tenant: &str) {
+        self.besides.forget(tenant);
+    }
+
     fn counted(&self, what: &'static str, bytes: u64) {
         let label = What { what: Word(what) };
         self.metrics
@@ -196,6 +204,13 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
             return Err(Refusal::from(fault.clone()));
         }
     }
+    let mut settled = settle(app, &mut fitted);
+    if app.fail_closed
+        && let Some(settled) = settled.take()
+        && let Some(error) = settled.await.ok().flatten()
+    {
+        return Err(Refusal::from(error));
+    }
     let sent = fitted.body.take().unwrap_or_else(|| body.clone());
     let compiles = fitted.place.is_some();
     // What is asked again goes out as it came in.
@@ -222,6 +237,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         encoding: None,
         status: None,
         head: None,
+        constraints: fitted.constraints.clone(),
+        output: None,
         reply: tap::Kept::new(compiles, &gateway.held),
     });
     let id = exchange
@@ -238,17 +255,25 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         ahead = Ahead::read(found.body_mut(), app.limits.upstream).await;
         let said = Packed::of(found.headers(), &ahead);
         let said = move || said.text(MAX_ERROR);
-        if fit::learn(app, &caller, &place, said).await {
+        if let Some(window) = fit::learn(app, &caller, &place, said).await {
             let mut shorter = fit::fit(app, &caller, &parts, protocol, &body).await;
+            settled = settle(app, &mut shorter).or(settled);
             let smaller = shorter.body.take().filter(|smaller| *smaller != sent);
             if let Some(smaller) = smaller {
                 gateway.metrics.learned.inc();
                 answer = send(link, parts, smaller, app).await;
+                let answered = |answer: &hyper::Response<_>| answer.status() == StatusCode::OK;
+                if answer.as_ref().is_ok_and(answered) {
+                    fit::confirm(app, &caller, &place, window);
+                }
                 (ahead, retried, fitted) = (Ahead::default(), true, shorter);
+                if let Some(exchange) = open.exchange() {
+                    exchange.constraints.clone_from(&fitted.constraints);
+                }
             }
         }
     }
-    let mut faults = String::new();
+    let mut output = None;
     let mut response = match answer {
         Ok(answer) => {
             let (head, mut body) = answer.into_parts();
@@ -258,20 +283,36 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
             {
                 ahead = Ahead::read(&mut body, app.limits.upstream).await;
                 let request = open.exchange().and_then(|open| open.request.clone());
-                faults = output_faults(format, request, &headers, &ahead).await;
+                let constraints = fitted.constraints.clone();
+                output = look(format, request, constraints, &headers, &ahead).await;
+            }
+            if let Some(settled) =
+                settled.take_if(|_| ahead.whole || hyper::body::Body::is_end_stream(&body))
+            {
+                let _ = settled.await;
             }
             if let Some(exchange) = open.exchange() {
+                exchange.output.clone_from(&output);
                 exchange.status = Some(head.status.as_u16());
                 exchange.head = Some(started.elapsed());
                 let encoding = headers.get(header::CONTENT_ENCODING);
                 exchange.encoding =
                     encoding.and_then(|value| value.to_str().ok().map(str::to_owned));
             }
-            let tap = Tap::new(ahead, body, app.limits.upstream, open, app);
-            let mut response = Response::new(Body::new(tap));
-            *response.status_mut() = head.status;
-            *response.headers_mut() = headers;
-            response
+            if let Some(refusal) = output.as_ref().and_then(|found| rejected(app, found)) {
+                if let Some(exchange) = open.exchange() {
+                    exchange.reply.keep(&ahead.bytes());
+                    exchange.status = Some(refusal.status().as_u16());
+                }
+                open.end(Ending::Rejected);
+                refusal.for_client()
+            } else {
+                let tap = Tap::new(ahead, body, settled, open, app);
+                let mut response = Response::new(Body::new(tap));
+                *response.status_mut() = head.status;
+                *response.headers_mut() = headers;
+                response
+            }
         }
         Err((refusal, ending)) => {
             if let Some(exchange) = open.exchange() {
@@ -294,16 +335,28 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     if retried {
         headers.insert(RETRIED_HEADER, HeaderValue::from_static("too-long"));
     }
-    if let Some(faults) = HeaderValue::try_from(faults)
-        .ok()
-        .filter(|said| !said.is_empty())
-    {
-        headers.insert(OUTPUT_HEADER, faults);
+    if let Some(found) = output.filter(|found| !found.faults.is_empty()) {
+        let terms: Vec<&str> = found.faults.iter().map(|fault| fault.term()).collect();
+        headers.extend(HeaderValue::try_from(terms.join(", ")).map(|terms| (OUTPUT_HEADER, terms)));
     }
     if fitted.fault.is_some() {
         headers.insert(FAULT_HEADER, HeaderValue::from_static("as-it-came"));
     }
     Ok(response)
+}
+
+/// What becomes of the writing of a session: why it failed, where it did.
+type Settled = tokio::task::JoinHandle<Option<Error>>;
+
+/// Writes what a request added to its session, while it goes on.
+fn settle(app: &Arc<App>, fitted: &mut fit::Fitted) -> Option<Settled> {
+    let unsettled = fitted.unsettled.take()?;
+    let metrics = Arc::clone(&app.metrics);
+    Some(tokio::task::spawn_blocking(move || {
+        let error = unsettled.settle().err()?;
+        metrics.dropped("turns");
+        Some(error)
+    }))
 }
 
 /// Whether an answer of this status may say that the request is too long.
@@ -347,32 +400,51 @@ impl Packed {
     }
 }
 
-/// What is wrong with the calls in a whole answer, as a header says it.
-async fn output_faults(
+/// What is wrong with a whole answer; none where it was not looked at.
+async fn look(
     format: tenure::wire::Format,
     request: Option<Bytes>,
+    constraints: Vec<Arc<Constraint>>,
     headers: &HeaderMap,
     ahead: &Ahead,
-) -> String {
-    let Some(request) = request.filter(|_| ahead.whole) else {
-        return String::new();
-    };
+) -> Option<Found> {
+    let request = request.filter(|_| ahead.whole)?;
     let answer = Packed::of(headers, ahead);
     // Both may be large: they are not read where connections are served.
     let looked = tokio::task::spawn_blocking(move || {
-        let asked = measure::Asked::tools(&request);
-        if !asked.offers_tools() {
-            return String::new();
+        let asked = measure::Asked::demands(&request);
+        let demands = Demands {
+            format,
+            request: &asked.body,
+            constraints: &constraints,
+        };
+        if !demands.are_any() {
+            return Some(Found::default());
         }
         let answer = answer.text(measure::MAX_UNPACKED);
-        let Ok(message) = output::message(format, answer.as_bytes()) else {
-            return String::new();
-        };
-        let faults = output::faults(format, &asked.body, &message);
-        let faults: Vec<&str> = faults.iter().map(|fault| fault.term()).collect();
-        faults.join(", ")
+        let message = output::message(format, answer.as_bytes()).ok()?;
+        Some(demands.look(&message))
     });
-    looked.await.unwrap_or_default()
+    looked.await.ok().flatten()
+}
+
+/// Why an answer does not go to the client, if it does not.
+fn rejected(app: &App, found: &Found) -> Option<Refusal> {
+    let mut faults = found.faults.iter();
+    let fault = faults.find(|fault| app.rejects.contains(fault))?;
+    let what = format!("the model's answer was rejected: {}", fault.term());
+    let refusal = Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, what);
+    let names: Vec<String> = found
+        .broken
+        .iter()
+        .map(|constraint| tenure::object::clip(&constraint.name))
+        .collect();
+    Some(match (fault, names.is_empty()) {
+        (OutputFault::ConstraintBroken, false) => {
+            refusal.expected(format!("an answer that keeps `{}`", names.join("`, `")))
+        }
+        _ => refusal,
+    })
 }
 
 /// Sends a request to an upstream and waits for the head of its answer.
@@ -473,18 +545,22 @@ mod tests {
                 r#"{{"choices":[{{"message":{{"role":"assistant","content":null,"tool_calls":[{call}]}}}}]}}"#
             );
             let request = Bytes::from(r#"{"tools":[{"function":{"name":"look"}}]}"#);
-            let (headers, mut ahead) = (HeaderMap::new(), Ahead::of(answer, true));
-            let format = tenure::wire::Format::OpenAiChat;
-            let mut looked = Box::pin(output_faults(format, Some(request.clone()), &headers, &ahead));
+            let headers = HeaderMap::new();
+            let whole = Ahead::of(answer.clone(), true);
+            let part = Ahead::of(answer, false);
+            let looked = |ahead| {
+                let format = tenure::wire::Format::OpenAiChat;
+                let request = Some(request.clone());
+                Box::pin(look(format, request, Vec::new(), &headers, ahead))
+            };
+            let mut first = looked(&whole);
             // Whoever asks for it does not do it.
-            let first = looked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            assert_eq!(first, Poll::Pending);
-            assert_eq!(looked.await, "tool_not_offered");
+            let polled = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+            assert_eq!(first.await.unwrap().faults, [OutputFault::ToolNotOffered]);
             // Nothing is read of an answer that is not there whole.
-            ahead.whole = false;
-            let mut looked = Box::pin(output_faults(format, Some(request), &headers, &ahead));
-            let first = looked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            assert_eq!(first, Poll::Ready(String::new()));
+            let polled = looked(&part).as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(matches!(polled, Poll::Ready(None)));
         });
     }
 

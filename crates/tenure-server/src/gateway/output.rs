@@ -1,34 +1,320 @@
-//! What a model answered: its message, and what is wrong with the calls in it. Nothing is altered by it.
+//! What a model answered: its message, and what is wrong with it: calls of tools that were not offered, a text
+//! that is not what the request asks for, constraints that it breaks. Nothing is altered by it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::Value;
-use tenure::Error;
+use tenure::error::unknown_name;
+use tenure::object::{AnswerCheck, ObjectId, Polarity};
 use tenure::wire::{self, Format};
+use tenure::{ContextObject, Error};
 
-/// How deep schemas are followed.
-const DEPTH: u32 = 32;
-/// How much of schemas is looked at for one answer: what is wide, or refers to itself, has no end.
-const STEPS: usize = 10_000;
+use super::schema::Steps;
 
-/// What is wrong with a call.
+/// The most that is held against constraints of one answer, in bytes.
+const MAX_HELD: usize = 1 << 20;
+
+/// What may be wrong with an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Fault {
-    /// The request offers no such tool.
-    NotOffered,
-    /// The arguments are no JSON object.
-    NoObject,
-    /// The arguments are not what the tool's schema says.
-    Schema,
+pub enum OutputFault {
+    /// It calls a tool that the request does not offer.
+    ToolNotOffered,
+    /// The arguments of a call are no JSON object.
+    ArgumentsNoObject,
+    /// The arguments of a call are not what the tool's schema says.
+    ArgumentsSchema,
+    /// The request forces a call, and there is none.
+    ToolNotCalled,
+    /// The text is not the JSON that the request asks for.
+    ResponseSchema,
+    /// It breaks a hard constraint that stands in the request.
+    ConstraintBroken,
 }
 
-impl Fault {
-    pub(super) fn term(self) -> &'static str {
+impl OutputFault {
+    /// All of them.
+    pub const ALL: [OutputFault; 6] = [
+        OutputFault::ToolNotOffered,
+        OutputFault::ArgumentsNoObject,
+        OutputFault::ArgumentsSchema,
+        OutputFault::ToolNotCalled,
+        OutputFault::ResponseSchema,
+        OutputFault::ConstraintBroken,
+    ];
+
+    /// Its name.
+    pub fn term(self) -> &'static str {
         match self {
-            Fault::NotOffered => "tool_not_offered",
-            Fault::NoObject => "arguments_no_object",
-            Fault::Schema => "arguments_schema",
+            OutputFault::ToolNotOffered => "tool_not_offered",
+            OutputFault::ArgumentsNoObject => "arguments_no_object",
+            OutputFault::ArgumentsSchema => "arguments_schema",
+            OutputFault::ToolNotCalled => "tool_not_called",
+            OutputFault::ResponseSchema => "response_schema",
+            OutputFault::ConstraintBroken => "constraint_broken",
         }
+    }
+}
+
+impl FromStr for OutputFault {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<OutputFault, Error> {
+        let found = OutputFault::ALL
+            .into_iter()
+            .find(|fault| fault.term() == text);
+        let names = OutputFault::ALL.into_iter().map(OutputFault::term);
+        found.ok_or_else(|| unknown_name("fault of an answer", text, names))
+    }
+}
+
+/// A constraint that answers are held against.
+#[derive(Debug)]
+pub(super) struct Constraint {
+    pub(super) id: ObjectId,
+    pub(super) name: String,
+    check: AnswerCheck,
+}
+
+impl Constraint {
+    /// What an object demands of every answer; none where it demands nothing that a machine can check.
+    pub(super) fn of(object: &ContextObject) -> Option<Constraint> {
+        let revision = object.revision();
+        let commands = revision.authority_level() != tenure::object::Authority::Data;
+        let constraint = revision
+            .constraint()
+            .filter(|_| commands && revision.is_hard_constraint())?;
+        Some(Constraint {
+            id: revision.object_id(),
+            name: object.name().to_owned(),
+            check: constraint.answer_check().ok().flatten()?,
+        })
+    }
+}
+
+/// What an answer is held against.
+#[derive(Clone, Copy)]
+pub(super) struct Demands<'r> {
+    pub(super) format: Format,
+    /// The request, or of it what says what the answer must be.
+    pub(super) request: &'r Value,
+    /// The constraints that stand in it.
+    pub(super) constraints: &'r [Arc<Constraint>],
+}
+
+/// What is wrong with an answer.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Found {
+    /// Each fault once.
+    pub(super) faults: Vec<OutputFault>,
+    /// The constraints that it breaks.
+    pub(super) broken: Vec<Arc<Constraint>>,
+}
+
+/// What the text of an answer must be.
+enum Shape<'r> {
+    Object,
+    Schema(&'r Value),
+}
+
+impl<'r> Demands<'r> {
+    /// Whether there is anything to look at.
+    pub(super) fn are_any(&self) -> bool {
+        let tools = self.request["tools"].as_array();
+        tools.is_some_and(|tools| !tools.is_empty())
+            || self.shape().is_some()
+            || !self.constraints.is_empty()
+    }
+
+    /// What is wrong with a message.
+    pub(super) fn look(&self, message: &str) -> Found {
+        let mut found = Found::default();
+        let Ok(message) = serde_json::from_str::<Value>(&format!("[{message}]")) else {
+            return found;
+        };
+        let mut faults = BTreeSet::new();
+        let mut steps = Steps::default();
+        let said = Said::of(self.format, &message);
+        let tools = offered(self.request);
+        if !tools.is_empty() {
+            for (name, arguments) in &said.calls {
+                faults.extend(fault_of_call(&tools, name, arguments, &mut steps));
+            }
+        }
+        let forced = forced(self.request).filter(|_| !said.refuses);
+        let is_called = |name: Option<&str>| match name {
+            Some(name) => said.calls.iter().any(|(called, _)| *called == name),
+            None => !said.is_final(),
+        };
+        if forced.is_some_and(|name| !is_called(name)) {
+            faults.insert(OutputFault::ToolNotCalled);
+        }
+        if let Some(shape) = self.shape()
+            && said.is_final()
+            && !said.refuses
+        {
+            let value = serde_json::from_str::<Value>(&said.texts[said.last..].concat());
+            let is_so = value.is_ok_and(|value| match shape {
+                Shape::Object => value.is_object(),
+                Shape::Schema(schema) => steps.takes(schema, &value),
+            });
+            if !is_so {
+                faults.insert(OutputFault::ResponseSchema);
+            }
+        }
+        let (texts, all) = said.held();
+        for constraint in self.constraints {
+            let is_kept = match constraint.check.polarity() {
+                // What must be said is said at the end.
+                Polarity::Positive => {
+                    !said.is_final() || said.refuses || constraint.check.is_kept_by(&texts)
+                }
+                _ => constraint.check.is_kept_by(&all),
+            };
+            if !is_kept {
+                faults.insert(OutputFault::ConstraintBroken);
+                found.broken.push(Arc::clone(constraint));
+            }
+        }
+        found.faults = faults.into_iter().collect();
+        found
+    }
+
+    fn shape(&self) -> Option<Shape<'r>> {
+        let request = self.request;
+        let asked = match self.format {
+            Format::OpenAiChat => &request["response_format"],
+            Format::OpenAiResponses => &request["text"]["format"],
+            Format::Anthropic => match &request["output_config"]["format"] {
+                Value::Null => &request["output_format"],
+                asked => asked,
+            },
+            _ => return None,
+        };
+        let named = asked.get("json_schema").unwrap_or(asked);
+        match asked["type"].as_str()? {
+            "json_object" => Some(Shape::Object),
+            "json_schema" => named.get("schema").map(Shape::Schema),
+            _ => None,
+        }
+    }
+}
+
+/// What a message says.
+#[derive(Default)]
+struct Said<'m> {
+    texts: Vec<&'m str>,
+    /// The first text of the last part.
+    last: usize,
+    /// The calls that the client is to run, with their arguments where they are JSON.
+    calls: Vec<(&'m str, Value)>,
+    /// Whether the client is to run anything.
+    asks: bool,
+    /// Whether it refuses to answer.
+    refuses: bool,
+}
+
+impl<'m> Said<'m> {
+    fn of(format: Format, message: &'m Value) -> Said<'m> {
+        let mut said = Said::default();
+        for item in message.as_array().into_iter().flatten() {
+            match format {
+                Format::OpenAiResponses => match item["type"].as_str() {
+                    Some("function_call") => said.call(&item["name"], &item["arguments"]),
+                    Some("custom_tool_call") => said.asks = true,
+                    Some("message") => {
+                        if item["phase"] != "commentary" {
+                            said.last = said.texts.len();
+                        }
+                        said.says(&item["content"]);
+                    }
+                    _ => {}
+                },
+                Format::Anthropic => {
+                    said.says(&item["content"]);
+                    for block in item["content"].as_array().into_iter().flatten() {
+                        if block["type"] == "tool_use" {
+                            said.call(&block["name"], &block["input"]);
+                        }
+                    }
+                }
+                Format::OpenAiChat => {
+                    said.says(&item["content"]);
+                    said.refuses |= item["refusal"].is_string();
+                    for call in item["tool_calls"].as_array().into_iter().flatten() {
+                        match call.get("function") {
+                            Some(function) => said.call(&function["name"], &function["arguments"]),
+                            None => said.asks = true,
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        said
+    }
+
+    fn says(&mut self, content: &'m Value) {
+        self.texts.extend(content.as_str());
+        for part in content.as_array().into_iter().flatten() {
+            match part["type"].as_str() {
+                Some("text" | "output_text") => self.texts.extend(part["text"].as_str()),
+                Some("refusal") => self.refuses = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&mut self, name: &'m Value, arguments: &Value) {
+        let arguments = match arguments {
+            // No arguments may be written as nothing.
+            Value::String(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
+            Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+            arguments => arguments.clone(),
+        };
+        self.asks = true;
+        self.calls
+            .push((name.as_str().unwrap_or_default(), arguments));
+    }
+
+    /// Whether the client is to do nothing more.
+    fn is_final(&self) -> bool {
+        !self.asks
+    }
+
+    /// Its texts, and these with all that the calls say, as much of both as is worth looking at.
+    fn held(&self) -> (Vec<&str>, Vec<&str>) {
+        let mut left = MAX_HELD;
+        let mut held = |text: &'_ str| {
+            let mut end = text.len().min(left);
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            left -= end;
+            end
+        };
+        let texts: Vec<&str> = self.texts.iter().map(|text| &text[..held(text)]).collect();
+        let mut all = texts.clone();
+        for (_, arguments) in &self.calls {
+            each_text(arguments, &mut |text| all.push(&text[..held(text)]));
+        }
+        (texts, all)
+    }
+}
+
+/// Calls `each` with every text in a value, names of fields included.
+fn each_text<'v>(value: &'v Value, each: &mut dyn FnMut(&'v str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, each)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                each(name);
+                each_text(value, each);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -43,39 +329,21 @@ pub(super) fn message(format: Format, answer: &[u8]) -> Result<String, Error> {
     }
 }
 
-/// What is wrong with the calls in a message, each fault once.
-pub(super) fn faults(format: Format, request: &Value, message: &str) -> Vec<Fault> {
-    let Ok(message) = serde_json::from_str::<Value>(&format!("[{message}]")) else {
-        return Vec::new();
+/// What is wrong with a call.
+fn fault_of_call(
+    tools: &BTreeMap<&str, Option<&Value>>,
+    name: &str,
+    arguments: &Value,
+    steps: &mut Steps,
+) -> Option<OutputFault> {
+    let Some(schema) = tools.get(name) else {
+        return Some(OutputFault::ToolNotOffered);
     };
-    let tools = offered(request);
-    let mut steps = STEPS;
-    let mut faults = BTreeSet::new();
-    for (name, arguments) in calls(format, &message) {
-        let Some(schema) = tools.get(name) else {
-            faults.insert(Fault::NotOffered);
-            continue;
-        };
-        let parsed;
-        let arguments = match arguments {
-            // No arguments may be written as nothing.
-            Value::String(text) if text.trim().is_empty() => {
-                parsed = Value::Object(serde_json::Map::new());
-                &parsed
-            }
-            Value::String(text) => {
-                parsed = serde_json::from_str(text).unwrap_or(Value::Null);
-                &parsed
-            }
-            arguments => arguments,
-        };
-        if !arguments.is_object() {
-            faults.insert(Fault::NoObject);
-        } else if schema.is_some_and(|schema| !takes(schema, schema, arguments, 0, &mut steps)) {
-            faults.insert(Fault::Schema);
-        }
+    if !arguments.is_object() {
+        return Some(OutputFault::ArgumentsNoObject);
     }
-    faults.into_iter().collect()
+    let is_taken = schema.is_none_or(|schema| steps.takes(schema, arguments));
+    (!is_taken).then_some(OutputFault::ArgumentsSchema)
 }
 
 /// The tools of a request by name, each with the schema of its arguments.
@@ -96,158 +364,16 @@ fn offered(request: &Value) -> BTreeMap<&str, Option<&Value>> {
     found
 }
 
-/// The calls that the client is to run, with their arguments.
-fn calls(format: Format, message: &Value) -> Vec<(&str, &Value)> {
-    let items = message.as_array().into_iter().flatten();
-    let mut found = Vec::new();
-    for item in items {
-        match format {
-            Format::OpenAiResponses if item["type"] == "function_call" => {
-                found.push((
-                    item["name"].as_str().unwrap_or_default(),
-                    &item["arguments"],
-                ));
-            }
-            Format::Anthropic => {
-                for block in item["content"].as_array().into_iter().flatten() {
-                    if block["type"] == "tool_use" {
-                        found.push((block["name"].as_str().unwrap_or_default(), &block["input"]));
-                    }
-                }
-            }
-            Format::OpenAiChat => {
-                for call in item["tool_calls"].as_array().into_iter().flatten() {
-                    if let Some(function) = call.get("function") {
-                        let name = function["name"].as_str().unwrap_or_default();
-                        found.push((name, &function["arguments"]));
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// Takes what a look costs from the steps that are left; not where they do not suffice.
-fn may(steps: &mut usize, cost: usize) -> bool {
-    let left = steps.checked_sub(cost);
-    *steps = left.unwrap_or(0);
-    left.is_some()
-}
-
-/// Whether two values are the same, as far as the steps reach.
-fn same(one: &Value, other: &Value, steps: &mut usize) -> bool {
-    match (one, other) {
-        _ if !may(steps, 1) => true,
-        (Value::Array(one), Value::Array(other)) => {
-            let mut both = one.iter().zip(other);
-            one.len() == other.len() && both.all(|(one, other)| same(one, other, steps))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            let is_there = |(name, one): (&String, &Value)| {
-                other.get(name).is_some_and(|other| same(one, other, steps))
-            };
-            one.len() == other.len() && one.iter().all(is_there)
-        }
-        // A long text takes longer.
-        (Value::String(one), Value::String(other)) => {
-            one.len() == other.len() && (!may(steps, one.len() >> 10) || one == other)
-        }
-        (one, other) => one == other,
-    }
-}
-
-/// Whether a schema takes a value, as far as its plain words say: types, what is required, what else may be
-/// there, choices, parts. What it says in other words is taken, and so is everything once the steps are used up.
-fn takes(root: &Value, schema: &Value, value: &Value, depth: u32, steps: &mut usize) -> bool {
-    if !may(steps, 1) {
-        return true;
-    }
-    let Some(says) = schema.as_object().filter(|_| depth < DEPTH) else {
-        return *schema != Value::Bool(false);
-    };
-    let listed = |word: &str| says.get(word).and_then(Value::as_array);
-    let reference = says.get("$ref").and_then(Value::as_str);
-    let cost = listed("type").map_or(0, Vec::len)
-        + listed("required").map_or(0, Vec::len)
-        + value.as_object().map_or(0, serde_json::Map::len)
-        + reference.map_or(0, |path| path.len() >> 6);
-    if !may(steps, cost) {
-        return true;
-    }
-    let is = |kind: &Value| match kind.as_str() {
-        Some("object") => value.is_object(),
-        Some("array") => value.is_array(),
-        Some("string") => value.is_string(),
-        Some("boolean") => value.is_boolean(),
-        Some("null") => value.is_null(),
-        Some("number") => value.is_number(),
-        Some("integer") => {
-            value.is_i64()
-                || value.is_u64()
-                || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
-        _ => true,
-    };
-    let kind = match says.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(is),
-        Some(kind) => is(kind),
-        None => true,
-    };
-    let plain = kind
-        && listed("enum").is_none_or(|all| all.iter().any(|one| same(one, value, steps)))
-        && says
-            .get("const")
-            .is_none_or(|only| same(only, value, steps));
-    if !plain {
-        return false;
-    }
-    let mut takes =
-        |schema: &Value, value: &Value| takes(root, schema, value, depth + 1, &mut *steps);
-    if let Some(path) = reference {
-        let there = path.strip_prefix('#').and_then(|path| root.pointer(path));
-        if there.is_some_and(|there| !takes(there, value)) {
-            return false;
-        }
-    }
-    let mut one_of =
-        |word: &str| listed(word).is_none_or(|all| all.iter().any(|one| takes(one, value)));
-    if !one_of("anyOf")
-        || !one_of("oneOf")
-        || !listed("allOf").is_none_or(|all| all.iter().all(|one| takes(one, value)))
-    {
-        return false;
-    }
-    if let Some(fields) = value.as_object() {
-        let known = says.get("properties").and_then(Value::as_object);
-        let required = listed("required")
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
-        let mut missing = required.filter(|name| !fields.contains_key(*name));
-        if missing.next().is_some() {
-            return false;
-        }
-        return fields.iter().all(|(name, value)| {
-            match (
-                known.and_then(|known| known.get(name)),
-                says.get("additionalProperties"),
-            ) {
-                (Some(schema), _) => takes(schema, value),
-                // A pattern may name it.
-                (None, Some(schema)) if !says.contains_key("patternProperties") => {
-                    takes(schema, value)
-                }
-                _ => true,
-            }
-        });
-    }
-    match (value.as_array(), says.get("items")) {
-        (Some(items), Some(schema)) if !says.contains_key("prefixItems") => {
-            items.iter().all(|item| takes(schema, item))
-        }
-        _ => true,
+/// The tool that a request forces, or that it forces any.
+fn forced(request: &Value) -> Option<Option<&str>> {
+    let choice = &request["tool_choice"];
+    let name = choice["name"]
+        .as_str()
+        .or(choice["function"]["name"].as_str());
+    match choice.as_str().or(choice["type"].as_str())? {
+        "required" | "any" => Some(None),
+        "function" | "tool" => name.map(Some),
+        _ => None,
     }
 }
 
@@ -256,77 +382,176 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[test]
-    fn schemas_take_what_they_say() {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "at": { "type": "string" },
-                "n": { "type": ["integer", "null"] },
-                "mode": { "enum": ["a", "b"] },
-                "deep": { "$ref": "#/$defs/point" },
-                "list": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "const": 1 }] } },
-            },
-            "required": ["at"],
-            "additionalProperties": false,
-            "$defs": { "point": { "type": "object", "required": ["x"], "properties": { "next": { "$ref": "#/$defs/point" } } } },
-        });
-        let takes = |value: Value| takes(&schema, &schema, &value, 0, &mut STEPS.clone());
-        for good in [
-            json!({ "at": "x" }),
-            json!({ "at": "x", "n": 3.0, "mode": "b", "list": ["a", 1] }),
-            json!({ "at": "x", "n": null, "deep": { "x": 1, "next": { "x": 2 } } }),
-        ] {
-            assert!(takes(good.clone()), "{good}");
-        }
-        for bad in [
-            json!({}),
-            json!({ "at": 1 }),
-            json!({ "at": "x", "n": 1.5 }),
-            json!({ "at": "x", "mode": "c" }),
-            json!({ "at": "x", "other": 1 }),
-            json!({ "at": "x", "list": [2] }),
-            json!({ "at": "x", "deep": { "x": 1, "next": {} } }),
-        ] {
-            assert!(!takes(bad.clone()), "{bad}");
-        }
-        let endless = json!({ "$ref": "#" });
-        assert!(super::takes(&endless, &endless, &json!(1), 0, &mut 100));
+    fn faults(format: Format, request: &Value, message: &str) -> Vec<OutputFault> {
+        let demands = Demands {
+            format,
+            request,
+            constraints: &[],
+        };
+        demands.look(message).faults
     }
 
     #[test]
-    fn a_schema_is_followed_as_far_as_steps_reach() {
-        // Each of these would be looked at more often than there are atoms.
+    fn all_calls_of_an_answer_share_their_steps() {
         let again: Vec<Value> = (0..20).map(|_| json!({ "$ref": "#" })).collect();
-        let wide = json!({ "allOf": again.clone() });
-        let choice = json!({ "anyOf": again.clone(), "oneOf": again });
-        let nearly = [vec![1; 49], vec![2]].concat();
-        let long = json!({ "enum": vec![json!({ "a": nearly }); 1_000] });
-        let arguments = json!({ "a": vec![1; 50] });
-        for schema in [&wide, &choice, &long] {
-            let mut steps = STEPS;
-            assert!(takes(schema, schema, &arguments, 0, &mut steps));
-            assert_eq!(steps, 0);
-        }
-        // One answer has these steps for all of its calls.
+        let wide = json!({ "allOf": again });
         let tool = json!({ "type": "function", "name": "look", "parameters": wide });
         let call = r#"{"type":"function_call","call_id":"c","name":"look","arguments":"{}"}"#;
         let calls = vec![call; 20_000].join(",");
         let request = json!({ "tools": [tool] });
         assert_eq!(faults(Format::OpenAiResponses, &request, &calls), []);
-        // What is wrong before they are used up is told.
-        let narrow = json!({ "type": "array", "allOf": wide["allOf"] });
-        assert!(!takes(&narrow, &narrow, &arguments, 0, &mut STEPS.clone()));
-        let same = |one: Value, other: Value| same(&one, &other, &mut STEPS.clone());
-        assert!(same(json!({ "a": [1, "b"] }), json!({ "a": [1, "b"] })));
-        for other in [
-            json!({ "a": [1, "c"] }),
-            json!({ "b": [1, "b"] }),
-            json!({ "a": [1] }),
-            json!([]),
+    }
+
+    #[test]
+    fn the_text_is_what_the_request_asks_for() {
+        let schema = json!({ "type": "object", "required": ["warm"], "properties": { "warm": { "type": "boolean" } } });
+        let chat = json!({ "response_format": { "type": "json_schema", "json_schema": { "name": "w", "schema": schema } } });
+        let responses = json!({ "text": { "format": { "type": "json_schema", "name": "w", "schema": schema } } });
+        let messages =
+            json!({ "output_config": { "format": { "type": "json_schema", "schema": schema } } });
+        let older = json!({ "output_format": { "type": "json_schema", "schema": schema } });
+        let said = |format, text: &str| match format {
+            Format::OpenAiChat => json!({ "role": "assistant", "content": text }).to_string(),
+            Format::Anthropic => {
+                let (one, other) = text.split_at(text.len() / 2);
+                let blocks = [one, other].map(|text| json!({ "type": "text", "text": text }));
+                json!({ "role": "assistant", "content": blocks }).to_string()
+            }
+            _ => {
+                let item = |phase: &str, text: &str| json!({ "type": "message", "phase": phase, "content": [{ "type": "output_text", "text": text }] });
+                format!(
+                    "{},{}",
+                    item("commentary", "Let me see."),
+                    item("final_answer", text)
+                )
+            }
+        };
+        for (format, request) in [
+            (Format::OpenAiChat, &chat),
+            (Format::OpenAiResponses, &responses),
+            (Format::Anthropic, &messages),
+            (Format::Anthropic, &older),
         ] {
-            assert!(!same(json!({ "a": [1, "b"] }), other));
+            let faults = |text: &str| faults(format, request, &said(format, text));
+            assert_eq!(faults(r#" {"warm": true} "#), [], "{request}");
+            for wrong in [
+                "",
+                "Yes.",
+                "{\"warm\":1}",
+                "{\"warm\":true",
+                "[]",
+                "```json\n{\"warm\":true}\n```",
+            ] {
+                assert_eq!(
+                    faults(wrong),
+                    [OutputFault::ResponseSchema],
+                    "{wrong} {request}"
+                );
+            }
         }
+        let any = json!({ "response_format": { "type": "json_object" } });
+        assert_eq!(
+            faults(Format::OpenAiChat, &any, &said(Format::OpenAiChat, "{}")),
+            []
+        );
+        assert_eq!(
+            faults(Format::OpenAiChat, &any, &said(Format::OpenAiChat, "[]")),
+            [OutputFault::ResponseSchema]
+        );
+        // A call, and a refusal, come before it.
+        let call = json!({ "id": "a", "type": "function", "function": { "name": "look", "arguments": "{}" } });
+        let called =
+            json!({ "role": "assistant", "content": "Let me look.", "tool_calls": [call] });
+        let refused = json!({ "role": "assistant", "content": null, "refusal": "I cannot." });
+        for message in [called, refused] {
+            assert_eq!(
+                faults(Format::OpenAiChat, &chat, &message.to_string()),
+                [],
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_forced_tool_is_called() {
+        let tool = |name: &str| json!({ "name": name, "input_schema": { "type": "object" } });
+        let request =
+            |choice: Value| json!({ "tools": [tool("look"), tool("note")], "tool_choice": choice });
+        let said = |blocks: Value| json!({ "role": "assistant", "content": blocks }).to_string();
+        let text = said(json!([{ "type": "text", "text": "No." }]));
+        let called = said(json!([{ "type": "tool_use", "id": "1", "name": "look", "input": {} }]));
+        let of =
+            |choice: Value, message: &str| faults(Format::Anthropic, &request(choice), message);
+        for choice in [
+            json!({ "type": "any" }),
+            json!({ "type": "tool", "name": "look" }),
+        ] {
+            assert_eq!(of(choice.clone(), &called), []);
+            assert_eq!(of(choice, &text), [OutputFault::ToolNotCalled]);
+        }
+        assert_eq!(
+            of(json!({ "type": "tool", "name": "note" }), &called),
+            [OutputFault::ToolNotCalled]
+        );
+        for choice in [json!({ "type": "auto" }), json!("auto"), json!(null)] {
+            assert_eq!(of(choice, &text), []);
+        }
+        let chat = json!({ "tool_choice": { "type": "function", "function": { "name": "look" } }, "tools": [{ "function": { "name": "look" } }] });
+        let text = r#"{"role":"assistant","content":"No."}"#;
+        assert_eq!(
+            faults(Format::OpenAiChat, &chat, text),
+            [OutputFault::ToolNotCalled]
+        );
+    }
+
+    #[test]
+    fn constraints_are_held_against_what_is_said_and_called() {
+        let constraint = |name: &str, constraint: Value| {
+            let mut document = tenure::ObjectDocument::new(name, "As it says.");
+            document.constraint = Some(serde_json::from_value(constraint).unwrap());
+            Constraint::of(&document.seal().unwrap())
+        };
+        let never = json!({ "rigidity": "hard", "polarity": "negative", "patterns": ["rm -rf"] });
+        let always = json!({ "rigidity": "hard", "patterns": ["\\[\\d+\\]"] });
+        let soft = json!({ "rigidity": "soft", "patterns": ["x"] });
+        let unchecked = json!({ "rigidity": "hard" });
+        assert!(constraint("a", soft).is_none() && constraint("a", unchecked).is_none());
+        let all = [constraint("never", never), constraint("always", always)];
+        let all: Vec<Arc<Constraint>> = all.into_iter().flatten().map(Arc::new).collect();
+        let demands = Demands {
+            format: Format::OpenAiChat,
+            request: &json!({}),
+            constraints: &all,
+        };
+        assert!(demands.are_any());
+        let broken = |message: Value| {
+            let found = demands.look(&message.to_string());
+            assert_eq!(found.broken.is_empty(), found.faults.is_empty());
+            found
+                .broken
+                .iter()
+                .map(|broken| broken.name.clone())
+                .collect::<Vec<_>>()
+        };
+        let said = |text: &str| json!({ "role": "assistant", "content": text });
+        let calls = |arguments: &str| {
+            let call = json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": arguments } });
+            json!({ "role": "assistant", "content": null, "tool_calls": [call] })
+        };
+        assert!(broken(said("It is warm [1].")).is_empty());
+        assert_eq!(broken(said("It is warm.")), ["always"]);
+        assert_eq!(broken(said("Run rm -rf / [1]")), ["never"]);
+        // However a call writes it. What must be said is not said with a call.
+        assert_eq!(
+            broken(calls(r#"{"command":["sh","\u0072m -rf /"]}"#)),
+            ["never"]
+        );
+        assert!(broken(calls(r#"{"command":"ls"}"#)).is_empty());
+        // No more is looked at than what an answer is worth.
+        assert_eq!(
+            broken(said(&format!("{}é rm -rf [1]", "x".repeat(MAX_HELD - 1)))),
+            ["always"]
+        );
     }
 
     #[test]
@@ -341,9 +566,12 @@ mod tests {
             faults(Format::OpenAiChat, &chat, &called(name, arguments))
         };
         assert_eq!(faults_of("look", r#"{"at":"x"}"#), []);
-        assert_eq!(faults_of("look", ""), [Fault::Schema]);
-        assert_eq!(faults_of("look", "{\"at\":"), [Fault::NoObject]);
-        assert_eq!(faults_of("jump", "{}"), [Fault::NotOffered]);
+        assert_eq!(faults_of("look", ""), [OutputFault::ArgumentsSchema]);
+        assert_eq!(
+            faults_of("look", "{\"at\":"),
+            [OutputFault::ArgumentsNoObject]
+        );
+        assert_eq!(faults_of("jump", "{}"), [OutputFault::ToolNotOffered]);
         let messages = json!({ "tools": [{ "name": "look", "input_schema": schema }, { "type": "bash_20250124", "name": "bash" }] });
         let blocks = json!({ "role": "assistant", "content": [
             { "type": "tool_use", "id": "1", "name": "bash", "input": { "command": "ls" } },
@@ -352,14 +580,14 @@ mod tests {
         ] });
         assert_eq!(
             faults(Format::Anthropic, &messages, &blocks.to_string()),
-            [Fault::Schema]
+            [OutputFault::ArgumentsSchema]
         );
         let responses =
             json!({ "tools": [{ "type": "function", "name": "look", "parameters": schema }] });
         let items = r#"{"type":"reasoning","id":"r"},{"type":"function_call","call_id":"c","name":"peek","arguments":"{}"}"#;
         assert_eq!(
             faults(Format::OpenAiResponses, &responses, items),
-            [Fault::NotOffered]
+            [OutputFault::ToolNotOffered]
         );
     }
 }

@@ -22,7 +22,7 @@ use tenure_workspace::relay::{Place, Relay};
 
 use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, plain, usage};
-use super::output::{self, Fault};
+use super::output::{self, Constraint, Demands, Found};
 use super::tap::Kept;
 use crate::metrics::{Metrics, What, Word};
 
@@ -63,6 +63,10 @@ pub(super) struct Exchange {
     pub(super) encoding: Option<String>,
     pub(super) status: Option<u16>,
     pub(super) head: Option<Duration>,
+    /// The constraints that stand in it.
+    pub(super) constraints: Vec<Arc<Constraint>>,
+    /// What is wrong with the answer, where it was looked at before it went on.
+    pub(super) output: Option<Found>,
     pub(super) reply: Kept,
 }
 
@@ -321,22 +325,24 @@ impl Desk {
         let parts = plain(encoding, exchange.reply.parts(), MAX_UNPACKED);
         let usage = usage(exchange.protocol, &parts);
         let protocol = exchange.protocol.term();
-        let calls = asked.offers_tools();
         let is_whole = matches!(ending, Ending::Whole) && exchange.status == Some(200);
-        let mut output = Vec::new();
+        let mut output = exchange.output;
         if let Some(format) = exchange.format
             && is_whole
-            && (calls || exchange.place.is_some())
         {
+            let demands = Demands {
+                format,
+                request: &asked.body,
+                constraints: &exchange.constraints,
+            };
+            let unseen = output.is_none() && demands.are_any();
             let message = match parts.as_slice() {
+                _ if !unseen && exchange.place.is_none() => Ok(String::new()),
                 [whole] => output::message(format, whole),
                 _ => Err(Error::input("the answer was not kept whole")),
             };
-            if let (Ok(message), true) = (&message, asked.body.is_object()) {
-                output = output::faults(format, &asked.body, message);
-            }
-            for fault in &output {
-                self.metrics.output_fault(fault.term());
+            if let (Ok(message), true) = (&message, unseen) {
+                output = Some(demands.look(message));
             }
             if let Some(place) = exchange.place {
                 let at = exchange.at;
@@ -353,7 +359,13 @@ impl Desk {
                 }
             }
         } else if exchange.place.is_some() {
-            self.metrics.replied("incomplete");
+            let rejected = matches!(ending, Ending::Rejected);
+            let what = if rejected { "rejected" } else { "incomplete" };
+            self.metrics.replied(what);
+        }
+        let Found { faults, broken } = output.unwrap_or_default();
+        for fault in &faults {
+            self.metrics.output_fault(fault.term());
         }
         if let Some(usage) = &usage {
             self.metrics.spent(protocol, usage);
@@ -364,6 +376,7 @@ impl Desk {
             Ending::UpstreamBroke => "upstream_broke",
             Ending::UpstreamFailed => "upstream_failed",
             Ending::UpstreamSilent => "upstream_silent",
+            Ending::Rejected => "rejected",
         });
         self.metrics
             .gateway_ended
@@ -390,10 +403,8 @@ impl Desk {
             head_latency_us: exchange.head.map(micros),
             latency_us: micros(took),
             ending,
-            output: output
-                .iter()
-                .map(|fault: &Fault| fault.term().to_owned())
-                .collect(),
+            output: faults.iter().map(|fault| fault.term().to_owned()).collect(),
+            broken: broken.iter().map(|constraint| constraint.id).collect(),
         }
     }
 

@@ -16,6 +16,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tenure_workspace::records::Ending;
 use tokio::time::{Instant, Sleep};
 
+use super::Settled;
 use super::recorder::Open;
 use crate::app::App;
 use crate::metrics::{Metrics, What, Word};
@@ -107,7 +108,7 @@ impl Kept {
     }
 
     /// Keeps what came; gives whether all of it had to be let go now.
-    fn keep(&mut self, data: &[u8]) -> bool {
+    pub(super) fn keep(&mut self, data: &[u8]) -> bool {
         self.bytes += data.len() as u64;
         if self.gone {
             return false;
@@ -200,6 +201,12 @@ impl Ahead {
 pub(super) struct Tap {
     ahead: Ahead,
     upstream: Incoming,
+    /// What is to be durable before the answer ends.
+    settled: Option<Settled>,
+    /// The last frame, where it waits for that.
+    last: Option<Frame<Bytes>>,
+    /// Whether there is nothing more.
+    ended: bool,
     open: Open,
     metrics: Arc<Metrics>,
     bytes: u64,
@@ -229,13 +236,17 @@ impl Tap {
     pub(super) fn new(
         ahead: Ahead,
         upstream: Incoming,
-        silence: Duration,
+        settled: Option<Settled>,
         open: Open,
         app: &App,
     ) -> Tap {
+        let silence = app.limits.upstream;
         Tap {
             ahead,
             upstream,
+            settled,
+            last: None,
+            ended: false,
             open,
             metrics: Arc::clone(&app.metrics),
             bytes: 0,
@@ -276,12 +287,30 @@ impl Body for Tap {
             });
             return Poll::Ready(Some(Err(broken)));
         }
+        if this.last.is_some() || this.ended {
+            if let Some(settled) = &mut this.settled {
+                // Whatever came of it is counted.
+                std::task::ready!(Pin::new(settled).poll(context)).ok();
+                this.settled = None;
+            }
+            if let Some(frame) = this.last.take() {
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            this.open.end(Ending::Whole);
+            return Poll::Ready(None);
+        }
         match Pin::new(&mut this.upstream).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(data) = frame.data_ref() {
                     this.pass(data);
                 }
                 this.patience.as_mut().reset(Instant::now() + this.silence);
+                // An answer of a known length is not asked for its end.
+                this.ended = this.upstream.is_end_stream();
+                if this.ended && this.settled.is_some() {
+                    this.last = Some(frame);
+                    return self.poll_frame(context);
+                }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
@@ -289,8 +318,8 @@ impl Body for Tap {
                 Poll::Ready(Some(Err(Broken::Upstream(error))))
             }
             Poll::Ready(None) => {
-                this.open.end(Ending::Whole);
-                Poll::Ready(None)
+                this.ended = true;
+                self.poll_frame(context)
             }
             Poll::Pending => {
                 if this.patience.as_mut().poll(context).is_ready() {
@@ -303,13 +332,16 @@ impl Body for Tap {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ahead.data.is_none() && self.ahead.broken.is_none() && self.upstream.is_end_stream()
+        let waits = self.ahead.data.is_some() || self.ahead.broken.is_some() || self.last.is_some();
+        !waits && self.upstream.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
         let rest = self.upstream.size_hint();
+        let last = self.last.as_ref().and_then(Frame::data_ref);
+        let held = self.ahead.bytes().len() + last.map_or(0, Bytes::len);
         match (rest.exact(), &self.ahead.broken) {
-            (Some(rest), None) => SizeHint::with_exact(rest + self.ahead.bytes().len() as u64),
+            (Some(rest), None) => SizeHint::with_exact(rest + held as u64),
             _ => SizeHint::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! Records of what went through a gateway: how much, how long, what it used. No contents, no credentials.
 
 use serde::{Deserialize, Serialize};
+use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::trace::ProviderUsage;
 use tenure::{CountKind, Digest, Error};
@@ -29,6 +30,8 @@ pub enum Ending {
     UpstreamFailed,
     /// The upstream was silent for too long.
     UpstreamSilent,
+    /// The answer was wrong in a way that the gateway lets nobody see.
+    Rejected,
 }
 
 /// A request that went through a gateway, and its answer.
@@ -86,10 +89,13 @@ pub struct ExchangeRecord {
     pub latency_us: u64,
     /// How it ended.
     pub ending: Ending,
-    /// What is wrong with the calls in the answer, where they were looked at: `tool_not_offered`,
-    /// `arguments_no_object`, `arguments_schema`.
+    /// What is wrong with the answer, where it was looked at: `tool_not_offered`, `arguments_no_object`,
+    /// `arguments_schema`, `tool_not_called`, `response_schema`, `constraint_broken`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<String>,
+    /// The constraints that it breaks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<ObjectId>,
 }
 
 impl Workspace {
@@ -108,7 +114,7 @@ impl Workspace {
                 id: exchange.record_id.clone(),
                 compiled_at: exchange.at,
                 body: serde_json::to_string(exchange).map_err(unwritable)?,
-                objects: Vec::new(),
+                objects: exchange.broken.clone(),
             })
         };
         tenant.put_records(exchanges.iter().map(row).collect::<Result<_, Error>>()?)
@@ -171,6 +177,7 @@ mod tests {
             latency_us: 2,
             ending: Ending::ClientLeft,
             output: Vec::new(),
+            broken: Vec::new(),
         };
         workspace
             .keep_exchanges(&tenant, std::slice::from_ref(&record))

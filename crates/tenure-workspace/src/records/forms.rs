@@ -53,6 +53,7 @@ impl Workspace {
             .filter(|section| section.zone == Zone::Floor)
             .map(|section| section.tokens)
             .sum();
+        let choice = record.choice();
         let usage = record.record.usage;
         let hit = match usage {
             None => "UNKNOWN",
@@ -94,7 +95,7 @@ impl Workspace {
                     "query_hash": trace.inputs.request,
                     "retrieved_candidate_count": trace.verdicts.len(),
                     "compiled_candidate_count": compiled.count(),
-                    "context_precision_estimate": null,
+                    "context_precision_estimate": choice.and_then(|choice| choice.context_precision),
                 },
                 "cache_metadata": {
                     "prompt_cache_key": null,
@@ -106,8 +107,8 @@ impl Workspace {
             "validation_status": "CLEAN",
             "downstream_retries_triggered": record.record.downstream_retries,
             "observability_metrics": {
-                "context_precision": null,
-                "context_recall": null,
+                "context_precision": choice.and_then(|choice| choice.context_precision),
+                "context_recall": choice.and_then(|choice| choice.context_recall),
                 "state_decay_evictions": decayed,
                 "entity_resolution_conflicts": 0,
                 "compilation_latency_ms": record.record.compilation_latency_us as f64 / 1000.0,

@@ -2,6 +2,7 @@
 
 mod exchange;
 mod forms;
+mod labels;
 mod replay;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::stored::{Gathered, RegistryRef};
 use crate::workspace::Workspace;
 
 pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
+pub use labels::{Choice, Labels};
 pub use replay::{Proof, Replay};
 
 /// The version of a stored record.
@@ -43,6 +45,9 @@ pub struct StoredRecord {
     pub page: u32,
     /// What the compile depended on.
     pub inputs: Inputs,
+    /// What mattered, where somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
 }
 
 /// What a compile depended on.
@@ -150,6 +155,7 @@ impl Workspace {
                 page,
                 inputs: inputs.clone(),
                 record,
+                labels: None,
             };
             ids.push(kept.record.record_id.clone());
             rows.push(RecordRow {

@@ -41,6 +41,9 @@ pub(super) fn compose(
     let own: Own<'_> = serde_json::from_str(asked.body)
         .map_err(|error| Error::input(format!("the body has no messages: {error}")))?;
     let mut messages = with_instructions(asked, conversation, &own, compiled.messages.get());
+    if super::is_begun(conversation) {
+        messages = ending_as(own.messages, messages);
+    }
     let mut system = None;
     // Where nothing stands beside the messages, nothing stands before them that is not the agent's.
     if let Some(floor) = compiled.system.filter(|_| asked.beside.is_some()) {
@@ -119,6 +122,21 @@ fn with_instructions(
     }
 }
 
+/// The messages up to the agent's last one: nothing stands behind the beginning of an answer.
+fn ending_as(own: &RawValue, messages: String) -> String {
+    let items = |json| serde_json::from_str::<Vec<&RawValue>>(json).unwrap_or_default();
+    let (own, all) = (items(own.get()), items(&messages));
+    let last = own.last().map(|last| last.get());
+    let end = all.iter().rposition(|item| Some(item.get()) == last);
+    match end {
+        Some(end) => {
+            let kept: Vec<&str> = all[..=end].iter().map(|item| item.get()).collect();
+            format!("[{}]", kept.join(","))
+        }
+        None => messages,
+    }
+}
+
 /// A list behind these items.
 fn behind(items: &str, list: &str) -> String {
     let rest = list.trim_start_matches('[').trim_start();
@@ -160,6 +178,17 @@ mod tests {
 
     fn raw(json: &str) -> Box<RawValue> {
         RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn nothing_stands_behind_a_begun_answer() {
+        let own = raw(r#"[{"a": 1}, {"b": "x"}]"#);
+        let ending = |messages: &str| ending_as(&own, messages.to_owned());
+        let cut = r#"[{"c":0},{"b": "x"},{"d":1}]"#;
+        assert_eq!(ending(cut), r#"[{"c":0},{"b": "x"}]"#);
+        for same in ["[]", r#"[{"c":0}]"#, r#"[{"b": "x"}]"#] {
+            assert_eq!(ending(same), same);
+        }
     }
 
     #[test]

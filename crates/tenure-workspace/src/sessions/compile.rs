@@ -202,7 +202,7 @@ impl Workspace {
             }),
             handoff,
         };
-        if !request.dry_run {
+        if !request.dry_run && !session.detached {
             session.note(draft, compiled, &request, job.now, handoff)?;
         }
         report.from = session.turns.first().map(|turn| turn.number);

@@ -7,6 +7,7 @@
 mod compile;
 mod draft;
 mod entry;
+mod held;
 mod layers;
 mod once;
 mod rehydrate;
@@ -29,6 +30,7 @@ pub use once::Once;
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
+use held::Pending;
 use layers::Layers;
 
 /// The logs of sessions are named so.
@@ -97,6 +99,12 @@ pub struct Session {
     layers: Layers,
     /// What stands besides the messages, by its name, as it was made last.
     made: Mutex<BTreeMap<String, Made>>,
+    /// The writes that wait, where they do.
+    pending: Option<Pending>,
+    /// Whether writes that waited could not be made: it is not what its log says.
+    lost: bool,
+    /// Whether it is a copy of which nothing is written.
+    detached: bool,
 }
 
 /// What is known of a session without reading it.
@@ -211,6 +219,9 @@ impl Session {
             erased: false,
             layers: Layers::default(),
             made: Mutex::default(),
+            pending: None,
+            lost: false,
+            detached: false,
         }
     }
 
@@ -343,7 +354,7 @@ impl Session {
     ///
     /// [`ErrorKind::Input`] when the session was erased; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        if self.catch_up()? {
+        if self.is_lost()? || self.catch_up()? {
             *self = Session::open(self.tenant.clone(), self.id())?;
         }
         Ok(())
@@ -431,8 +442,18 @@ impl Session {
     /// Appends entries, all or none, and makes them part of the state.
     fn push(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
         let bodies: Result<Vec<String>, Error> = entries.iter().map(written).collect();
-        let after = self.last;
-        let appended = self.tenant.append(&self.log, after, bodies?);
+        let (after, bodies) = (self.last, bodies?);
+        let appended = match &mut self.pending {
+            Some(pending) => {
+                pending.bodies.extend(bodies);
+                // What begins an epoch is read back.
+                match entries.iter().any(|entry| matches!(entry, Entry::Epoch(_))) {
+                    true => self.settle(None).map(drop),
+                    false => Ok(()),
+                }
+            }
+            None => self.tenant.append(&self.log, after, bodies).map(drop),
+        };
         appended.map_err(|error| match error.kind {
             ErrorKind::Conflict => Error::new(
                 ErrorKind::Conflict,

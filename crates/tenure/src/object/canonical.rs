@@ -49,7 +49,7 @@ pub(crate) struct Canonical<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence_score: Option<Score>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    constraint: Option<ConstraintDocument>,
+    constraint: Option<&'a ConstraintDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ impl<'a> Canonical<'a> {
             behavioral_implication: rare.behavioral_implication.as_deref(),
             canonical_entity_ids: &rare.entities,
             confidence_score: unless(parts.confidence, trusted),
-            constraint: rare.constraint,
+            constraint: rare.constraint.as_ref(),
             content: Some(&parts.content),
             content_digest: None,
             contradiction_status: unless(status.contradiction, ContradictionStatus::Clean),

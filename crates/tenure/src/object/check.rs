@@ -157,6 +157,12 @@ impl ObjectDocument {
                 chunk.end, chunk.start
             )));
         }
+        if let Some(constraint) = &self.constraint {
+            constraint.answer_check().map_err(|error| Error {
+                what: format!("object `{}`: {}", clip(&self.name), error.what),
+                ..error
+            })?;
+        }
         self.check_kind(object_type, named)?;
         self.wire
             .as_ref()

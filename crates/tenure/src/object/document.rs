@@ -243,12 +243,16 @@ pub struct DecayRule {
 }
 
 /// What kind of constraint an object is (Prefill Compiler, 6.6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstraintDocument {
     /// Stated or shown. Default: `explicit`.
     #[serde(default = "explicit")]
     pub explicitness: Explicitness,
+    /// Regular expressions that answers are held against: of a `negative` constraint none may match, of a
+    /// `positive` one each must. Default: none, which no machine can check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
     /// Asks or forbids. Default: `positive`.
     #[serde(default = "positive")]
     pub polarity: Polarity,

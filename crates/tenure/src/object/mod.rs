@@ -8,6 +8,7 @@
 
 mod canonical;
 mod check;
+mod constraint;
 mod document;
 mod inherit;
 mod revision;
@@ -17,6 +18,7 @@ pub mod vocabulary;
 pub(crate) use canonical::Canonical;
 pub(crate) use check::check_name;
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
+pub use constraint::{AnswerCheck, MAX_PATTERN, MAX_PATTERNS};
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
     Provenance, ToolCall, clip,

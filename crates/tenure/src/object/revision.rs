@@ -530,9 +530,13 @@ impl Revision {
 
     /// Whether it is a constraint that is never relaxed.
     pub fn is_hard_constraint(&self) -> bool {
-        self.rare()
-            .constraint
+        self.constraint()
             .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
+    }
+
+    /// What kind of constraint it is, where it says so.
+    pub fn constraint(&self) -> Option<&ConstraintDocument> {
+        self.rare().constraint.as_ref()
     }
 
     /// What it is good for, where it says so.

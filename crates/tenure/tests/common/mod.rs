@@ -320,6 +320,10 @@ fn single() -> BoxedStrategy<ObjectDocument> {
                         .flatten(),
                     constraint: is_constraint.then_some(ConstraintDocument {
                         explicitness: Explicitness::Explicit,
+                        patterns: soft
+                            .then(|| "(?i)pump \\d+".to_owned())
+                            .into_iter()
+                            .collect(),
                         polarity: Polarity::Positive,
                         rigidity: if soft { Rigidity::Soft } else { Rigidity::Hard },
                     }),
