@@ -223,6 +223,17 @@ fn a_write_happens_once_for_a_key() {
         409
     );
     assert_eq!(bench.get("/api/v1/objects/else").status, 404);
+    // A key is what the description says, wherever it is taken.
+    for wrong in ["a b".to_owned(), String::new(), "é".into(), "x".repeat(257)] {
+        let once = format!("idempotency-key: {wrong}");
+        for (path, body) in [
+            ("/api/v1/objects", &other),
+            ("/api/v1/sessions", &json!({})),
+        ] {
+            let reply = call(&bench, "POST", path, &[&once], body);
+            assert_eq!(reply.status, 400, "{wrong}: {path}");
+        }
+    }
 }
 
 #[test]

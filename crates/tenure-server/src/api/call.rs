@@ -121,12 +121,14 @@ pub(super) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
 /// How a request writes.
 pub(super) fn writing(headers: &HeaderMap, caller: &Caller) -> Result<Writing, Refusal> {
     let key = headers.get("idempotency-key").map(|key| {
-        key.to_str().map(str::to_owned).map_err(|_| {
-            Refusal::new(
-                StatusCode::BAD_REQUEST,
-                "the idempotency key is no plain text",
-            )
-        })
+        let text = key.to_str().unwrap_or_default();
+        match text.len() {
+            1..=256 if text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(text.to_owned()),
+            _ => Err(
+                Refusal::new(StatusCode::BAD_REQUEST, "the idempotency key is none")
+                    .expected("1 to 256 visible ASCII characters"),
+            ),
+        }
     });
     Ok(Writing {
         idempotency_key: key.transpose()?,
