@@ -654,3 +654,83 @@ fn kept_texts_go_from_store_to_store() {
         );
     }
 }
+
+#[test]
+fn a_search_shows_what_the_caller_may_see() {
+    let bench = Bench::new();
+    let own = json!({ "name": "manual", "content": "The relief valve opens at two bar." });
+    let secret = json!({ "name": "fault", "content": "The relief valve of unit 7 leaks.",
+        "security_classification": "restricted" });
+    let fitters = json!({ "name": "fitters", "content": "Relief valves: call Ann.", "allow_roles": ["fitter"] });
+    let menu = json!({ "name": "menu", "content": "Soup on Monday." });
+    let past = json!({ "name": "old", "content": "A relief valve of brass.", "valid_until": "2001-01-01" });
+    for (name, object) in [
+        ("own.json", own),
+        ("secret.json", secret),
+        ("fitters.json", fitters),
+        ("menu.json", menu),
+        ("past.json", past),
+    ] {
+        bench.file(name, object.to_string());
+        bench.ok(&["store", "put", name]);
+    }
+    let search = |query: &str, args: &[&str]| {
+        let asked = ["store", "search", query, "--format", "json"];
+        bench.json(&[&asked[..], args].concat())
+    };
+    let names = |found: &Value| -> Vec<String> {
+        let passages = found["passages"].as_array().unwrap().iter();
+        let mut names: Vec<String> = passages
+            .map(|passage| passage["name"].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let public = ["--clearance", "public"];
+    let found = search("RELIEF valves", &public);
+    assert_eq!(names(&found), ["manual"]);
+    // What is hidden is not counted, and the best of what is seen is the best.
+    assert_eq!(found["among"], 1);
+    assert_eq!(found["left_out"], 0);
+    assert_eq!(found["passages"][0]["relevance"].as_f64(), Some(1.0));
+    assert_eq!(names(&search("relief", &[])), ["fault", "manual"]);
+    let fitter = search("relief", &["--role", "fitter", "--clearance", "public"]);
+    assert_eq!(names(&fitter), ["fitters", "manual"]);
+    let one = search("relief", &["--limit", "1"]);
+    assert_eq!(names(&one).len(), 1);
+    assert_eq!(one["left_out"], 1);
+    assert_eq!(names(&search("relief soup", &[])), [""; 0]);
+    assert_eq!(names(&search("-soup* OR \"", &[])), ["menu"]);
+    assert_eq!(names(&search("relief", &["--tenant", "other"])), [""; 0]);
+    assert!(
+        bench
+            .ok(&["store", "search", "soup"])
+            .contains("Soup on Monday.")
+    );
+    let refused = bench.refused(2, &["store", "search", "the of"]);
+    assert!(refused.contains("no word"), "{refused}");
+    bench.refused(1, &["store", "search", "soup", "--limit", "0"]);
+    // What is gone is not found.
+    bench.ok(&["store", "erase", "menu"]);
+    assert_eq!(names(&search("soup", &[])), [""; 0]);
+}
+
+#[test]
+fn lines_are_read_from_standard_input() {
+    use std::io::Write as _;
+    let bench = Bench::new();
+    let mut command = bench.command(&["store", "import", "-"]);
+    let mut import = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let line = json!({ "object": { "name": "lamp", "content": "The lamp is green." } });
+    writeln!(import.stdin.take().unwrap(), "{line}").unwrap();
+    assert!(import.wait().unwrap().success());
+    assert!(
+        bench
+            .ok(&["store", "get", "lamp"])
+            .contains("The lamp is green.")
+    );
+}

@@ -176,6 +176,10 @@ pub trait Read {
     ) -> Result<(), Error>;
     /// The ids of the objects that were written or judged after this version.
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error>;
+    /// Up to which version the index of terms goes; 0 where nothing was searched yet.
+    fn indexed(&mut self) -> Result<u64, Error>;
+    /// The ids of the objects that have all these terms, as far as they are indexed.
+    fn matching(&mut self, terms: &[i64]) -> Result<Vec<ObjectId>, Error>;
     /// Every object with its place, by place.
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error>;
     /// The counters of these objects, or of all.
@@ -221,9 +225,15 @@ pub trait Write: Read {
     fn change(&mut self, change: &Change) -> Result<(), Error>;
     /// Notes a write in the log.
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error>;
+    /// Holds up other writers of the tenant from now on, where the engine does not do so anyway.
+    fn hold(&mut self) -> Result<(), Error>;
+    /// Indexes these terms of objects in the place of those that were; without any, they leave the index.
+    fn index(&mut self, objects: &[(ObjectId, Vec<i64>)]) -> Result<(), Error>;
+    /// Says up to which version the index goes.
+    fn set_indexed(&mut self, version: u64) -> Result<(), Error>;
     /// Adds to the counters of objects.
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error>;
-    /// Removes every row of these objects, and the answers that name them, but no record, and leaves
+    /// Removes every row of these objects, the index of terms included, and the answers that name them, but no record, and leaves
     /// tombstones.
     fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error>;
     /// Keeps an answer under a key.

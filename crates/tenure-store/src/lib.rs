@@ -38,6 +38,7 @@ mod import;
 mod keep;
 mod postgres;
 mod resident;
+mod search;
 mod settle;
 mod sqlite;
 mod store;

@@ -51,7 +51,15 @@ impl Resident {
         &self.candidates
     }
 
-    fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
+    /// Nothing yet, to which what is archived or demoted may be added.
+    pub(crate) fn whole() -> Resident {
+        Resident {
+            whole: true,
+            ..Resident::default()
+        }
+    }
+
+    pub(crate) fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
         let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
@@ -81,7 +89,7 @@ impl Resident {
         left.iter().for_each(|key| drop(self.left.remove(key)));
     }
 
-    fn finish(mut self, version: u64) -> Resident {
+    pub(crate) fn finish(mut self, version: u64) -> Resident {
         let unfetched = self.left.values().map(|(name, lifecycle)| Unfetched {
             what: name.to_string(),
             why: lifecycle.to_string(),

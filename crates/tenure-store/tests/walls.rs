@@ -20,7 +20,7 @@ on_both_engines!(
     what_cannot_be_a_tenant_is_refused,
 );
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 17] = [
     "tenants",
     "objects",
     "revisions",
@@ -36,6 +36,8 @@ const TABLES: [&str; 15] = [
     "blobs",
     "entries",
     "erasing",
+    "search",
+    "searched",
 ];
 
 fn the_database_refuses_to_rewrite_history(home: &Home) {
@@ -233,6 +235,7 @@ fn furnish(home: &Home, number: usize, name: &str) -> Held {
             &key,
         )
         .unwrap();
+    tenant.search("parent").unwrap();
     Held {
         tenant,
         mark,
@@ -264,7 +267,7 @@ fn no_name_reaches_over_the_wall(home: &Home) {
             blob,
         } = &held[at];
         let other = &held[(at + 1 + dice.roll(held.len() as u64 - 1) as usize) % held.len()];
-        let seen = match dice.roll(12) {
+        let seen = match dice.roll(13) {
             0 => format!(
                 "{:?}",
                 tenant
@@ -330,6 +333,14 @@ fn no_name_reaches_over_the_wall(home: &Home) {
             10 => {
                 assert_eq!(tenant.version().unwrap(), 4, "{probe}");
                 continue;
+            }
+            11 => {
+                let found = tenant.search("mark").unwrap();
+                let found = found.candidates().objects();
+                assert_eq!(found.len(), 2);
+                let texts = found.iter();
+                let texts = texts.map(|one| one.revision().content().to_owned());
+                format!("{:?}", texts.collect::<Vec<_>>())
             }
             _ => {
                 assert_eq!(tenant.logs().unwrap(), [("log".to_owned(), 1)]);
@@ -419,7 +430,7 @@ fn rows_are_walled_off_without_any_condition() {
         let error = error.as_db_error().unwrap().message().to_owned();
         assert!(error.contains("row-level security"), "{error}");
     }
-    // Who names no tenant sees none, the owner neither; the owner lists tenants.
+    // Who names no tenant sees none, the owner neither; the owner lists tenants, and digests of terms.
     for role in ["tenure_app", "owner"] {
         for table in TABLES {
             let sql = format!("SELECT count(*) FROM tenure.{table}");
@@ -428,7 +439,7 @@ fn rows_are_walled_off_without_any_condition() {
                 .batch_execute(&format!("SET LOCAL ROLE {role}"))
                 .unwrap();
             let count: i64 = transaction.query_one(&sql, &[]).unwrap().get(0);
-            let listed = role == "owner" && table == "tenants";
+            let listed = role == "owner" && ["tenants", "search"].contains(&table);
             assert_eq!(count > 0, listed, "{role} sees {count} rows of {table}");
         }
     }
@@ -466,4 +477,42 @@ fn a_login_that_owns_nothing_works_and_lists_nobody() {
     let error = stranger.tenant("acme").unwrap().version().unwrap_err();
     assert_eq!(error.kind, ErrorKind::Policy, "{error}");
     assert!(error.hint.unwrap().contains("tenure_app"));
+}
+
+#[test]
+fn a_search_asks_the_index_behind_the_wall() {
+    let home = Home::postgresql();
+    for number in 0..40 {
+        let acme = home.tenant("acme");
+        put_one(&acme, &format!("limit-{number}"), &format!("word{number}"));
+    }
+    home.tenant("acme").search("word7").unwrap();
+    let mut client = home.administrator();
+    let mut ask = |role: &str, tenant: &str, sql: &str| -> Vec<String> {
+        let mut transaction = client.transaction().unwrap();
+        let settings = format!(
+            "SET LOCAL search_path TO tenure; SET LOCAL enable_seqscan TO off; SET LOCAL ROLE {role}"
+        );
+        transaction.batch_execute(&settings).unwrap();
+        let named = "SELECT set_config('tenure.tenant', $1, true)";
+        transaction.execute(named, &[&tenant]).unwrap();
+        let rows = transaction.query(sql, &[]).unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    };
+    let terms = "SELECT m::text FROM matching((SELECT terms FROM search LIMIT 1)) AS m";
+    assert_eq!(ask("tenure_app", "acme", terms).len(), 1);
+    // Whoever knows a digest of another tenant finds nothing by it.
+    let all = "SELECT m::text FROM matching('{}') AS m";
+    assert_eq!(ask("tenure_app", "acme", all).len(), 40);
+    assert_eq!(ask("tenure_app", "other", all).len(), 0);
+    assert_eq!(ask("tenure_app", "", all).len(), 0);
+    // In a table as large as others are, with what is known of it.
+    let many = "INSERT INTO tenure.search SELECT 'acme', gen_random_uuid(), ARRAY[n, n + 1, n + 2] \
+                FROM generate_series(1, 5000) n; ANALYZE tenure.search";
+    home.administrator().batch_execute(many).unwrap();
+    let plan = "EXPLAIN SELECT object FROM search s WHERE s.tenant = \
+                nullif(current_setting('tenure.tenant', true), '') AND s.terms @> '{1,2}'";
+    let by_index = |lines: Vec<String>| lines.join("\n").contains("search_by_term");
+    assert!(by_index(ask("owner", "acme", plan)));
+    assert!(!by_index(ask("tenure_app", "acme", plan)));
 }

@@ -56,6 +56,11 @@ pub(crate) enum StoreCommand {
     History(ObjectArgs),
     /// List what was believed at an instant
     AsOf(AsOfArgs),
+    /// Find passages of the objects in which every word of a query stands, archived ones included
+    ///
+    /// Words are compared by their stems, in any case. An index in the store finds the objects; only what the
+    /// caller may see and what holds now is ranked and shown. Nothing in a query is an operator.
+    Search(SearchArgs),
     /// List the writes
     Log(LogArgs),
     /// Say that an object, and what was made from it, is believed no more; its history stays
@@ -136,6 +141,30 @@ pub(crate) struct AsOfArgs {
     /// The instant, in RFC 3339 with a zone, or a date
     #[arg(value_name = "T")]
     pub(crate) instant: String,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// The words
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// The most passages
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// The caller
+    #[arg(long, value_name = "U")]
+    pub(crate) user: Option<String>,
+    /// The caller's project
+    #[arg(long, value_name = "P")]
+    pub(crate) project: Option<String>,
+    /// A role of the caller (may be repeated)
+    #[arg(long = "role", value_name = "R")]
+    pub(crate) roles: Vec<String>,
+    /// The most sensitive class that may be seen [default: highly_restricted]
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) clearance: Option<String>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

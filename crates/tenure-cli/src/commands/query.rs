@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use tenure::{AsOf, Budget, Error, ErrorKind, Policy, Principal, Request, Ruling};
 use tenure_workspace::archive::{Ask, Found};
-use tenure_workspace::{Collect, Gathered};
+use tenure_workspace::{Collect, Gathered, Workspace};
 
 use super::{compile, diff, print, print_json, reading, with_embedder, without_key};
 use crate::args::{Format, QueryArgs};
@@ -33,33 +33,43 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
         None => Gathered::of_sources(collected.candidates),
         Some(store) => Gathered::with_archive(collected.candidates, &store.tenant(&args.tenant)?)?,
     };
-    let mut request = Request {
-        principal: Principal {
-            tenant: args.tenant.clone(),
-            ..Principal::owner()
-        },
-        as_of: AsOf {
-            valid: compile::now(),
-            // What was written within this second is known.
-            known: compile::this_instant(),
-        },
-        ..Request::new(args.text.as_str(), Budget::default())
+    let principal = Principal {
+        tenant: args.tenant.clone(),
+        ..Principal::owner()
     };
-    let ask = Ask {
+    let asked = Ask {
         text: &args.text,
         tokens: args.tokens,
         limit: args.limit,
         standing: standing(args)?,
     };
-    let world = workspace.world(&args.model)?;
-    let policy = Policy::preset("standard")?;
-    let known = request.as_of.known;
-    request.as_of.known = known.map(|now| gathered.known_at(now));
-    let found = workspace.query(&world, &policy, &request, &gathered.candidates, &ask)?;
+    let found = ask(&workspace, &args.model, principal, &gathered, &asked)?;
     match args.format {
         Format::Json => print_json(&found),
         Format::Text => print(&shown(&found)),
     }
+}
+
+/// Asks on behalf of somebody, as of now.
+pub(super) fn ask(
+    workspace: &Workspace,
+    model: &str,
+    principal: Principal,
+    gathered: &Gathered,
+    ask: &Ask<'_>,
+) -> Result<Found, Error> {
+    let request = Request {
+        principal,
+        as_of: AsOf {
+            valid: compile::now(),
+            // What was written within this second is known.
+            known: compile::this_instant().map(|now| gathered.known_at(now)),
+        },
+        ..Request::new(ask.text, Budget::default())
+    };
+    let world = workspace.world(model)?;
+    let policy = Policy::preset("standard")?;
+    workspace.query(&world, &policy, &request, &gathered.candidates, ask)
 }
 
 /// What stands whole in the result of a compile.
@@ -79,7 +89,7 @@ fn standing(args: &QueryArgs) -> Result<BTreeSet<String>, Error> {
     Ok(whole.map(|(_, verdict)| verdict.name.to_string()).collect())
 }
 
-fn shown(found: &Found) -> String {
+pub(super) fn shown(found: &Found) -> String {
     let mut text = String::new();
     for passage in &found.passages {
         let _ = writeln!(

@@ -32,6 +32,7 @@ use crate::engine::{Engine, Read, Stamp, Watch, WriteJob};
 const MIGRATIONS: &[&str] = &[
     include_str!("0001_store.sql"),
     include_str!("0002_erasure.sql"),
+    include_str!("0003_search.sql"),
 ];
 
 /// What is said of the schema, before its version.

@@ -507,6 +507,18 @@ impl Read for Rows<'_> {
         self.ids(sql, &[&(version as i64)])
     }
 
+    fn indexed(&mut self) -> Result<u64, Error> {
+        let sql = "SELECT version FROM searched WHERE tenant = $1";
+        Ok(self.one(sql, &[], |row| number(row, 0))?.unwrap_or(0))
+    }
+
+    fn matching(&mut self, terms: &[i64]) -> Result<Vec<ObjectId>, Error> {
+        // The tenant is the transaction's; it is named once more for what comes back.
+        let sql = "SELECT o.object FROM matching($2) AS m (object) \
+                   JOIN objects o ON o.tenant = $1 AND o.object = m.object";
+        self.ids(sql, &[&terms])
+    }
+
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error> {
         let sql = "SELECT place, object FROM objects WHERE tenant = $1 ORDER BY place";
         self.all(sql, &[], |row| Ok((number(row, 0)?, object(row, 1)?)))
@@ -745,6 +757,45 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn hold(&mut self) -> Result<(), Error> {
+        let sql = "SELECT version FROM tenants WHERE tenant = $1 FOR UPDATE";
+        self.one(sql, &[], |_| Ok(())).map(drop)
+    }
+
+    fn index(&mut self, objects: &[(ObjectId, Vec<i64>)]) -> Result<(), Error> {
+        let (full, empty): (Vec<_>, Vec<_>) =
+            objects.iter().partition(|(_, terms)| !terms.is_empty());
+        let empty: Vec<Id> = empty.iter().map(|(id, _)| Id(*id)).collect();
+        let sql = "DELETE FROM search WHERE tenant = $1 AND object = ANY($2)";
+        self.execute(sql, &[&empty])?;
+        // There are no arrays of arrays of several lengths, so all terms travel as one list, and of each object
+        // how many of them are its own.
+        for part in messages(&full, |(_, terms)| 8 * terms.len()) {
+            let of: Vec<Id> = part.iter().map(|(id, _)| Id(*id)).collect();
+            let terms: Vec<i64> = part.iter().flat_map(|(_, terms)| terms).copied().collect();
+            let mut end = 0;
+            let ends = part.iter().map(|(_, terms)| {
+                end += terms.len() as i32;
+                end
+            });
+            let ends: Vec<i32> = ends.collect();
+            let sql = "INSERT INTO search (tenant, object, terms) \
+                       SELECT $1, n.object, ($4::bigint[])[n.start + 1:n.stop] FROM \
+                       (SELECT object, stop, lag(stop, 1, 0) OVER (ORDER BY stop) AS start \
+                        FROM unnest($2::uuid[], $3::integer[]) AS u (object, stop)) AS n \
+                       ON CONFLICT (tenant, object) DO UPDATE SET terms = excluded.terms";
+            self.execute(sql, &[&of, &ends, &terms])?;
+        }
+        Ok(())
+    }
+
+    fn set_indexed(&mut self, version: u64) -> Result<(), Error> {
+        let sql = "INSERT INTO searched (tenant, version) VALUES ($1, $2) \
+                   ON CONFLICT (tenant) DO UPDATE SET version = excluded.version";
+        self.execute(sql, &[&(version as i64)])?;
+        Ok(())
+    }
+
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error> {
         // Each object once, and in one order: two writers cannot wait for each other.
         let mut sums: BTreeMap<ObjectId, Usage> = BTreeMap::new();
@@ -783,6 +834,7 @@ impl Write for Rows<'_> {
              JOIN beliefs b ON b.tenant = $1 AND b.revision = r.revision \
              WHERE r.tenant = $1 AND b.object = ANY($2))",
             "DELETE FROM objects WHERE tenant = $1 AND object = ANY($2)",
+            "DELETE FROM search WHERE tenant = $1 AND object = ANY($2)",
             "DELETE FROM revisions WHERE tenant = $1 AND revision IN \
              (SELECT b.revision FROM beliefs b WHERE b.tenant = $1 AND b.object = ANY($2))",
             "DELETE FROM beliefs WHERE tenant = $1 AND object = ANY($2)",

@@ -21,6 +21,7 @@ use crate::engine::{Engine, Read, WriteJob};
 const MIGRATIONS: &[&str] = &[
     include_str!("0001_store.sql"),
     include_str!("0002_fewer_trees.sql"),
+    include_str!("0003_search.sql"),
 ];
 
 /// How long one process waits for another that writes.

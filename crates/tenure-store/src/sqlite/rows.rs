@@ -23,6 +23,10 @@ const BELIEF_COLUMNS: usize = 12;
 /// The place of the object `?2` of the tenant `?1`.
 const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.object = ?2)";
 
+/// How many bits of a row of the index of terms are the place.
+const PLACE_BITS: u32 = 40;
+const MAX_PLACE: u64 = (1 << PLACE_BITS) - 1;
+
 /// The number of no tenant.
 const NOBODY: i64 = 0;
 
@@ -154,6 +158,21 @@ impl<'c> Rows<'c> {
     pub(super) fn ids(&self, sql: &str, values: impl Params) -> Result<Vec<ObjectId>, Error> {
         self.all(sql, values, |row| object(row, 0))
     }
+}
+
+/// The row of an object in the index of terms.
+pub(super) fn search_row(tenant: i64, place: u64) -> Result<i64, Error> {
+    if tenant >= 1 << (63 - PLACE_BITS) || place > MAX_PLACE {
+        let what = "the file holds too many tenants or objects to search them";
+        return Err(Error::unsupported(what));
+    }
+    Ok(tenant << PLACE_BITS | place as i64)
+}
+
+/// Terms as the index has them: a word each.
+pub(super) fn words(terms: &[i64]) -> String {
+    let words: Vec<String> = terms.iter().map(|term| format!("{term:016x}")).collect();
+    words.join(" ")
 }
 
 /// Places as ranges: `0-99,104-104`.
@@ -454,6 +473,27 @@ impl Read for Rows<'_> {
             next = next.max(last.saturating_add(1));
         }
         Ok(changed)
+    }
+
+    fn indexed(&mut self) -> Result<u64, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT version FROM searched WHERE tenant = ?1";
+        let indexed = self.one(sql, [tenant], |row| version(row, 0))?;
+        Ok(indexed.unwrap_or(0))
+    }
+
+    fn matching(&mut self, terms: &[i64]) -> Result<Vec<ObjectId>, Error> {
+        let tenant = self.number()?;
+        let (first, last) = (search_row(tenant, 0)?, search_row(tenant, MAX_PLACE)?);
+        let sql = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
+        let found: Vec<i64> =
+            self.all(sql, params![words(terms), first, last], |row| row.get(0))?;
+        let sql = "SELECT object FROM beliefs WHERE tenant = ?1 AND place = ?2 LIMIT 1";
+        let mut ids = Vec::with_capacity(found.len());
+        for row in found {
+            ids.append(&mut self.ids(sql, params![tenant, row - first])?);
+        }
+        Ok(ids)
     }
 
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error> {

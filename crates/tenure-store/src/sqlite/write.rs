@@ -7,7 +7,7 @@ use tenure::object::{ObjectId, RevisionId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind};
 
-use super::rows::{Rows, blob, micros, stamp, version};
+use super::rows::{Rows, blob, micros, search_row, stamp, version, words};
 use crate::engine::{Answered, Change, RecordRow, Stamp, Write};
 
 /// Among how many of the newest beliefs about an object a revision is looked for that may be there already.
@@ -220,6 +220,40 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
+    fn hold(&mut self) -> Result<(), Error> {
+        // A file has one writer at a time.
+        Ok(())
+    }
+
+    fn index(&mut self, objects: &[(ObjectId, Vec<i64>)]) -> Result<(), Error> {
+        let tenant = self.number()?;
+        // An erasure looks here for whether there is anything to take out.
+        let sql = "INSERT INTO searched (tenant, version) VALUES (?1, 0) ON CONFLICT DO NOTHING";
+        self.execute(sql, [tenant])?;
+        for (id, terms) in objects {
+            let Some(place) = self.place(*id)? else {
+                continue;
+            };
+            let row = search_row(tenant, place)?;
+            match terms.is_empty() {
+                true => self.execute("DELETE FROM search WHERE rowid = ?1", [row])?,
+                false => self.execute(
+                    "INSERT OR REPLACE INTO search (rowid, terms) VALUES (?1, ?2)",
+                    params![row, words(terms)],
+                )?,
+            };
+        }
+        Ok(())
+    }
+
+    fn set_indexed(&mut self, version: u64) -> Result<(), Error> {
+        let tenant = self.number()?;
+        let sql = "INSERT INTO searched (tenant, version) VALUES (?1, ?2) \
+                   ON CONFLICT (tenant) DO UPDATE SET version = excluded.version";
+        self.execute(sql, params![tenant, version as i64])?;
+        Ok(())
+    }
+
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error> {
         let tenant = self.number()?;
         let sql = "INSERT INTO usage (tenant, object, access_count, last_used, last_confirmed) \
@@ -243,8 +277,14 @@ impl Write for Rows<'_> {
     fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error> {
         let stamp = self.stamp()?;
         let tenant = self.number()?;
+        let sql = "SELECT 1 FROM searched WHERE tenant = ?1";
+        let searched = self.one(sql, [tenant], |_| Ok(()))?.is_some();
         for id in ids {
             if let Some(place) = self.place(*id)? {
+                if searched {
+                    let row = search_row(tenant, place)?;
+                    self.execute("DELETE FROM search WHERE rowid = ?1", [row])?;
+                }
                 let values = (tenant, place as i64);
                 self.execute(
                     "INSERT INTO erasing (tenant, place) VALUES (?1, ?2)",
@@ -289,6 +329,10 @@ impl Write for Rows<'_> {
                 "DELETE FROM links WHERE tenant = ?1 AND (parent = ?2 OR child = ?2)",
                 values(),
             )?;
+        }
+        if searched {
+            // What a row had stays in the index until its parts are merged.
+            self.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
         }
         for digest in digests {
             let sql = "INSERT INTO tombstones (tenant, digest, version, at) VALUES (?1, ?2, ?3, ?4) \

@@ -25,6 +25,7 @@ mod terms;
 use std::sync::Arc;
 
 pub(crate) use self::index::{Dense, Index, Part, Place, Seen};
+pub use self::terms::Terms;
 pub(crate) use self::terms::each_term;
 
 /// Something that may be found. What it lacks is empty.

@@ -92,8 +92,8 @@ fn says_nothing(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Makes terms; what was looked at once is remembered.
-pub(crate) struct Terms {
+/// Makes the terms of texts: what a text is found by. What was looked at once is remembered.
+pub struct Terms {
     stemmer: Stemmer,
     /// The stem of each word, nothing for those that say nothing.
     stems: HashMap<Box<str>, Option<Box<str>>, BuildHasherDefault<std::hash::DefaultHasher>>,
@@ -109,8 +109,8 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Calls `found` for each term of a unit.
-    pub(crate) fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
+    /// Calls `found` for each term of a text, as often as it stands there.
+    pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
         each_term(text, |word| {
             // Numbers and other scripts have no English endings, and all of them say something.
             if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {

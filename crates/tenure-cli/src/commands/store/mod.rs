@@ -4,8 +4,6 @@ mod read;
 mod records;
 mod write;
 
-use std::path::Path;
-
 use serde_json::json;
 use tenure::object::ObjectId;
 use tenure::time::Instant;
@@ -29,6 +27,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::List(args) => read::list(args),
         StoreCommand::History(args) => read::history(args),
         StoreCommand::AsOf(args) => read::as_of(args),
+        StoreCommand::Search(args) => read::search(args),
         StoreCommand::Log(args) => read::log(args),
         StoreCommand::Retract(args) => write::retract(args),
         StoreCommand::Confirm(args) => write::confirm(args),
@@ -168,9 +167,4 @@ fn migrate(args: &MigrateArgs) -> Result<(), Failure> {
             format!("{}: applied {}\n", store.shown(), versions.join(", "))
         }
     })
-}
-
-/// Reads a file, or standard input where it is `-`.
-fn read_input(path: &Path) -> Result<String, Error> {
-    tenure_workspace::read_text(path)
 }

@@ -3,13 +3,20 @@
 use std::io::Write;
 
 use serde_json::json;
+use tenure::{Candidates, FrameKey, Principal};
 use tenure_store::{Line, true_at};
-use tenure_workspace::object_id;
+use tenure_workspace::archive::Ask;
+use tenure_workspace::{Gathered, Workspace, object_id};
 
 use super::{instant, print_beliefs, tenant};
-use crate::args::{AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs};
-use crate::commands::{print, print_json, write_whole};
+use crate::args::{
+    AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, SearchArgs,
+};
+use crate::commands::{print, print_json, query, usage, write_whole};
 use crate::failure::{Failure, cell};
+
+/// Whose tokens are counted in what is found.
+const MODEL: &str = "gpt-4o";
 
 pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
@@ -88,6 +95,33 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
         ));
     }
     print(&text)
+}
+
+pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
+    let owner = Principal::owner();
+    let clearance = args.clearance.as_deref().map(str::parse);
+    let principal = Principal {
+        tenant: args.tenant.tenant.clone(),
+        user: args.user.clone(),
+        project: args.project.clone(),
+        roles: args.roles.clone(),
+        clearance: usage(clearance.transpose())?.unwrap_or(owner.clearance),
+        ..owner
+    };
+    let tenant = tenant(&args.tenant)?;
+    let found = tenant.search(&args.query)?;
+    let gathered = Gathered::over(Candidates::default(), &tenant, &found, None);
+    let ask = Ask {
+        tokens: u32::MAX,
+        limit: Some(args.limit),
+        ..Ask::new(&args.query)
+    };
+    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
+    let found = query::ask(&workspace, MODEL, principal, &gathered, &ask)?;
+    match args.tenant.format {
+        Format::Json => print_json(&found),
+        Format::Text => print(&query::shown(&found)),
+    }
 }
 
 pub(super) fn log(args: &LogArgs) -> Result<(), Failure> {

@@ -5,11 +5,11 @@ use tenure_store::{Expect, Line, Put, Retention, TextLine};
 use tenure_workspace::sessions::Session;
 use tenure_workspace::{Collect, Workspace, object_id};
 
-use super::{instant, objects, print_written, read_input, tenant, tenant_to_write, writing};
+use super::{instant, objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, PolicyArgs, PutArgs, RetractArgs, SweepArgs,
 };
-use crate::commands::{compile, print, print_json, reading, usage};
+use crate::commands::{compile, print, print_json, read_or_stdin, reading, usage};
 use crate::failure::{Failure, cell};
 
 pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
-    let text = read_input(&args.file)?;
+    let text = read_or_stdin(&args.file)?;
     let shown = args.file.display().to_string();
     let mut lines: Vec<Line> = Vec::new();
     let mut texts: Vec<TextLine> = Vec::new();

@@ -1,0 +1,196 @@
+//! Search: the objects in which every word of a query stands, found by an index in the database.
+//!
+//! The index is derived: no write of objects pays for it. It knows up to which version of the tenant it
+//! goes, and whoever searches brings it up to date first. It holds no words but keyed digests of terms,
+//! under the tenant's own key: no query can say more than which terms it wants, terms of two tenants are
+//! never the same, and no size or script of a word is too much for a database. It ranks nothing, for scores over
+//! everybody's texts would say something of texts that the caller may not see.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use tenure::object::{ObjectId, Sealer};
+use tenure::ranker::Terms;
+use tenure::{Digest, Error};
+
+use crate::doc::{believed, read_revision};
+use crate::engine::{BeliefRow, Read, Standing, Write};
+use crate::resident::Resident;
+use crate::tenant::{Tenant, unwritable};
+
+/// The longest query, in bytes, and the most terms of one.
+const LONGEST: usize = 4 << 10;
+const MOST_TERMS: usize = 64;
+
+/// How many objects are indexed in one transaction, so that other writers get their turn.
+const STEP: usize = 2_000;
+
+impl Tenant {
+    /// What is believed now of the objects in whose names and texts every word of the query stands, what is
+    /// archived or demoted included. Words are compared by their stems, in any case; words that say nothing
+    /// by themselves are left out. Whoever shows it to somebody filters it first by what that caller may
+    /// see, as [`tenure::visible`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the query has no word that says anything, or too
+    /// many; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached or
+    /// written.
+    pub fn search(&self, query: &str) -> Result<Resident, Error> {
+        let wanted = wanted(query)?;
+        let behind = self.read(|rows| {
+            let version = rows.version()?;
+            match rows.indexed()? {
+                indexed if indexed == version => found(rows, &wanted).map(Ok),
+                indexed => Ok(Err((version, rows.changed_since(indexed)?))),
+            }
+        })?;
+        let (version, behind) = match behind {
+            Ok(found) => return Ok(found),
+            Err(behind) => behind,
+        };
+        if behind.len() > STEP {
+            for ids in behind.chunks(STEP) {
+                let ids = ids.to_vec();
+                self.write(move |rows| {
+                    rows.hold()?;
+                    index(rows, &ids)
+                })?;
+            }
+            self.write(move |rows| rows.set_indexed(version))?;
+        }
+        self.write(move |rows| {
+            rows.hold()?;
+            let indexed = rows.indexed()?;
+            let changed = rows.changed_since(indexed)?;
+            index(rows, &changed)?;
+            let version = rows.version()?;
+            rows.set_indexed(version)?;
+            found(rows, &wanted)
+        })
+    }
+}
+
+/// The terms that a query asks for.
+fn wanted(query: &str) -> Result<BTreeSet<Box<str>>, Error> {
+    if query.len() > LONGEST {
+        return Err(Error::input(format!("the query has {} bytes", query.len()))
+            .expected(format!("at most {LONGEST}")));
+    }
+    let mut wanted: BTreeSet<Box<str>> = BTreeSet::new();
+    Terms::default().each(query, |term| {
+        wanted.insert(term.into());
+    });
+    match wanted.len() {
+        0 => Err(Error::input("the query has no word that says anything")
+            .expected("words that stand in what is looked for")),
+        1..=MOST_TERMS => Ok(wanted),
+        many => Err(
+            Error::input(format!("the query has {many} different words"))
+                .expected(format!("at most {MOST_TERMS}")),
+        ),
+    }
+}
+
+/// The terms of texts, as an index keeps them; what was looked at once is remembered.
+struct Keyed {
+    key: [u8; 32],
+    terms: Terms,
+    known: BTreeMap<Box<str>, i64>,
+}
+
+impl Keyed {
+    fn new(key: [u8; 32]) -> Keyed {
+        Keyed {
+            key,
+            terms: Terms::default(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn term(key: &[u8; 32], term: &str) -> i64 {
+        let digest = Digest::keyed(key, &[b"term", term.as_bytes()]);
+        let (first, _) = digest.bytes().split_at(8);
+        first
+            .iter()
+            .fold(0, |bits, byte| bits << 8 | i64::from(*byte))
+    }
+
+    fn add(&mut self, text: &str, to: &mut BTreeSet<i64>) {
+        let Keyed { key, terms, known } = self;
+        terms.each(text, |term| {
+            let digest = known.get(term).copied().unwrap_or_else(|| {
+                let digest = Keyed::term(key, term);
+                known.insert(term.into(), digest);
+                digest
+            });
+            to.insert(digest);
+        });
+    }
+}
+
+/// What a revision is found by.
+#[derive(Deserialize)]
+struct Said<'b> {
+    #[serde(borrow)]
+    name: Cow<'b, str>,
+    #[serde(borrow, default)]
+    content: Cow<'b, str>,
+}
+
+/// Indexes what is believed of these objects now, in the place of what was.
+fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(());
+    };
+    let mut keyed = Keyed::new(key);
+    for ids in ids.chunks(STEP) {
+        let standing = rows.standing(ids)?;
+        let bodies = rows.bodies(&beliefs(&standing))?;
+        let mut indexed = Vec::with_capacity(ids.len());
+        for id in ids {
+            let mut terms = BTreeSet::new();
+            let standing = standing.get(id);
+            for row in standing.iter().flat_map(|standing| &standing.beliefs) {
+                let body = bodies.get(&row.revision).map_or("", String::as_str);
+                let said: Said<'_> =
+                    serde_json::from_str(body).map_err(|error| unwritable(&error))?;
+                keyed.add(&said.name, &mut terms);
+                keyed.add(&said.content, &mut terms);
+            }
+            indexed.push((*id, terms.into_iter().collect()));
+        }
+        rows.index(&indexed)?;
+    }
+    Ok(())
+}
+
+fn beliefs(standing: &BTreeMap<ObjectId, Standing>) -> Vec<&BeliefRow> {
+    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
+    beliefs.collect()
+}
+
+/// What is believed of the objects that have all these terms, by an index that is up to date.
+fn found(rows: &mut dyn Read, wanted: &BTreeSet<Box<str>>) -> Result<Resident, Error> {
+    let version = rows.version()?;
+    let mut resident = Resident::whole();
+    let Some(key) = rows.key()? else {
+        return Ok(resident.finish(version));
+    };
+    let terms: Vec<i64> = wanted.iter().map(|term| Keyed::term(&key, term)).collect();
+    let ids = rows.matching(&terms)?;
+    let standing = rows.standing(&ids)?;
+    let bodies = rows.bodies(&beliefs(&standing))?;
+    let usage = rows.usage(Some(&ids))?;
+    let mut sealer = Sealer::default();
+    for (id, standing) in &standing {
+        let usage = usage.get(id).copied().unwrap_or_default();
+        for row in &standing.beliefs {
+            let body = bodies.get(&row.revision).map_or("", String::as_str);
+            let object = read_revision(&mut sealer, row.revision, body)?;
+            resident.put(standing.place, row, believed(&object, row, usage, None));
+        }
+    }
+    Ok(resident.finish(version))
+}

@@ -1,0 +1,358 @@
+//! Search, the same on both engines: it finds what has the words, follows what is written, and keeps nothing
+//! of what is erased.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Dice, Home, document, put, put_one};
+use tenure::object::{Lifecycle, ObjectId};
+use tenure::ranker::Terms;
+use tenure::{Digest, ErrorKind};
+use tenure_store::{Expect, Put, Tenant, Writing};
+
+on_both_engines!(
+    what_has_the_words_is_found,
+    the_index_follows_what_is_written,
+    no_query_is_more_than_its_words,
+    what_is_erased_leaves_the_index,
+    nobody_finds_what_is_another_tenants,
+    who_searches_and_who_writes_do_not_disturb_each_other,
+);
+
+fn found(tenant: &Tenant, query: &str) -> BTreeSet<String> {
+    let resident = tenant.search(query).unwrap();
+    let objects = resident.candidates().objects().iter();
+    objects.map(|object| object.name().to_owned()).collect()
+}
+
+fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+    names.map(str::to_owned).into()
+}
+
+fn terms(text: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    Terms::default().each(text, |term| {
+        terms.insert(term.to_owned());
+    });
+    terms
+}
+
+fn what_has_the_words_is_found(home: &Home) {
+    let acme = home.tenant("acme");
+    assert_eq!(found(&acme, "valve"), names([]));
+    put_one(&acme, "manual", "The relief valve opens at two bar.");
+    put_one(&acme, "menu", "Soup on Monday, relief on Tuesday.");
+    put_one(&acme, "日本", "東京都の漢字 and E\u{301}te\u{301} and كِتَاب");
+    assert_eq!(found(&acme, "RELIEF"), names(["manual", "menu"]));
+    assert_eq!(found(&acme, "valves opening"), names(["manual"]));
+    assert_eq!(found(&acme, "valve soup"), names([]));
+    // A name is a text as well.
+    assert_eq!(found(&acme, "manual"), names(["manual"]));
+    for query in ["京都", "日本", "été", "كتاب", "漢"] {
+        assert_eq!(found(&acme, query), names(["日本"]), "{query}");
+    }
+    // What it says now counts, of all times for which it says something.
+    let id = put_one(&acme, "manual", "The relief valve opens at three bar.");
+    assert_eq!(found(&acme, "two bar"), names([]));
+    let later = common::during(
+        "manual",
+        "The lamp is green.",
+        Some(4_000_000_000_000_000),
+        None,
+    );
+    put(&acme, vec![later]);
+    assert_eq!(found(&acme, "three lamp"), names(["manual"]));
+    acme.age(vec![id], Lifecycle::Archived, &Writing::default())
+        .unwrap();
+    assert_eq!(found(&acme, "three lamp"), names(["manual"]));
+    acme.retract(id, Expect::Any, &Writing::default()).unwrap();
+    assert_eq!(found(&acme, "three"), names([]));
+    put_one(&acme, "manual", "The valve is gone.");
+    assert_eq!(found(&acme, "gone"), names(["manual"]));
+    // Searching is no write.
+    let version = acme.version().unwrap();
+    assert_eq!(acme.log(0, 100).unwrap().len() as u64, version);
+}
+
+/// What a search must find, by reading everything.
+fn expected(tenant: &Tenant, query: &str) -> BTreeSet<String> {
+    let wanted = terms(query);
+    let archive = tenant.load_archive().unwrap();
+    let mut texts: std::collections::BTreeMap<ObjectId, (String, String)> = Default::default();
+    for object in archive.candidates().objects() {
+        let (_, text) = texts
+            .entry(object.revision().object_id())
+            .or_insert_with(|| (object.name().to_owned(), String::new()));
+        text.push_str(&format!(
+            " {} {}",
+            object.name(),
+            object.revision().content()
+        ));
+    }
+    let has = texts.into_values();
+    has.filter(|(_, text)| terms(text).is_superset(&wanted))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+const WORDS: [&str; 8] = [
+    "pump", "valves", "lamp", "字", "bus7", "été", "relief", "zinc",
+];
+
+fn random_write(tenant: &Tenant, dice: &mut Dice) {
+    let name = format!("object-{}", dice.roll(9));
+    let known = tenant.named(&name).unwrap().first().copied();
+    match (dice.roll(10), known) {
+        (0, Some(id)) => drop(
+            tenant
+                .retract(id, Expect::Any, &Writing::default())
+                .unwrap(),
+        ),
+        (1, Some(id)) => drop(tenant.erase(vec![id], &Writing::default()).unwrap()),
+        (2, Some(id)) => {
+            let stage = [Lifecycle::Active, Lifecycle::Archived][dice.roll(2) as usize];
+            drop(tenant.age(vec![id], stage, &Writing::default()).unwrap());
+        }
+        _ => {
+            let mut words = || WORDS[dice.roll(8) as usize];
+            let text = format!("{} {} {}.", words(), words(), words());
+            let until = (dice.roll(3) == 0).then_some(50);
+            let from = (dice.roll(3) == 0).then_some(20);
+            let put = Put::new(common::during(&name, &text, from, until));
+            // What was erased is refused.
+            drop(tenant.put(vec![put], &Writing::default()));
+        }
+    }
+}
+
+fn the_index_follows_what_is_written(home: &Home) {
+    for seed in 0..4 {
+        let tenant = home.tenant(&format!("tenant-{seed}"));
+        let mut dice = Dice(seed);
+        for _ in 0..30 {
+            for _ in 0..=dice.roll(4) {
+                random_write(&tenant, &mut dice);
+            }
+            let mut query = WORDS[dice.roll(8) as usize].to_owned();
+            if dice.roll(2) == 0 {
+                query = format!("{query} {}", WORDS[dice.roll(8) as usize]);
+            }
+            assert_eq!(found(&tenant, &query), expected(&tenant, &query), "{query}");
+        }
+    }
+}
+
+fn no_query_is_more_than_its_words(home: &Home) {
+    let acme = home.tenant("acme");
+    put_one(&acme, "manual", "The relief valve opens at two bar.");
+    for query in [
+        "\"valve",
+        "valve*",
+        "valve\"*",
+        "NEAR(valve)",
+        "terms:valve",
+        "^valve",
+        "-valve",
+        "+valve",
+        "valve & !",
+        "valve:*",
+        "'valve'",
+        "(valve",
+        "valve)",
+        "{valve}",
+        "valve\0",
+        "\0valve",
+        "valve; --",
+        "\\valve",
+        "%valve_",
+    ] {
+        let manual = names(["manual"]);
+        let said = found(&acme, query);
+        let other = terms(query) != terms("valve");
+        assert!(
+            said == manual || other && said.is_empty(),
+            "{query}: {said:?}"
+        );
+    }
+    for query in [
+        "valve OR soup",
+        "valve NOT relief",
+        "soup | valve",
+        "' OR '1'='1",
+        "'; DROP TABLE search; --",
+        "valve AND zyxwv",
+        "\u{202e}evlav",
+        "vаlve", // a Cyrillic letter
+    ] {
+        let said = found(&acme, query);
+        assert_eq!(said, expected(&acme, query), "{query}");
+    }
+    let wide: String = (0..65).map(|number| format!("word{number} ")).collect();
+    let long = "valve ".repeat(200_000);
+    for query in ["", " \n", "\0", "the of and", "… --- \"", &wide, &long] {
+        let error = acme.search(query).unwrap_err();
+        assert_eq!(
+            error.kind,
+            ErrorKind::Input,
+            "{}",
+            &query[..query.len().min(20)]
+        );
+    }
+    // One word that is a megabyte long, in a text, is cut as it is for the ranker.
+    let word = "x".repeat(1 << 20);
+    put_one(&acme, "word", &word);
+    assert_eq!(found(&acme, &word[..64]), names(["word"]));
+    // A text with more different words than any list is long.
+    let book: String = (0..200_000).map(|number| format!("w{number} ")).collect();
+    put_one(&acme, "book", &book);
+    assert_eq!(found(&acme, "w0 w199999"), names(["book"]));
+    assert_eq!(found(&acme, "valve"), names(["manual"]));
+}
+
+/// The last hexadecimal digits of the digest of a term, which stand in an index as they are.
+fn trace_of(key: &[u8; 32], term: &str) -> String {
+    let digest = Digest::keyed(key, &[b"term", term.as_bytes()]);
+    let hex: String = digest.bytes()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    hex[8..].to_owned()
+}
+
+fn what_is_erased_leaves_the_index(home: &Home) {
+    let acme = home.tenant("acme");
+    for number in 0..50 {
+        let text = format!("Filler {number} about pumps and lamps {}.", number * 7);
+        put_one(&acme, &format!("filler-{number}"), &text);
+    }
+    let secret = put_one(&acme, "note", "Xylophones at midnight in Ouagadougou.");
+    let other = put_one(&acme, "other", "Quixotic zephyrs.");
+    // Of an older revision nothing is left once it is another's turn, and the object is erased.
+    assert_eq!(found(&acme, "xylophone"), names(["note"]));
+    put_one(&acme, "note", "Vexing Bratislava.");
+    assert_eq!(found(&acme, "bratislava"), names(["note"]));
+    let words = [
+        "xylophon",
+        "midnight",
+        "ouagadougou",
+        "vex",
+        "bratislava",
+        "note",
+    ];
+    if home.is_postgresql() {
+        let count = "SELECT count(*) FROM tenure.search WHERE object = $1::text::uuid";
+        let mut client = home.administrator();
+        let mut rows =
+            |id: ObjectId| -> i64 { client.query_one(count, &[&id.to_string()]).unwrap().get(0) };
+        assert_eq!((rows(secret), rows(other)), (1, 1));
+        acme.erase(vec![secret], &Writing::default()).unwrap();
+        assert_eq!((rows(secret), rows(other)), (0, 1));
+    } else {
+        let connection = rusqlite::Connection::open(home.file()).unwrap();
+        let key: [u8; 32] = connection
+            .query_row("SELECT key FROM tenants", [], |row| row.get(0))
+            .unwrap();
+        let holds = |term: &str| {
+            connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                .unwrap();
+            let bytes = std::fs::read(home.file()).unwrap();
+            let trace = trace_of(&key, term);
+            let held = bytes
+                .windows(trace.len())
+                .any(|part| part == trace.as_bytes());
+            let said = bytes
+                .windows(term.len())
+                .any(|part| part == term.as_bytes());
+            (held, said)
+        };
+        for word in words {
+            assert!(holds(word).0, "{word} is not in the index");
+        }
+        acme.erase(vec![secret], &Writing::default()).unwrap();
+        for word in &words[..5] {
+            assert_eq!(holds(word), (false, false), "{word} is left");
+        }
+        assert!(holds("zephyr").0);
+        let check = "INSERT INTO search (search) VALUES ('integrity-check')";
+        connection.execute(check, []).unwrap();
+    }
+    assert_eq!(found(&acme, "bratislava"), names([]));
+    assert_eq!(found(&acme, "zephyr"), names(["other"]));
+    assert_eq!(found(&acme, "pump").len(), 50);
+}
+
+fn nobody_finds_what_is_another_tenants(home: &Home) {
+    let tenants = ["acme", "acme'", "ACME", "other"].map(|name| home.tenant(name));
+    for (number, tenant) in tenants.iter().enumerate() {
+        // The same ids and words with everyone, but for a mark.
+        put_one(tenant, "limit", &format!("The limit is mark{number}."));
+    }
+    for (number, tenant) in tenants.iter().enumerate() {
+        for other in 0..tenants.len() {
+            let seen = found(tenant, &format!("limit mark{other}"));
+            assert_eq!(seen.is_empty(), other != number);
+        }
+        let resident = tenant.search("limit").unwrap();
+        let objects = resident.candidates().objects();
+        assert_eq!(objects.len(), 1);
+        let content = objects[0].revision().content();
+        assert!(content.contains(&format!("mark{number}")), "{content}");
+    }
+    tenants[0]
+        .erase_subject("nobody", &Writing::default())
+        .unwrap();
+    assert_eq!(found(&tenants[1], "mark1"), names(["limit"]));
+}
+
+fn who_searches_and_who_writes_do_not_disturb_each_other(home: &Home) {
+    let tenant = home.tenant("acme");
+    random_write(&tenant, &mut Dice(1));
+    std::thread::scope(|scope| {
+        for seed in 0..2 {
+            let tenant = tenant.clone();
+            scope.spawn(move || {
+                let mut dice = Dice(seed + 10);
+                for _ in 0..40 {
+                    let name = format!("object-{}-{}", seed, dice.roll(9));
+                    let known = tenant.named(&name).unwrap().first().copied();
+                    match known.filter(|_| dice.roll(6) == 0) {
+                        Some(id) => {
+                            tenant.erase(vec![id], &Writing::default()).unwrap();
+                        }
+                        None => {
+                            let text = WORDS[dice.roll(8) as usize];
+                            let put = Put::new(document(&name, text));
+                            drop(tenant.put(vec![put], &Writing::default()));
+                        }
+                    }
+                }
+            });
+        }
+        for _ in 0..2 {
+            let tenant = tenant.clone();
+            scope.spawn(move || {
+                for number in 0..60 {
+                    found(&tenant, WORDS[number % 8]);
+                }
+            });
+        }
+    });
+    for word in WORDS {
+        assert_eq!(found(&tenant, word), expected(&tenant, word), "{word}");
+    }
+    if home.is_postgresql() {
+        let lost = "SELECT count(*) FROM tenure.search s WHERE NOT EXISTS \
+                    (SELECT FROM tenure.objects o WHERE o.tenant = s.tenant AND o.object = s.object)";
+        let lost: i64 = home.administrator().query_one(lost, &[]).unwrap().get(0);
+        assert_eq!(lost, 0);
+    }
+}
