@@ -658,10 +658,10 @@ fn kept_texts_go_from_store_to_store() {
 #[test]
 fn a_search_shows_what_the_caller_may_see() {
     let bench = Bench::new();
-    let own = json!({ "name": "manual", "content": "The relief valve opens at two bar." });
+    let own = json!({ "name": "manual", "content": "The relief valve opens at two bar.", "security_classification": "public" });
     let secret = json!({ "name": "fault", "content": "The relief valve of unit 7 leaks.",
         "security_classification": "restricted" });
-    let fitters = json!({ "name": "fitters", "content": "Relief valves: call Ann.", "allow_roles": ["fitter"] });
+    let fitters = json!({ "name": "fitters", "content": "Relief valves: call Ann.", "security_classification": "public", "permission_scope": { "allow_roles": ["fitter"] } });
     let menu = json!({ "name": "menu", "content": "Soup on Monday." });
     let past = json!({ "name": "old", "content": "A relief valve of brass.", "valid_until": "2001-01-01" });
     for (name, object) in [

@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p tenure-store` measures a fresh SQLite file in the folder for temporary files;
 //! `TENURE_BENCH_STORE=postgresql` a PostgreSQL server of its own, started for it on a Unix socket, and
-//! `TENURE_BENCH_STORE=URL` another, empty store. `-- writes|past|resident|bare` runs parts of it;
+//! `TENURE_BENCH_STORE=URL` another, empty store. `-- writes|past|resident|search|bare` runs parts of it;
 //! `TENURE_BENCH_MILLION=1` reads the past among 10⁶ revisions instead of 10⁵. Figures in `docs/benchmarks.md`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
@@ -105,6 +105,9 @@ fn main() {
     }
     if wanted("resident") {
         resident(&store);
+    }
+    if wanted("search") {
+        search(&store);
     }
     if wanted("bare") {
         match url.starts_with("sqlite://") {
@@ -269,6 +272,34 @@ fn resident(store: &Store) {
     compile(0);
     let (time, _) = median(11, compile);
     row("refresh and compile into 64k tokens", 10_000, time, "");
+}
+
+fn search(store: &Store) {
+    for size in [10_000usize, 100_000] {
+        let own = tenant(store, &format!("search-{size}"));
+        own.put(puts(0..size), &Writing::default())
+            .expect("a write");
+        let ask = |number: usize| own.search(&format!("passage {number}")).expect("a search");
+        let (time, _) = median(1, ask);
+        row("the first search, among so many objects", size, time, "");
+        let (time, found) = median(101, |run| ask(size / 2 + run));
+        let found = found.candidates().objects().len();
+        assert!(found > 0, "a number stands in its passage");
+        let note = format!("{found} found");
+        row("a search, among so many objects", size, time, &note);
+        let (time, _) = median(21, |run| {
+            let new = size + run;
+            own.put(puts(new..new + 1), &Writing::default())
+                .expect("a write");
+            ask(new)
+        });
+        row(
+            "a write and a search, among so many objects",
+            size,
+            time,
+            "",
+        );
+    }
 }
 
 /// The same rows by a loop over the driver that does nothing else.
