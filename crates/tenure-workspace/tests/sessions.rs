@@ -17,7 +17,8 @@ use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::{self, Format};
 use tenure::{
-    Budget, Candidates, ErrorKind, FrameKey, ObjectDocument, Policy, Request, Target, World,
+    Budget, Candidates, ChatTemplate, ErrorKind, FrameKey, ObjectDocument, Policy, Request, Target,
+    World,
 };
 use tenure_store::{Store, Tenant, Writing};
 use tenure_workspace::records::{self, Proof, Replay};
@@ -522,6 +523,88 @@ fn what_is_frozen_makes_room_for_a_history_that_grows() {
 }
 
 #[test]
+fn through_a_chat_template_what_was_sent_stays() {
+    const OPENS: &str = "<|im_start|>assistant\n";
+    let template = "{% if tools %}<|im_start|>system\n{{ tools | tojson }}<|im_end|>\n{% endif %}\
+        {% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}\
+        {% for c in m.tool_calls %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}\
+        {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    let mut bench = Bench::new();
+    bench.world = bench
+        .world
+        .with_template(ChatTemplate::read(template, None).unwrap());
+    let Recording { messages, .. } = recording(6, 120);
+    let mut session = bench.session();
+    let mut before = String::new();
+    for (at, message) in messages.iter().enumerate() {
+        append(&mut session, std::slice::from_ref(message));
+        let waits = message["role"] == "user"
+            || (message["role"] == "tool" && messages[at + 1]["role"] != "tool");
+        if !waits {
+            continue;
+        }
+        let compiled = bench.compile(&mut session, Target::ChatTemplate, 30_000);
+        let sent = body(&compiled);
+        let stays = sent.strip_suffix(OPENS).unwrap();
+        assert!(stays.starts_with(&before), "{before}\n----\n{sent}");
+        assert!(stays.contains("objective: Keep the fleet healthy."));
+        assert_eq!(
+            body(&bench.compile(&mut session, Target::ChatTemplate, 30_000)),
+            sent
+        );
+        before = stays.to_owned();
+    }
+    assert!(before.contains("\"name\": \"inspect\"") && before.contains("<|im_start|>tool\n"));
+    let again = before.matches("objective: Keep the fleet healthy.").count();
+    assert_eq!(again, 1, "the task is said once");
+}
+
+#[test]
+fn an_epoch_ends_early_where_that_is_cheaper_and_the_policy_says_so() {
+    let mut causes = Vec::new();
+    for policy in ["", "[session]\nends_when_cheaper = true\n"] {
+        let mut bench = Bench::with_policy(policy);
+        bench.world = bench.workspace.world("claude-haiku-5-5").unwrap();
+        let Recording { messages, .. } = recording(60, 300);
+        let mut session = bench.session();
+        let mut seen = Vec::new();
+        for (at, message) in messages.iter().enumerate() {
+            append(&mut session, std::slice::from_ref(message));
+            if message["role"] != "user"
+                && messages
+                    .get(at + 1)
+                    .is_none_or(|next| next["role"] == "tool")
+            {
+                continue;
+            }
+            let compiled = bench.compile(&mut session, Target::AnthropicMessages, 60_000);
+            let report = compiled.session;
+            assert_eq!(report.worth.is_some(), report.cause == EpochCause::Cheaper);
+            if let Some(worth) = report.worth {
+                assert!(worth.ending < worth.keeping && worth.calls > 1);
+                assert!(report.history_tokens < report.high_water);
+            }
+            seen.push(report.cause);
+        }
+        causes.push(seen);
+    }
+    let cheaper = |seen: &[EpochCause]| {
+        seen.iter()
+            .filter(|cause| **cause == EpochCause::Cheaper)
+            .count()
+    };
+    assert_eq!(cheaper(&causes[0]), 0);
+    let ends = cheaper(&causes[1]);
+    assert!((1..20).contains(&ends), "{ends} of {}", causes[1].len());
+    // It never ends twice in a row: what was just laid anew has cost nothing in vain yet.
+    assert!(
+        !causes[1]
+            .windows(2)
+            .any(|two| two == [EpochCause::Cheaper; 2])
+    );
+}
+
+#[test]
 fn in_plain_text_nothing_is_said_for_good() {
     let bench = Bench::new();
     let mut session = bench.session();
@@ -856,7 +939,7 @@ fn all_of(tenant: &Tenant) -> String {
 fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
     for target in CHATS {
         let mut bench = Bench::on(engine, "");
-        let secret = "The door of the archive opens with the code 7342.";
+        let secret = "The door of the archive opens with the code QX7342.";
         let note = ObjectDocument {
             tenant_id: Some("local".into()),
             ..ObjectDocument::new("door", secret)
@@ -871,7 +954,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         };
         say(&mut session, "user", "What opens the archive?");
         let first = bench.compile(&mut session, target, 8_000);
-        assert!(body(&first).contains("7342"), "{target:?}");
+        assert!(body(&first).contains("QX7342"), "{target:?}");
         let record = bench.record(&first);
         let answer = format!("I found this:\n{secret}\nUse it with care.");
         say(&mut session, "assistant", &answer);
@@ -884,7 +967,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let ids = vec![written.objects[0].object_id];
         bench.tenant.erase(ids, &Writing::default()).unwrap();
         let left = all_of(&bench.tenant);
-        assert!(!left.contains("7342"), "{left}");
+        assert!(!left.contains("QX7342"), "{left}");
         let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
         let Replay {
             erased, unproven, ..
@@ -908,7 +991,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let next = bench.compile(&mut other, target, 8_000);
         let sent = body(&next);
         assert!(
-            !sent.contains("7342") && !sent.contains("99-31-07"),
+            !sent.contains("QX7342") && !sent.contains("99-31-07"),
             "{sent}"
         );
         assert!(sent.contains("I found this:") && sent.contains("And the cellar?"));

@@ -620,6 +620,8 @@ vocabulary! {
         OverBudget = "over_budget",
         /// Somebody asked for it.
         Asked = "asked",
+        /// What was read in vain costs more than laying the history anew.
+        Cheaper = "cheaper",
     }
 }
 

@@ -251,6 +251,12 @@ fn said(report: &SessionReport) -> String {
     if report.rewritten > 0 {
         said.push_str(&format!(", {} tokens are sent anew", report.rewritten));
     }
+    if let Some(worth) = &report.worth {
+        said.push_str(&format!(
+            ", since {} calls like those before cost ${} instead of ${}",
+            worth.calls, worth.ending, worth.keeping
+        ));
+    }
     if report.handoff {
         said.push_str("; the model is told that the epoch is about to end");
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectType, RevisionId};
 use tenure::section::Zone;
+use tenure::session::Worth;
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::{
@@ -86,6 +87,9 @@ pub struct SessionReport {
     pub rewritten: u64,
     /// Whether the model is told that the epoch is about to end.
     pub handoff: bool,
+    /// What it costs, where the epoch has just ended because that is cheaper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worth: Option<Worth>,
 }
 
 impl Workspace {
@@ -140,6 +144,21 @@ impl Workspace {
                 low: Some(low),
             });
             draft = session.draft(&how, ending)?;
+        }
+        let worth = match ending {
+            None => session.worth(&how, draft.tokens, low),
+            Some(_) => None,
+        };
+        let worth = worth.filter(Worth::pays);
+        if worth.is_some() {
+            let cheaper = Ending {
+                cause: EpochCause::Cheaper,
+                low: Some(low),
+            };
+            let shorter = session.draft(&how, Some(cheaper))?;
+            if shorter.cut {
+                (draft, ending) = (shorter, Some(cheaper));
+            }
         }
         let mut tries = 0;
         let (outcome, gathered, facts, handoff) = loop {
@@ -201,6 +220,7 @@ impl Workspace {
                     .map_or(0, |(_, served)| u64::from(served.tokens))
             }),
             handoff,
+            worth: worth.filter(|_| compiled.trace.plan.cause == EpochCause::Cheaper),
         };
         if !request.dry_run && !session.detached {
             session.note(draft, compiled, &request, job.now, handoff)?;
@@ -255,6 +275,29 @@ impl Session {
         let made = made.map(|(number, _)| number).collect();
         self.push(draft.entries)?;
         Ok(made)
+    }
+
+    /// What the requests of this epoch cost, and what they would with a history that is cut to `low` tokens.
+    /// Nothing where the policy does not ask, or no request was sent.
+    fn worth(&self, how: &Drafting<'_>, history: u64, low: u64) -> Option<Worth> {
+        let (_, last) = self
+            .served
+            .last()
+            .filter(|_| how.policy.ends_when_cheaper)?;
+        // What leaves is summarised at a share of what it cost.
+        let leaves = history.checked_sub(low)?;
+        let summed = leaves * u64::from(how.policy.ratio.millionths()) / 1_000_000;
+        let after = u64::from(last.tokens).saturating_sub(leaves - summed);
+        let sent: Vec<u32> = self
+            .served
+            .iter()
+            .map(|(_, served)| served.tokens)
+            .collect();
+        Worth::of(
+            how.world.model(),
+            &sent,
+            u32::try_from(after).unwrap_or(u32::MAX),
+        )
     }
 
     /// Notes what was sent, unless it is what was noted last.

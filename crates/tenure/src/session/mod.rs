@@ -11,6 +11,7 @@ mod checkpoint;
 mod frontier;
 mod stale;
 mod window;
+mod worth;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizin
 pub use frontier::Frontier;
 pub use stale::{Step, Superseded, superseded};
 pub use window::{Group, Limit, learned_limit, learned_window, leaving};
+pub use worth::Worth;
 
 /// How a session's history is kept in its budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +47,9 @@ pub struct SessionPolicy {
     /// The most tokens of decisions, corrections and constraints that a checkpoint hands on; beyond it
     /// the oldest decisions go first.
     pub kept_most: u32,
+    /// Whether the epoch also ends where that is cheaper by the catalogue's prices.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_when_cheaper: bool,
 }
 
 impl Default for SessionPolicy {
@@ -61,6 +66,7 @@ impl Default for SessionPolicy {
             least: 64,
             most: 512,
             kept_most: 1_024,
+            ends_when_cheaper: false,
         }
     }
 }
