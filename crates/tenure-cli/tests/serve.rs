@@ -185,25 +185,14 @@ fn keys_are_made_listed_and_revoked() {
 
     let server = Serving::start(&bench, &[]);
     let header = format!("authorization: Bearer {key}\r\n");
-    assert!(
-        server
-            .get("/api/v1/objects", "")
-            .starts_with("HTTP/1.1 401")
-    );
-    assert!(
-        server
-            .get("/api/v1/objects", &header)
-            .starts_with("HTTP/1.1 200")
-    );
+    assert!(get(&server, "/api/v1/objects", "").starts_with("HTTP/1.1 401"));
+    assert!(get(&server, "/api/v1/objects", &header).starts_with("HTTP/1.1 200"));
     assert_eq!(
         bench.ok(&["keys", "revoke", &id]),
         format!("{id}: revoked\n")
     );
     let until = Instant::now() + Duration::from_secs(10);
-    while server
-        .get("/api/v1/objects", &header)
-        .starts_with("HTTP/1.1 200")
-    {
+    while get(&server, "/api/v1/objects", &header).starts_with("HTTP/1.1 200") {
         assert!(Instant::now() < until, "it still opens");
         std::thread::sleep(Duration::from_millis(100));
     }
