@@ -12,9 +12,9 @@ use tenure::object::LOCAL_TENANT;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
-use tenure_workspace::Workspace;
 use tenure_workspace::keys::{Grant, KeySet, Keys};
 use tenure_workspace::relay::Relay;
+use tenure_workspace::{ReadRegistry, RegistryRef, Workspace};
 
 use crate::audit::Audit;
 use crate::error::Refusal;
@@ -34,6 +34,9 @@ const MAX_RESIDENT: usize = 256;
 
 /// The most tenants whose archives are.
 const MAX_ARCHIVES: usize = 16;
+
+/// The most registries that are.
+const MAX_REGISTRIES: usize = 256;
 
 /// What the gateway does to the requests that go through it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -219,6 +222,57 @@ pub(crate) struct Caller {
     pub(crate) grant: Arc<Grant>,
 }
 
+/// What was read of tenants, as long as nothing was written to them since.
+struct Versioned<K, T> {
+    most: usize,
+    kept: Mutex<BTreeMap<K, (u64, Arc<T>)>>,
+}
+
+impl<K: Ord, T> Versioned<K, T> {
+    fn of(most: usize) -> Versioned<K, T> {
+        Versioned {
+            most,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// What was read at this version of the tenant or, if it was not, is read now. What is written meanwhile may
+    /// be in it already; then it is read once more at the next version.
+    fn get(
+        &self,
+        key: K,
+        version: u64,
+        read: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<Arc<T>, Error> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, value)) = kept().get(&key)
+            && *known == version
+        {
+            return Ok(Arc::clone(value));
+        }
+        let value = Arc::new(read()?);
+        let mut kept = kept();
+        if kept.len() >= self.most && !kept.contains_key(&key) {
+            kept.pop_first();
+        }
+        kept.insert(key, (version, Arc::clone(&value)));
+        Ok(value)
+    }
+
+    /// Calls `each` with what is kept, and the version that it was read at.
+    fn each(&self, mut each: impl FnMut(&K, u64)) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter()
+            .for_each(|(key, (version, _))| each(key, *version));
+    }
+
+    /// Lets go of what this says is gone.
+    fn forget(&self, is_gone: impl Fn(&K) -> bool) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|key, _| !is_gone(key));
+    }
+}
+
 /// What the requests share.
 pub(crate) struct App {
     pub(crate) workspace: Arc<Workspace>,
@@ -243,7 +297,9 @@ pub(crate) struct App {
     pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
     pub(crate) residents: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
     /// What of tenants is looked into by queries.
-    archives: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
+    archives: Versioned<Arc<str>, Resident>,
+    /// The registries that compiles asked for.
+    registries: Versioned<(Arc<str>, String), ReadRegistry>,
     pub(crate) jwt: Option<Jwt>,
     keys: Option<Keys>,
     known: RwLock<Arc<KeySet>>,
@@ -317,7 +373,8 @@ impl App {
             exporter: Mutex::new(exporter),
             known_worlds: Mutex::default(),
             residents: Mutex::default(),
-            archives: Mutex::default(),
+            archives: Versioned::of(MAX_ARCHIVES),
+            registries: Versioned::of(MAX_REGISTRIES),
             jwt: options.jwt,
             keys,
             known: RwLock::new(Arc::new(known)),
@@ -428,19 +485,23 @@ impl App {
 
     /// The same with what is archived or demoted, read whole again after each write. Blocks.
     pub(crate) fn archive(&self, tenant: &Tenant) -> Result<Arc<Resident>, Error> {
-        let all = || self.archives.lock().unwrap_or_else(PoisonError::into_inner);
-        let version = tenant.version()?;
-        let known = all().get(tenant.name()).cloned();
-        if let Some(known) = known.filter(|known| known.version() == version) {
-            return Ok(known);
+        let key = Arc::from(tenant.name());
+        self.archives
+            .get(key, tenant.version()?, || tenant.load_archive())
+    }
+
+    /// A registry of the tenant's, folded again after each write. Blocks.
+    pub(crate) fn registry(
+        &self,
+        tenant: &Tenant,
+        wanted: &RegistryRef,
+    ) -> Result<Arc<ReadRegistry>, Error> {
+        if wanted.entry.is_some() {
+            return wanted.read(tenant).map(Arc::new);
         }
-        let fresh = Arc::new(tenant.load_archive()?);
-        let mut all = all();
-        if all.len() >= MAX_ARCHIVES && !all.contains_key(tenant.name()) {
-            all.pop_first();
-        }
-        all.insert(tenant.name().into(), Arc::clone(&fresh));
-        Ok(fresh)
+        let key = (Arc::from(tenant.name()), wanted.label.clone());
+        self.registries
+            .get(key, tenant.version()?, || wanted.read(tenant))
     }
 
     /// Lets go of what was erased, of tenants of whom something is held. `seen` says up to which version of each it
@@ -455,11 +516,16 @@ impl App {
                 .unwrap_or_else(PoisonError::into_inner)
         };
         let mut held = self.relay.tenants();
-        let archives = || self.archives.lock().unwrap_or_else(PoisonError::into_inner);
-        for (tenant, resident) in residents().iter().chain(&*archives()) {
-            let since = held.entry(tenant.to_string()).or_insert(u64::MAX);
-            *since = resident.version().min(*since);
+        let mut hold = |tenant: &str, version: u64| {
+            let since = held.entry(tenant.to_owned()).or_insert(u64::MAX);
+            *since = version.min(*since);
+        };
+        for (tenant, resident) in residents().iter() {
+            hold(tenant, resident.version());
         }
+        self.archives.each(|tenant, version| hold(tenant, version));
+        self.registries
+            .each(|(tenant, _), version| hold(tenant, version));
         seen.retain(|tenant, _| held.contains_key(tenant));
         for (name, since) in held {
             let tenant = store.tenant(&name)?;
@@ -469,7 +535,8 @@ impl App {
                 let writes = tenant.log(known, u32::MAX)?;
                 if writes.iter().any(|write| write.verb == "erase") {
                     self.relay.forget(&name);
-                    archives().remove(name.as_str());
+                    self.archives.forget(|tenant| **tenant == *name);
+                    self.registries.forget(|(tenant, _)| **tenant == *name);
                     if residents().contains_key(name.as_str()) {
                         self.resident(&tenant)?;
                         self.gateway.forget(&name);

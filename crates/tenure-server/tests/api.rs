@@ -493,13 +493,23 @@ fn words_and_registries_are_there() {
         record["inputs"]["registry"],
         json!({ "label": "coder", "entry": 1 })
     );
+    // What was read of it is read again as soon as it is changed, though nothing else was written.
+    let unrecorded = json!({ "request": request, "registry": "coder", "store": false });
+    for _ in 0..2 {
+        let again = post(&bench, "/api/v1/compile", &unrecorded).json();
+        assert!(
+            again["envelope"]["payload"]
+                .to_string()
+                .contains("Remember.")
+        );
+    }
     let evict = json!({ "operation": { "op": "evict", "blocks": ["note"] } });
     assert_eq!(
         post(&bench, "/api/v1/registries/coder/ops", &evict).status,
         200
     );
     assert_eq!(bench.get("/api/v1/registries").json()[0]["blocks"], 0);
-    let now = post(&bench, "/api/v1/compile", &of("coder")).json();
+    let now = post(&bench, "/api/v1/compile", &unrecorded).json();
     assert!(!now["envelope"]["payload"].to_string().contains("Remember."));
     let then = post(&bench, "/api/v1/compile", &of("coder@1")).json();
     assert_eq!(then["envelope"]["payload"], compiled["envelope"]["payload"]);

@@ -67,7 +67,7 @@ pub use read::{read_bytes, read_bytes_from, read_text, text_of};
 pub use registries::{Loaded, SeedSource, only_label};
 pub use shown::{Belief, KnownModel, object_id};
 pub use snapshot::KeptRegistries;
-pub use stored::{Gathered, RegistryRef, project_store};
+pub use stored::{Gathered, ReadRegistry, RegistryRef, project_store};
 pub use template::load_template;
 pub use tokenizer_json::TokenizerJson;
 pub use workspace::{RelevanceScorer, Workspace, default_catalogue_path};

@@ -160,36 +160,55 @@ impl FromStr for RegistryRef {
 }
 
 impl RegistryRef {
-    /// The objects of the registry behind these sources, in its order, and the entry that was read. Where a
-    /// source has the same object, it stands.
+    /// The objects of the registry, in its order, and the entry that was read.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the tenant has no such registry, its log no such entry,
-    /// or the request looks from an instant (`looks_back`) and no entry is named: registries have no clock;
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the tenant has no such registry, or its log no such entry;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn behind(
-        &self,
-        sources: &Candidates,
-        tenant: &Tenant,
-        looks_back: bool,
-    ) -> Result<(Candidates, RegistryRef), Error> {
-        if looks_back && self.entry.is_none() {
-            let what = format!(
-                "how `{}` stood at an instant is not known",
-                clip(&self.label)
-            );
-            return Err(Error::input(what).expected("an entry of its log, such as main@17"));
-        }
+    pub fn read(&self, tenant: &Tenant) -> Result<ReadRegistry, Error> {
         let (blocks, entry) = blocks_at(tenant, &self.label, self.entry)?;
-        let (merged, _) = merge(sources, &Arc::new(Candidates::new(blocks)));
-        let read = RegistryRef {
-            label: self.label.clone(),
-            entry: Some(entry),
-        };
+        Ok(ReadRegistry {
+            blocks: Arc::new(Candidates::new(blocks)),
+            read: RegistryRef {
+                label: self.label.clone(),
+                entry: Some(entry),
+            },
+        })
+    }
+
+    /// Whether it may be asked for where a request looks from an instant: registries have no clock, so an
+    /// entry must be named.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when none is.
+    pub fn check(&self, looks_back: bool) -> Result<(), Error> {
+        if !looks_back || self.entry.is_some() {
+            return Ok(());
+        }
+        let what = format!(
+            "how `{}` stood at an instant is not known",
+            clip(&self.label)
+        );
+        Err(Error::input(what).expected("an entry of its log, such as main@17"))
+    }
+}
+
+/// What a registry of a store held.
+#[derive(Clone, Debug)]
+pub struct ReadRegistry {
+    blocks: Arc<Candidates>,
+    /// The registry, with the entry that was read.
+    pub read: RegistryRef,
+}
+
+impl ReadRegistry {
+    /// Its objects behind these sources. Where a source has the same object, it stands.
+    pub fn behind(&self, sources: &Candidates) -> Candidates {
+        let (merged, _) = merge(sources, &self.blocks);
         let objects = merged.objects().to_vec();
-        let candidates = Candidates::new(objects).with_unfetched(merged.unfetched().to_vec());
-        Ok((candidates, read))
+        Candidates::new(objects).with_unfetched(merged.unfetched().to_vec())
     }
 }
 

@@ -241,8 +241,10 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     let candidates = match (&args.stored_registry, &tenant) {
         (None, _) => candidates,
         (Some(wanted), Some(tenant)) => {
-            let (candidates, read) = wanted.behind(&candidates, tenant, looks_back(args))?;
-            registry = Some(read);
+            wanted.check(looks_back(args))?;
+            let found = wanted.read(tenant)?;
+            let candidates = found.behind(&candidates);
+            registry = Some(found.read);
             candidates
         }
         (Some(_), None) => {

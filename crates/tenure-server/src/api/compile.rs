@@ -277,8 +277,10 @@ pub(super) fn prepare(
     let mut sources = Candidates::new(objects);
     let mut read = None;
     if let (Some(registry), Some(tenant)) = (registry, &tenant) {
-        let (merged, entry) = registry.behind(&sources, tenant, looks_back)?;
-        (sources, read) = (merged, Some(entry));
+        registry.check(looks_back)?;
+        let found = app.registry(tenant, &registry)?;
+        sources = found.behind(&sources);
+        read = Some(found.read.clone());
     }
     let gathered = match &tenant {
         Some(tenant) if wanted => {
