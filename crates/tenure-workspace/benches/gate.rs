@@ -1,6 +1,7 @@
 //! What the gate costs, the embedding of the query included, and the parts of it.
 //!
-//! `cargo bench -p tenure-workspace --bench gate`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure-workspace --bench gate`; figures in `docs/benchmarks.md`. A million blocks take minutes and
+//! some 6 GB to make: `cargo bench -p tenure-workspace --bench gate -- --ignored`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 
@@ -87,6 +88,16 @@ fn candidates(count: usize) -> Candidates {
 /// The whole of `Workspace::gate`: the query embedded, what the caller may see, the ranker, the choice.
 #[divan::bench(args = SIZES)]
 fn gate(bencher: Bencher<'_, '_>, count: usize) {
+    gate_over(bencher, count);
+}
+
+/// The same where a flat search is at its limits.
+#[divan::bench(ignore, sample_count = 20)]
+fn gate_of_a_million(bencher: Bencher<'_, '_>) {
+    gate_over(bencher, 1_000_000);
+}
+
+fn gate_over(bencher: Bencher<'_, '_>, count: usize) {
     let key = FrameKey::new("bench", [7; 32]);
     let world = World::for_model("gpt-4o", key.clone()).expect("a known model");
     let workspace = Workspace::new(key).expect("a workspace");

@@ -4,7 +4,6 @@
 //! among the best nor changes anybody's score. Relevance is the built-in ranker's, or what a caller's own
 //! function says of a text as a [`Fact`](crate::Fact).
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -84,7 +83,7 @@ pub struct Standing {
 /// How candidates stand before a gate.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Gating {
-    /// What is gated, the nearest first.
+    /// What is gated, the nearest first; tools that have their own gate follow the others.
     pub gated: Vec<Gated>,
     /// What is not, and stays whatever its relevance: its places among the candidates. What neither list
     /// names is not in force, or not for the caller to see.
@@ -92,29 +91,35 @@ pub struct Gating {
 }
 
 /// A candidate before the gate.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Gated {
-    /// Its place among the candidates.
+    /// Its place among the candidates, by which its name is found.
     pub candidate: usize,
-    /// Its name.
-    pub name: std::sync::Arc<str>,
     /// How it stands.
     #[serde(flatten)]
     pub standing: Standing,
 }
 
-/// How rows stand before a gate.
+/// How rows stand before their gates.
 #[derive(Default)]
 pub(crate) struct Standings {
-    /// Those that are gated, the nearest first.
-    pub(crate) by_rank: Vec<u32>,
-    of: Vec<Option<Standing>>,
+    /// Those that are gated, of each gate the nearest first.
+    by_rank: Vec<(u32, Standing)>,
+    /// The place of each row in `by_rank`, counted from one; nought where it is not gated.
+    places: Vec<u32>,
 }
 
 impl Standings {
+    /// Those that are gated, of each gate the nearest first.
+    pub(crate) fn by_rank(&self) -> &[(u32, Standing)] {
+        &self.by_rank
+    }
+
     /// How a row stands; none where it is not gated.
     pub(crate) fn of(&self, row: u32) -> Option<Standing> {
-        self.of.get(row as usize).copied().flatten()
+        let place = self.places.get(row as usize)?.checked_sub(1)?;
+        let (_, standing) = self.by_rank.get(place as usize)?;
+        Some(*standing)
     }
 
     /// Whether a row is turned away.
@@ -150,11 +155,16 @@ pub(crate) fn removable(
         let may_go = facts.removable || facts.optional;
         free && may_go && section != Section::History && !idle(*row)
     };
-    let (mut gated, rest): (Vec<u32>, Vec<u32>) = live.rows.iter().partition(|row| is_gated(row));
-    let must = rest
-        .into_iter()
-        .filter(|row| obligations[*row as usize].is_some());
-    let needed = links.needed(must);
+    let mut gated = Vec::with_capacity(live.rows.len());
+    let mut must = Vec::new();
+    for row in &live.rows {
+        if is_gated(row) {
+            gated.push(*row);
+        } else if obligations[*row as usize].is_some() {
+            must.push(*row);
+        }
+    }
+    let needed = links.needed(must.into_iter());
     gated.retain(|row| !needed.contains(row));
     gated
 }
@@ -173,33 +183,43 @@ pub(crate) fn decide(
 ) -> Standings {
     let mut standings = Standings {
         by_rank: Vec::new(),
-        of: vec![None; set.rows.len()],
+        places: vec![0; set.rows.len()],
     };
     for Before { gate, rows } in gates {
-        // What most comparisons rest on stands side by side.
-        let keys = rows.into_iter();
-        let keys = keys.map(|(row, relevance)| (Reverse(relevance), set.row(row).tie, row));
-        let mut ranked: Vec<(Reverse<Score>, u64, u32)> = keys.collect();
-        ranked.sort_unstable_by(|a, b| {
-            let nearer = (a.0, a.1).cmp(&(b.0, b.1));
-            nearer.then_with(|| set.tie_break(a.2, b.2))
-        });
-        for (rank, (Reverse(relevance), _, row)) in (1u32..).zip(ranked) {
+        // What nearly all comparisons rest on is one number: the relevance, the greatest first, and the tie.
+        let key = |(row, relevance): (u32, Score)| {
+            let far = u32::MAX - relevance.millionths();
+            u128::from(far) << 96 | u128::from(set.row(row).tie) << 32 | u128::from(row)
+        };
+        let mut ranked: Vec<u128> = rows.into_iter().map(key).collect();
+        ranked.sort_unstable();
+        let (row, rest) = (|key: u128| key as u32, |key: &u128| key >> 32);
+        for equal in ranked.chunk_by_mut(|a, b| rest(a) == rest(b)) {
+            if equal.len() > 1 {
+                equal.sort_unstable_by(|a, b| set.tie_break(row(*a), row(*b)));
+            }
+        }
+        standings.by_rank.reserve(ranked.len());
+        for (rank, key) in (1u32..).zip(ranked) {
+            let relevance = Score::from_millionths(u32::MAX - (key >> 96) as u32);
             let near = gate.threshold.is_none_or(|least| relevance >= least);
             let among = gate.top_k.is_none_or(|most| rank <= most);
-            standings.by_rank.push(row);
-            standings.of[row as usize] = Some(Standing {
+            let standing = Standing {
                 relevance,
                 rank,
                 passes: near && among,
-            });
+            };
+            standings.by_rank.push((row(key), standing));
+            standings.places[row(key) as usize] = standings.by_rank.len() as u32;
         }
     }
     // What a passing row cannot stand without comes with it.
-    let gated = standings.by_rank.iter().copied();
-    let passing = gated.filter(|row| !standings.bars(*row));
-    for row in links.needed(passing) {
-        if let Some(standing) = &mut standings.of[row as usize] {
+    let passing = standings.by_rank.iter();
+    let passing = passing.filter(|(_, standing)| standing.passes);
+    for row in links.needed(passing.map(|(row, _)| *row)) {
+        let place = standings.places[row as usize].checked_sub(1);
+        let needed = place.and_then(|place| standings.by_rank.get_mut(place as usize));
+        if let Some((_, standing)) = needed {
             standing.passes = true;
         }
     }

@@ -883,7 +883,10 @@ fn a_gate_ranks_what_is_removable_and_spares_the_rest() {
     let ranks: Vec<(&str, u32, bool)> = standings
         .gated
         .iter()
-        .map(|gated| (&*gated.name, gated.standing.rank, gated.standing.passes))
+        .map(|gated| {
+            let name = view.candidates().objects()[gated.candidate].name();
+            (name, gated.standing.rank, gated.standing.passes)
+        })
         .collect();
     assert_eq!(ranks[0], ("pwm", 1, true));
     assert_eq!(ranks.len(), 3);

@@ -199,3 +199,17 @@ fn a_choice_that_chooses_nothing_is_refused() {
     let error = case.compile().unwrap_err();
     assert!(error.to_string().contains("`tools`"), "{error}");
 }
+
+#[test]
+fn what_says_the_same_ranks_by_name() {
+    let says = "Does it.";
+    let tools = json!([
+        tool("beta", says, &[]),
+        tool("alpha", says, &[]),
+        tool("gamma", says, &[])
+    ]);
+    for (most, expected) in [(1, vec!["alpha"]), (2, vec!["alpha", "beta"])] {
+        let over = json!({ "tools": { "top_k": most } });
+        assert_eq!(offered(&compiled(&tools, over)), expected);
+    }
+}

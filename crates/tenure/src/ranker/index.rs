@@ -249,33 +249,34 @@ impl Index {
         let share = b / mean;
         let rest = &weights.fields[..FIELDS - 1];
         for term in &asked {
-            let held = || {
-                self.parts.iter().flat_map(|(first, part)| {
-                    let holders = part.holders(term).iter();
-                    let here = holders.filter(move |held| seen.has(first + held.unit));
-                    here.map(move |held| {
-                        (first + held.unit, part.lengths[held.unit as usize], held)
-                    })
-                })
-            };
-            let holders = match seen.rows {
-                None => self
-                    .parts
-                    .iter()
-                    .map(|(_, part)| part.holders(term).len())
-                    .sum(),
-                Some(_) => held().count(),
-            } as f64;
-            let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
-            for (unit, length, held) in held() {
-                let damping = 1.0 - b + share * f64::from(length);
-                let mut frequency = weights.fields[TEXT] * f64::from(held.text) / damping;
-                if held.rest != [0; FIELDS - 1] {
-                    for (weight, times) in rest.iter().zip(held.rest) {
-                        frequency += weight * f64::from(times);
-                    }
+            let held = self.parts.iter();
+            let held = held.map(|(first, part)| (*first, &*part.lengths, part.holders(term)));
+            let held: Vec<(u32, &[u32], &[Posting])> = held.collect();
+            let holders = held.iter().map(|(first, _, holders)| match seen.rows {
+                None => holders.len(),
+                Some(_) => {
+                    let here = holders.iter().filter(|held| seen.has(first + held.unit));
+                    here.count()
                 }
-                scores[unit as usize] += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+            });
+            let holders = holders.sum::<usize>() as f64;
+            let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
+            for (first, lengths, holders) in held {
+                let scores = &mut scores[first as usize..][..lengths.len()];
+                for held in holders {
+                    if !seen.has(first + held.unit) {
+                        continue;
+                    }
+                    let damping = 1.0 - b + share * f64::from(lengths[held.unit as usize]);
+                    let mut frequency = weights.fields[TEXT] * f64::from(held.text) / damping;
+                    if held.rest != [0; FIELDS - 1] {
+                        for (weight, times) in rest.iter().zip(held.rest) {
+                            frequency += weight * f64::from(times);
+                        }
+                    }
+                    scores[held.unit as usize] +=
+                        rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+                }
             }
         }
         scores

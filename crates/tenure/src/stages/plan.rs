@@ -107,16 +107,23 @@ pub(crate) fn plan<'a>(
         .served
         .as_ref()
         .filter(|_| cause == EpochCause::Kept);
-    let said = kept.into_iter().flat_map(|ledger| &ledger.said);
-    let said: DigestMap<()> = said.map(|id| (id.key(), ())).collect();
-    live.judge(Stage::Plan, |row| {
-        if is_fresh(row) && said.contains_key(&set.row(row).revision.key()) {
-            return Some(Reason::AlreadySent);
+    match kept {
+        None => live.pass(Stage::Plan),
+        Some(ledger) => {
+            let said: DigestMap<()> = ledger.said.iter().map(|id| (id.key(), ())).collect();
+            live.judge(Stage::Plan, |row| {
+                if !is_fresh(row) {
+                    return None;
+                }
+                if said.contains_key(&set.row(row).revision.key()) {
+                    return Some(Reason::AlreadySent);
+                }
+                let section = set.row(row).section;
+                let waits = section == Section::Tools && policy.freezes(section);
+                waits.then_some(Reason::NextEpoch)
+            });
         }
-        let section = set.row(row).section;
-        let waits = is_fresh(row) && section == Section::Tools && policy.freezes(section);
-        waits.then_some(Reason::NextEpoch)
-    });
+    }
     if cause == EpochCause::Kept {
         let fresh = live
             .rows

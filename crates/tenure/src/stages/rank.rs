@@ -123,8 +123,10 @@ pub(crate) fn rank<'a>(
         true => used,
         false => Digest::of_parts([used.bytes().as_slice(), &marks]),
     };
-    for row in gated.by_rank.iter().filter(|row| gated.bars(**row)) {
-        obligations[*row as usize] = None;
+    for (row, standing) in gated.by_rank() {
+        if !standing.passes {
+            obligations[*row as usize] = None;
+        }
     }
     let relevance = relevance(&mut planned, policy, facts, &query, &raw);
     let document = policy.document();
@@ -309,8 +311,12 @@ fn gated(
     links.break_off(set);
     let rows = gate::removable(planned, &links, absent);
     // Tools have their own gate, or that of all.
-    let own = |row: &u32| request.tools.is_some() && planned.section(*row) == Section::Tools;
-    let (tools, rows): (Vec<u32>, Vec<u32>) = rows.into_iter().partition(own);
+    let (tools, rows) = match request.tools {
+        Some(_) => rows
+            .into_iter()
+            .partition(|row| planned.section(*row) == Section::Tools),
+        None => (Vec::new(), rows),
+    };
     let supplied = policy.document().scorer == Scorer::Supplied;
     let query = Digest::of(request.query_text().as_bytes());
     let before = |gate: Gate, rows: Vec<u32>, raw: &[f64]| {
@@ -357,23 +363,15 @@ pub(crate) fn standings(
     };
     let mut marks = Vec::new();
     let standings = gated(&planned, policy, request, facts, &raw, absent, &mut marks);
-    let live = &planned.resolved.live;
-    let named = |row: u32| {
-        Some(Gated {
-            candidate: row as usize,
-            name: live.set.name(row),
-            standing: standings.of(row)?,
-        })
-    };
-    let spared = live
-        .rows
-        .iter()
-        .filter(|row| standings.of(**row).is_none() && !absent(**row));
-    let spared = spared.map(|row| *row as usize).collect();
-    let gated = standings.by_rank.iter().copied().filter_map(named);
+    let rows = planned.resolved.live.rows.iter();
+    let spared = rows.filter(|row| standings.of(**row).is_none() && !absent(**row));
+    let gated = standings.by_rank().iter().map(|(row, standing)| Gated {
+        candidate: *row as usize,
+        standing: *standing,
+    });
     Gating {
         gated: gated.collect(),
-        spared,
+        spared: spared.map(|row| *row as usize).collect(),
     }
 }
 

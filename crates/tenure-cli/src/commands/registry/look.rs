@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::json;
 use tenure::Error;
-use tenure::gate::Gate;
+use tenure::gate::{Gate, Gated};
 use tenure::object::Protection;
 use tenure::registry::{Lineage, Registries, RegistryView, Summary};
 use tenure_workspace::only_label;
@@ -192,24 +192,37 @@ pub(crate) fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate
     ))
 }
 
+/// How a block stands, with its name.
+#[derive(Serialize)]
+struct Named<'v> {
+    #[serde(flatten)]
+    gated: Gated,
+    name: &'v str,
+}
+
 /// Prints how the blocks stand before a gate.
 pub(super) fn gate(args: &GateArgs) -> Result<(), Failure> {
     let (_, view) = view(&args.target)?;
     let workspace = gate::workspace(&args.embedder)?;
     let gating = gate::gating(&workspace, &args.query, &args.limits, view.candidates())?;
-    let standings = gating.gated;
+    let objects = view.candidates().objects();
+    let named = gating.gated.into_iter().filter_map(|gated| {
+        let name = objects.get(gated.candidate)?.name();
+        Some(Named { gated, name })
+    });
+    let standings: Vec<Named<'_>> = named.collect();
     if args.target.output.format == Format::Json {
         return print_json(&standings);
     }
     let mut out = format!("{:>5}  {:<6}  {:>9}  NAME\n", "RANK", "PASSES", "RELEVANCE");
-    for gated in &standings {
+    for Named { gated, name } in &standings {
         let passes = if gated.standing.passes { "yes" } else { "no" };
         let _ = writeln!(
             out,
             "{:>5}  {passes:<6}  {:>9}  {}",
             gated.standing.rank,
             gated.standing.relevance.to_string(),
-            cell(&gated.name)
+            cell(name)
         );
     }
     let spared = view.len() - standings.len().min(view.len());
