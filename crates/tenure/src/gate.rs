@@ -4,18 +4,15 @@
 //! among the best nor changes anybody's score. Relevance is the built-in ranker's, or what a caller's own
 //! function says of a text as a [`Fact`](crate::Fact).
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::links::Links;
 use crate::num::Score;
-use crate::object::ObjectType;
 use crate::section::Section;
 use crate::stages::normalize::Normalized;
-use crate::stages::plan::Planned;
+use crate::stages::plan::{Planned, called};
 use crate::trace::Obligation;
 
 /// How near a candidate must be to the task. With both, both must hold.
@@ -137,12 +134,7 @@ pub(crate) fn removable(
     let (live, obligations) = (&planned.resolved.live, &planned.obligations);
     let set = live.set;
     // A tool that the conversation calls must be offered with it.
-    let turns = live.rows.iter();
-    let turns = turns.filter(|row| set.row(**row).object_type == ObjectType::Turn);
-    let called: BTreeSet<&str> = turns
-        .flat_map(|row| set.object(*row).revision().tool_calls())
-        .map(|call| call.name.as_str())
-        .collect();
+    let called = called(live);
     let is_gated = |row: &u32| {
         let facts = set.row(*row);
         let section = planned.section(*row);

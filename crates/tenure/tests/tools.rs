@@ -193,6 +193,37 @@ fn an_epoch_keeps_the_tools_that_it_began_with() {
 }
 
 #[test]
+fn an_epoch_ends_for_a_tool_that_must_be_offered() {
+    let first = compiled(&workshop(), doing("name the revision"));
+    assert_eq!(offered(&first), ["tag_commit"]);
+    let mut over = doing("name the revision");
+    merge(&mut over, json!({ "served": first.envelope.served }));
+    // Something that must go in needs one.
+    let mut needs = workshop();
+    let rule = json!({ "name": "always", "content": "Test first.", "removable": false,
+        "keep_with": ["run_tests"] });
+    needs.as_array_mut().unwrap().push(rule);
+    // The conversation calls one.
+    let mut calls = workshop();
+    let mut call = turn("ask", "assistant", "");
+    let made = json!([{ "id": "c1", "name": "setSupply", "arguments": {} }]);
+    merge(&mut call, json!({ "tool_calls": made }));
+    let list = calls.as_array_mut().unwrap();
+    list.extend([turn("do", "user", "Go on."), call, result("done", "c1")]);
+    for (objects, wanted) in [(needs, "run_tests"), (calls, "setSupply")] {
+        let next = compiled(&objects, over.clone());
+        assert_eq!(next.trace.plan.cause, EpochCause::FloorGrew);
+        assert_eq!(offered(&next), [wanted, "tag_commit"]);
+        // From then on it is kept.
+        let mut over = over.clone();
+        over["served"] = json!(next.envelope.served);
+        let last = compiled(&objects, over);
+        assert_eq!(last.trace.plan.cause, EpochCause::Kept);
+        assert_eq!(offered(&last), [wanted, "tag_commit"]);
+    }
+}
+
+#[test]
 fn a_choice_that_chooses_nothing_is_refused() {
     let mut case = Case::new(&workshop(), chat(json!({})), STANDARD);
     case.request.tools = Some(Gate::default());

@@ -4,7 +4,7 @@
 
 mod context;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::{Digest, DigestMap};
 use crate::error::Error;
@@ -18,6 +18,9 @@ use crate::stages::resolve::Resolved;
 use crate::stages::settle::Settled;
 use crate::trace::{EpochCause, Form, Obligation, PlanReport, Reason, Stage};
 use crate::world::World;
+
+/// No row.
+const NO_ROW: u32 = u32::MAX;
 
 /// Settled objects, and what the epoch decides about them.
 #[derive(Clone)]
@@ -110,6 +113,7 @@ pub(crate) fn plan<'a>(
     match kept {
         None => live.pass(Stage::Plan),
         Some(ledger) => {
+            // All of them are there, or the epoch would have ended.
             let said: DigestMap<()> = ledger.said.iter().map(|id| (id.key(), ())).collect();
             live.judge(Stage::Plan, |row| {
                 if !is_fresh(row) {
@@ -210,6 +214,33 @@ fn open_exchange(live: &Live<'_>) -> Vec<u32> {
     history[start..].to_vec()
 }
 
+/// The rows that no gate turns away whatever their relevance: the tools that the conversation calls, and what
+/// something that must go in needs.
+fn spared(live: &Live<'_>) -> BTreeSet<u32> {
+    let set = live.set;
+    let called = called(live);
+    let tools = live.rows.iter().copied();
+    let tools = tools.filter(|row| set.row(*row).is_tool());
+    let tools = tools.filter(|row| called.contains(set.object(*row).name()));
+    let must = |row: &u32| {
+        let row = set.row(*row);
+        !row.optional && !row.removable
+    };
+    let must = live.rows.iter().copied().filter(must).chain(tools.clone());
+    let mut spared = Links::over(set, &live.rows).needed(must);
+    spared.extend(tools);
+    spared
+}
+
+/// The names of the tools that the conversation calls.
+pub(crate) fn called<'s>(live: &Live<'s>) -> BTreeSet<&'s str> {
+    let set = live.set;
+    let turns = live.rows.iter();
+    let turns = turns.filter(|row| set.row(**row).object_type == ObjectType::Turn);
+    let calls = turns.flat_map(|row| set.object(*row).revision().tool_calls());
+    calls.map(|call| call.name.as_str()).collect()
+}
+
 /// Each served row's place, or why the epoch ends.
 fn keep(
     ledger: &ServedLedger,
@@ -226,23 +257,20 @@ fn keep(
     }
     let set = live.set;
     // The same revision may be there, and have been served, more than once.
-    let served = ledger.floor.iter().chain(&ledger.said);
-    let mut present: DigestMap<VecDeque<u32>> =
-        served.map(|id| (id.key(), VecDeque::new())).collect();
-    for row in &live.rows {
-        let id = set.row(*row).revision;
-        if let Some(rows) = present.get_mut(&id.key()) {
-            rows.push_back(*row);
-        }
+    // The ids of a ledger are a caller's: they are looked up and make no entries.
+    let mut first: DigestMap<u32> =
+        DigestMap::with_capacity_and_hasher(live.rows.len(), Default::default());
+    let mut next = vec![NO_ROW; set.rows.len()];
+    for row in live.rows.iter().rev() {
+        let later = first.insert(set.row(*row).revision.key(), *row);
+        next[*row as usize] = later.unwrap_or(NO_ROW);
     }
-    let stands = |id: &RevisionId| present.get(&id.key()).is_some_and(|rows| !rows.is_empty());
-    let all_said_stand = ledger.said.iter().all(stands);
     let mut frozen = BTreeMap::new();
     let mut reached = 0;
     for (place, id) in ledger.floor.iter().enumerate() {
-        let row = present.get_mut(&id.key());
-        let row = row.and_then(VecDeque::pop_front);
-        let row = row.ok_or(EpochCause::FrozenGone)?;
+        let slot = first.get_mut(&id.key()).filter(|row| **row != NO_ROW);
+        let slot = slot.ok_or(EpochCause::FrozenGone)?;
+        let row = std::mem::replace(slot, next[*slot as usize]);
         // A ledger without a digest may be of another layout.
         let section = set.row(row).section;
         if !policy.freezes(section) || policy.place(section) < reached {
@@ -251,7 +279,8 @@ fn keep(
         reached = policy.place(section);
         frozen.insert(row, place as u32);
     }
-    if !all_said_stand {
+    let stands = |id: &RevisionId| first.contains_key(&id.key());
+    if !ledger.said.iter().all(stands) {
         return Err(EpochCause::FrozenGone);
     }
     // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.
@@ -265,16 +294,20 @@ fn keep(
     if frozen.keys().any(|row| broken.contains_key(row)) {
         return Err(EpochCause::FrozenGone);
     }
+    // A tool that a gate may turn away need not join: the gate chose when the epoch began.
+    let chosen = request.gate.is_some() || request.tools.is_some();
+    let gated = |row: &u32| chosen && set.row(*row).is_tool() && set.row(*row).removable;
+    let spared = match live.rows.iter().any(|row| waits(row) && gated(row)) {
+        true => spared(live),
+        false => BTreeSet::new(),
+    };
     let must_join = |row: &u32| {
         let section = set.row(*row).section;
         let fixed = matches!(
             section,
             Section::Identity | Section::Tools | Section::Policy
         );
-        // A tool that a gate may turn away need not join: the gate chose when the epoch began.
-        let chosen = request.gate.is_some() || request.tools.is_some();
-        let gated = chosen && section == Section::Tools && set.row(*row).removable;
-        let may_wait = gated || set.row(*row).optional;
+        let may_wait = (gated(row) && !spared.contains(row)) || set.row(*row).optional;
         fixed && policy.freezes(section) && !may_wait && !frozen.contains_key(row)
     };
     if live.rows.iter().any(must_join) {
