@@ -10,6 +10,7 @@
 mod pool;
 mod rows;
 mod tls;
+mod write;
 
 use std::collections::HashMap;
 use std::error::Error as _;
