@@ -530,12 +530,12 @@ fn a_conversation_that_is_held_again_has_one_session_of_its_own() {
         .collect();
     assert!(asks.len() > 3);
     let mut runs = Vec::new();
-    for run in 0..3 {
+    for run in 0..3_usize {
         // Also by a process that knows nothing.
         let relay = Relay::default();
         let relay = if run == 2 { &relay } else { &bench.relay };
-        // The very last one may be taken for the first run's, asked again.
-        let asks = &asks[..asks.len() - usize::from(run > 0)];
+        // The last one of a run may be taken for the same asked again.
+        let asks = &asks[..asks.len() - run];
         let ids = asks.iter().map(|body| {
             let asked = asked(body, "key");
             let relayed = relay.relay(&bench.workspace, &bench.tenant(), &bench.world, &asked);

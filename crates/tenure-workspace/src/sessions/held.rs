@@ -146,7 +146,6 @@ impl Session {
 fn size_of(object: &ObjectDocument) -> usize {
     let wire = object.wire.as_ref().and_then(|wire| wire.message.as_ref());
     let wire = wire.map_or(0, String::len);
-    let calls = object.tool_calls.iter();
-    let calls: usize = calls.map(|call| call.arguments.to_string().len()).sum();
-    OBJECT + (object.content.len() + wire + calls) * COPIES
+    // What a call says stands in its message, too.
+    OBJECT + (object.content.len() + wire) * COPIES
 }
