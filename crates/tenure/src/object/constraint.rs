@@ -17,7 +17,7 @@ const MAX_COMPILED: usize = 1 << 20;
 /// What answers are held against, ready to be asked.
 ///
 /// ```
-/// use tenure::object::{ConstraintDocument, ObjectDocument};
+/// use tenure::object::ConstraintDocument;
 /// let constraint: ConstraintDocument = serde_json::from_value(serde_json::json!({
 ///     "rigidity": "hard", "polarity": "negative", "patterns": ["sk-[A-Za-z0-9]{20,}"],
 /// }))?;
