@@ -31,8 +31,8 @@ pub(crate) struct Planned<'a> {
     pub(crate) frozen: BTreeMap<u32, u32>,
     /// The places in the floor whose objects stand in a shorter form.
     short: BTreeMap<u32, Form>,
-    /// Rows that stand in another section than their own.
-    moved: BTreeMap<u32, Section>,
+    /// Which rows stand in `recall` instead of their own section; empty where none does.
+    moved: Vec<bool>,
     /// The digest of what the floor's bytes depend on besides its objects.
     pub(crate) settings: Digest,
     /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
@@ -67,11 +67,9 @@ impl Planned<'_> {
 
     /// The section that a row stands in.
     pub(crate) fn section(&self, row: u32) -> Section {
-        let own = self.resolved.live.set.row(row).section;
-        if self.moved.is_empty() {
-            own
-        } else {
-            self.moved.get(&row).copied().unwrap_or(own)
+        match self.moved.get(row as usize) {
+            Some(true) => Section::Recall,
+            _ => self.resolved.live.set.row(row).section,
         }
     }
 }
@@ -94,7 +92,7 @@ pub(crate) fn plan<'a>(
     let mode = request.context.map(|mode| mode.term().as_bytes());
     let settings = Digest::of_parts(settings.into_iter().chain(mode));
     let mut frozen = BTreeMap::new();
-    let mut moved = BTreeMap::new();
+    let mut moved = Vec::new();
     let (epoch, cause) = match &request.served {
         None => (0, EpochCause::First),
         Some(ledger) => match keep(ledger, live, policy, request, settings) {
@@ -134,7 +132,10 @@ pub(crate) fn plan<'a>(
             .iter()
             .copied()
             .filter(|row| is_fresh(*row) && policy.freezes(set.row(*row).section));
-        moved = fresh.map(|row| (row, Section::Recall)).collect();
+        for row in fresh {
+            moved.resize(set.rows.len(), false);
+            moved[row as usize] = true;
+        }
     }
     let offered = live.rows.iter().filter(|row| set.row(**row).is_tool());
     let mut tools: Vec<_> = offered.map(|row| set.name(*row)).collect();

@@ -627,7 +627,10 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
     let as_of = (rarely(1, instant()), rarely(1, instant()))
         .prop_map(|(valid, known)| AsOf { valid, known });
     let query = rarely(1, prop_oneof![3 => words(1..4), 1 => content()]);
-    let target = select(Target::ALL);
+    // Chat templates have worlds of their own: `wire_arrays.rs` compiles for two.
+    let targets = Target::ALL.iter().copied();
+    let targets = targets.filter(|target| *target != Target::ChatTemplate);
+    let target = select(targets.collect::<Vec<_>>());
     let entities = prop_oneof![
         2 => Just(Vec::new()),
         1 => Just(vec![
