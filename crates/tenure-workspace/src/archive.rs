@@ -191,7 +191,7 @@ impl Workspace {
 
 /// Where the passages of a text are: paragraphs, short ones together, long ones cut at the end of a line,
 /// else of a word. Nothing but white space stands between them.
-fn passages(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn passages(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
     while start < text.len() {

@@ -750,6 +750,30 @@ fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends(engine: Engine) {
     assert_eq!(body(&third).matches(&fact.answer).count(), 1);
 }
 
+/// Also one that stands in a line of a long log, whatever other logs say of the same service and number.
+#[test]
+fn facts_in_long_logs_are_one_rehydration_away() {
+    let bench = Bench::new();
+    let Recording { messages, planted } = recording(200, 1_250);
+    let mut session = bench.session();
+    append(&mut session, &messages);
+    assert_eq!(planted.len(), 80);
+    // Every tenth, of those that stand in logs: each search reads the whole session.
+    let missing = planted.iter().skip(1).step_by(10).filter(|fact| {
+        let wanted = Wanted::Query {
+            text: fact.query.clone(),
+            tokens: 8_000,
+        };
+        let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
+        !found
+            .originals
+            .iter()
+            .any(|original| original.text.contains(&fact.answer))
+    });
+    let missing: Vec<&str> = missing.map(|fact| fact.query.as_str()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn a_checkpoint_that_is_asked_for_ends_the_epoch() {
     let bench = Bench::new();

@@ -12,6 +12,7 @@ use tenure::{Error, ObjectDocument, Tokenizer};
 use super::draft::called;
 use super::entry::Entry;
 use super::{Message, Session};
+use crate::archive::passages;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -165,21 +166,31 @@ impl Session {
             Ok(())
         })?;
         let dates: Vec<String> = all.iter().map(|found| found.at.to_string()).collect();
-        let units: Vec<Unit<'_>> = (0u64..)
-            .zip(all.iter().zip(&dates))
-            .map(|(order, (found, date))| Unit {
-                name: "",
-                tags: "",
-                speaker: &found.speaker,
-                date,
-                text: &found.text,
-                order: Some(order),
-            })
-            .collect();
+        // A message is as near as the nearest of its passages: a line of a long log is found as well as
+        // a short answer.
+        let mut units: Vec<Unit<'_>> = Vec::new();
+        let mut of = Vec::new();
+        for (at, (found, date)) in all.iter().zip(&dates).enumerate() {
+            for range in passages(&found.text) {
+                units.push(Unit {
+                    speaker: &found.speaker,
+                    date,
+                    text: &found.text[range],
+                    order: Some(units.len() as u64),
+                    ..Unit::default()
+                });
+                of.push(at);
+            }
+        }
         let ranked = Ranker::new(&units, Weights::default()).rank(query, None);
+        let ranked = ranked.into_iter().take_while(|(_, score)| *score > 0.0);
+        let mut seen = vec![false; all.len()];
         let mut chosen = Vec::new();
         let (mut spent, mut left_out) = (0u64, 0);
-        for (at, score) in ranked.into_iter().take_while(|(_, score)| *score > 0.0) {
+        for (at, score) in ranked.map(|(unit, score)| (of[unit], score)) {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
             let cost = tokenizer.count(&all[at].text) as u64;
             if spent + cost <= u64::from(tokens) {
                 spent += cost;
