@@ -185,6 +185,7 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
         let name = json
             .get("name")
             .or(json.get("alias"))
+            .or(json.get("rule"))
             .and_then(|name| name.as_str());
         format!(
             "{}: {}\n",

@@ -554,6 +554,13 @@ pub enum Note {
         /// The share of the shorter one's words that both have.
         shared: Score,
     },
+    /// What is sent stands otherwise than it was given, as a rule of the target wants it.
+    RuleApplied {
+        /// The rule, by its name in `docs/wire.md`.
+        rule: String,
+        /// How often.
+        times: u32,
+    },
     /// Nobody supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {
         /// What stood in.

@@ -1525,6 +1525,34 @@ fn note_no_vectors() {
     noted(objects, json!({}), "scorer = \"hybrid\"", &[note]);
 }
 
+#[test]
+fn note_rule_applied() {
+    let turn = |name: &str, role: &str, content: &str| json!({ "name": name, "object_type": "turn", "role": role, "content": content });
+    let objects = json!([
+        turn("greeting", "assistant", "How can I help?"),
+        turn("question", "user", "How hot is it?"),
+        turn("later", "system", "Answer in kelvin."),
+    ]);
+    let applied = |rule: &str, times: u32| Note::RuleApplied {
+        rule: rule.into(),
+        times,
+    };
+    let notes = [
+        applied("first_message_is_users", 1),
+        applied("roles_alternate", 2),
+        applied("system_position", 1),
+    ];
+    noted(
+        objects.clone(),
+        json!({ "target": "gemini" }),
+        STANDARD,
+        &notes,
+    );
+    let flat = json!({ "target": "openai-chat" });
+    noted(objects.clone(), flat, STANDARD, &[]);
+    noted(objects, json!({}), STANDARD, &[]);
+}
+
 // --- the reference --------------------------------------------------------------------------------
 
 /// The codes of a tagged enum, by its schema.
@@ -1559,7 +1587,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        44 + 9 + 6 + 9,
+        44 + 10 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::frame::Piece;
 use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
 use crate::policy::{Order, Policy, TaskPosition};
+use crate::render::Applied;
 use crate::render::plain::{self, Plain};
 use crate::render::{anthropic, gemini, openai_chat, openai_responses};
 use crate::request::Target;
@@ -189,6 +190,7 @@ pub(crate) struct Body<'a> {
     last: Option<(Joint, Place)>,
     shared: u32,
     has_raw: bool,
+    applied: Applied,
 }
 
 enum Form<'a> {
@@ -214,6 +216,7 @@ impl<'a> Body<'a> {
             last: None,
             shared: 0,
             has_raw: false,
+            applied: Applied::new(),
         }
     }
 
@@ -238,10 +241,15 @@ impl<'a> Body<'a> {
                 self.shared += u32::from(!alone);
                 self.texts.push(String::new());
                 let text = self.texts.len() - 1;
-                match &mut self.form {
+                let before = self.messages();
+                let place = match &mut self.form {
                     Form::Flat(messages) => messages.text(joint.role, text),
                     Form::Blocks(messages) => messages.text(joint.role, text),
+                };
+                if joint.role != Role::System && self.messages() == before {
+                    self.apply("roles_alternate");
                 }
+                place
             }
         };
         self.last = (!alone).then_some((joint, place));
@@ -257,19 +265,39 @@ impl<'a> Body<'a> {
         self.last = None;
         // A piece with a text of its own is a turn that could not stay as it is.
         let said = piece.text.as_deref().or(spoken(revision));
+        let is_silent = said.is_none_or(|said| said.trim().is_empty());
+        let is_result = revision.object_type() == ObjectType::ToolResult;
+        let calls = !revision.tool_calls().is_empty();
+        if is_silent && !is_result && !calls {
+            self.apply("empty_content");
+        }
+        let is_system = speaker(revision) == Some(Role::System) && !is_silent;
+        let before = self.messages();
         let place = match &mut self.form {
             Form::Flat(messages) => messages.turn(revision, said),
             Form::Blocks(messages) => {
                 let takes = self.rules.mid_conversation_system == Some(true);
                 let late = takes && leads && said.is_some_and(|said| !said.trim().is_empty());
                 let late = late && self.target == Target::AnthropicMessages;
-                if late && speaker(revision) == Some(Role::System) && messages.ends_with_user() {
+                if late && is_system && messages.ends_with_user() {
                     let place = messages.late(revision);
+                    self.apply("mid_conversation_system");
                     return place.span(0, revision.content().len());
                 }
                 messages.turn(revision, said)
             }
         };
+        if matches!(self.form, Form::Blocks(_)) {
+            if self.messages() == before && (calls || is_result || !is_silent) {
+                self.apply("roles_alternate");
+            }
+            if is_system {
+                self.apply("system_position");
+            }
+            if calls && self.target == Target::Gemini && self.rules.signed_calls == Some(true) {
+                self.apply("thought_signature_missing");
+            }
+        }
         place.span(0, said.map_or(0, str::len))
     }
 
@@ -293,6 +321,24 @@ impl<'a> Body<'a> {
         self.last = None;
         self.has_raw = true;
         Some(place.span(0, raw.message.len()))
+    }
+
+    /// Notes that what stands here stands so because of a rule.
+    pub(crate) fn apply(&mut self, rule: &'static str) {
+        *self.applied.entry(rule).or_default() += 1;
+    }
+
+    /// The rules that were applied.
+    pub(crate) fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// How many messages there are.
+    fn messages(&self) -> usize {
+        match &self.form {
+            Form::Flat(messages) => messages.messages.len(),
+            Form::Blocks(messages) => messages.messages.len(),
+        }
     }
 
     /// Whether any message goes back as it came.

@@ -1,5 +1,10 @@
 //! One interpreter per wire format. They only lay out pieces that are final and priced.
 
+use std::collections::BTreeMap;
+
+/// How often each rule of a target was applied, by its name in `docs/wire.md`.
+pub(crate) type Applied = BTreeMap<&'static str, u32>;
+
 pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod gemini;

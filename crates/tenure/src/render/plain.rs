@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, ToolCall};
-use crate::render::openai_chat;
+use crate::render::{Applied, openai_chat};
 use crate::template::{Call, ChatTemplate, Function, Marks, Message};
 
 /// What stands before tools that the template does not know.
@@ -29,6 +29,8 @@ pub(crate) struct Stands {
 pub(crate) struct Plain {
     pub(crate) text: String,
     pub(crate) places: Vec<Option<Stands>>,
+    /// What the template could not say as it was given.
+    pub(crate) applied: Applied,
 }
 
 /// A turn as the template takes it: control tokens in it are escaped.
@@ -93,6 +95,7 @@ pub(crate) fn text(
     tools: &[&str],
     template: &ChatTemplate,
 ) -> Result<Plain, Error> {
+    let mut as_text = 0;
     let said = messages
         .messages
         .iter()
@@ -106,6 +109,8 @@ pub(crate) fn text(
             openai_chat::Message::Turn(revision, said) => {
                 let is_result = revision.object_type() == ObjectType::ToolResult;
                 let speaks = is_result || said.is_some() || !revision.tool_calls().is_empty();
+                let told = is_result || !revision.tool_calls().is_empty();
+                as_text += u32::from(told && !template.manners().calls);
                 speaks.then(|| turn(revision, *said, template))
             }
             // Messages of this target come from no provider.
@@ -114,9 +119,13 @@ pub(crate) fn text(
     let mut built = Built::default();
     if !tools.is_empty() && !template.manners().tools {
         built.preface(&format!("{TOOLS}{}\n", tools.join("\n")));
+        built.apply("template_tools");
     }
     for message in said {
         built.add(message, template);
+    }
+    if as_text > 0 {
+        built.applied.insert("template_calls", as_text);
     }
     let tools = match template.manners().tools {
         true => tools
@@ -143,6 +152,7 @@ pub(crate) fn text(
     Ok(Plain {
         places: places.collect(),
         text,
+        applied: built.applied,
     })
 }
 
@@ -152,6 +162,7 @@ struct Built {
     messages: Vec<Message>,
     /// Of each message that was added: where it stands among these, from which byte on, how long.
     places: Vec<(usize, usize, usize)>,
+    applied: Applied,
 }
 
 impl Built {
@@ -160,11 +171,16 @@ impl Built {
         self.messages.push(Message::new("system", text));
     }
 
+    fn apply(&mut self, rule: &'static str) {
+        *self.applied.entry(rule).or_default() += 1;
+    }
+
     fn add(&mut self, mut message: Message, template: &ChatTemplate) {
         let manners = template.manners();
         let leads = self.messages.iter().all(|before| before.role == "system");
         if message.role == "system" && !leads && !manners.late_system {
             message.role = "user";
+            self.apply("system_position");
         }
         // The system speaks once before the others.
         let again = message.role == "system" && leads;
@@ -182,6 +198,9 @@ impl Built {
                 let start = last.content.len();
                 last.content.push_str(&message.content);
                 last.tool_calls = message.tool_calls;
+                if !again {
+                    *self.applied.entry("roles_alternate").or_default() += 1;
+                }
                 self.places.push((self.messages.len() - 1, start, len));
             }
             None => {
@@ -200,6 +219,7 @@ impl Built {
             && first.role == "system"
             && second.role == "user"
         {
+            self.apply("template_system");
             let system = self.messages.remove(0);
             let first = &mut self.messages[0];
             let mut content = system.content;
@@ -222,6 +242,7 @@ impl Built {
         {
             // Nobody of the user's speaks first: the system's words are the first of theirs.
             first.role = "user";
+            self.apply("template_system");
         }
     }
 

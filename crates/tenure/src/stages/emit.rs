@@ -14,6 +14,7 @@ use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
 use crate::object::{Authority, Revision, Role};
 use crate::policy::Policy;
+use crate::render::Applied;
 use crate::render::chat::{self, Joint};
 use crate::render::plain::Stands;
 use crate::request::{Request, ServedLedger, Strategy, Target};
@@ -23,8 +24,8 @@ use crate::stages::order::{Entry, Ordered};
 use crate::stages::plan::Planned;
 use crate::tokenizer::CountKind;
 use crate::trace::{
-    Condensed, EpochCause, Form, InputDigests, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
-    TokenizerReport, Trace, Verdict, View,
+    Condensed, EpochCause, Form, InputDigests, Note, PolicyReport, Reason, Ruling, Stage,
+    TRACE_VERSION, TokenizerReport, Trace, Verdict, View,
 };
 use crate::wire::Outgoing;
 use crate::world::World;
@@ -75,6 +76,7 @@ pub(crate) fn emit(
         count,
         payload_digest,
         injection_surface: injection_surface(&ordered, policy, total),
+        applied: std::mem::take(&mut written.applied),
     };
     let inputs = InputDigests {
         policy: policy.digest(),
@@ -131,6 +133,7 @@ struct Written {
     pieces: u64,
     /// What was priced for what stands around them.
     overhead: u32,
+    applied: Applied,
 }
 
 impl Written {
@@ -301,15 +304,26 @@ fn write(
         forms,
         pieces: sums.iter().sum(),
         overhead: ordered.fitted.overhead,
+        applied: Applied::new(),
     };
     match (out, world.template()) {
         (Writer::Chat(body), Some(template)) => {
             priced(&body, world, &ordered.fitted)?;
+            written.applied = body.applied().clone();
             let plain = body.through(template)?;
+            written.applied.extend(plain.applied);
             relocate(&mut written.sections, &plain.places);
             written.payload = Some(Payload::Text(plain.text));
         }
-        (out, _) => written.payload = out.finish(world, &ordered.fitted, request.target)?,
+        (Writer::Chat(body), None) => {
+            priced(&body, world, &ordered.fitted)?;
+            written.applied = body.applied().clone();
+            if !request.dry_run {
+                written.payload = Some(as_body(body, world, &ordered.fitted, request.target)?);
+            }
+        }
+        (Writer::Text(text), _) => written.payload = Some(Payload::Text(text)),
+        (Writer::Dry, _) => {}
     }
     Ok(written)
 }
@@ -422,13 +436,13 @@ enum Writer<'o> {
 
 impl<'o> Writer<'o> {
     fn new(world: &World, request: &Request, bytes: usize, speaks: bool) -> Writer<'o> {
-        // Where counts do not add up, even a dry run needs the whole text to count it.
-        let adds_up = world.tokenizer().is_additive() || request.target.is_chat();
-        let sum_is_enough = adds_up && world.template().is_none();
-        match (request.dry_run && sum_is_enough, request.target.is_chat()) {
-            (true, _) => Writer::Dry,
+        // Where counts do not add up, even a dry run needs the whole text to count it. What rules a body
+        // keeps to, a dry run says, too.
+        let is_dry = request.dry_run && world.tokenizer().is_additive();
+        match (request.target.is_chat(), is_dry) {
+            (true, _) => Writer::Chat(chat::Body::new(request.target, world.model(), speaks)),
+            (false, true) => Writer::Dry,
             (false, false) => Writer::Text(String::with_capacity(bytes)),
-            (false, true) => Writer::Chat(chat::Body::new(request.target, world.model(), speaks)),
         }
     }
 
@@ -481,6 +495,10 @@ impl<'o> Writer<'o> {
                 }
                 // What the compiler adds to the history is said as the user.
                 let (joint, alone) = if in_history && revision.is_none() {
+                    body.apply(match part.name {
+                        "@closing" => "last_message_is_users",
+                        _ => "first_message_is_users",
+                    });
                     (Joint::USER, true)
                 } else {
                     let joint = Joint::of(policy, target, part.section, part.row.is_some());
@@ -490,27 +508,21 @@ impl<'o> Writer<'o> {
             }
         }
     }
+}
 
-    fn finish(
-        self,
-        world: &World,
-        fitted: &Fitted<'_>,
-        target: Target,
-    ) -> Result<Option<Payload>, Error> {
-        match self {
-            Writer::Dry => Ok(None),
-            Writer::Text(text) => Ok(Some(Payload::Text(text))),
-            Writer::Chat(body) => {
-                priced(&body, world, fitted)?;
-                let has_raw = body.has_raw();
-                let body = body.finish(world.model_name(), fitted.answer);
-                conforms(&body, world, target, has_raw)?;
-                let body = RawValue::from_string(body)
-                    .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
-                Ok(Some(Payload::Body(body)))
-            }
-        }
-    }
+/// The body as it is sent.
+fn as_body(
+    body: chat::Body<'_>,
+    world: &World,
+    fitted: &Fitted<'_>,
+    target: Target,
+) -> Result<Payload, Error> {
+    let has_raw = body.has_raw();
+    let body = body.finish(world.model_name(), fitted.answer);
+    conforms(&body, world, target, has_raw)?;
+    let body = RawValue::from_string(body)
+        .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
+    Ok(Payload::Body(body))
 }
 
 /// Asserts the provider's rules on what is about to be sent, with code that wrote none of it. What a
@@ -581,6 +593,7 @@ struct Seal {
     count: CountKind,
     payload_digest: Option<Digest>,
     injection_surface: Score,
+    applied: Applied,
 }
 
 fn trace(
@@ -633,6 +646,10 @@ fn trace(
             reason,
         })
     };
+    let applied = seal.applied.iter().map(|(rule, times)| Note::RuleApplied {
+        rule: (*rule).to_owned(),
+        times: *times,
+    });
     let mut stages = live.stages.clone();
     let left = live.rows.len() as u32;
     for stage in [Stage::Order, Stage::Emit] {
@@ -695,7 +712,7 @@ fn trace(
             Some((_, unfetched)) => [&set.unfetched[..], unfetched].concat(),
             None => set.unfetched.clone(),
         },
-        notes: live.notes.clone(),
+        notes: live.notes.iter().cloned().chain(applied).collect(),
         injection_surface: seal.injection_surface,
         view: View::Operator,
     }
