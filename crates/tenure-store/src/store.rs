@@ -75,8 +75,9 @@ impl Store {
         self.engine.shown()
     }
 
-    /// Brings the schema up to date; gives the versions that were applied. A file is up to date once it
-    /// is open. Nodes that do this at once wait for each other.
+    /// Brings the schema up to date; gives the versions that were applied: of a file those that opening it
+    /// applied. Nodes that do this at once wait for each other; who opens a file that another process brings
+    /// up to date waits ten seconds, and then says that another process writes.
     ///
     /// # Errors
     ///

@@ -154,11 +154,20 @@ fn a_file_of_version_1_answers_as_before() {
 }
 
 #[test]
+fn what_opening_a_file_applied_is_told_once() {
+    let (_folder, path) = old_file("");
+    let store = Store::sqlite(&path).unwrap();
+    assert_eq!(store.migrate().unwrap(), [2, 3]);
+    assert_eq!(store.migrate().unwrap(), Vec::<u32>::new());
+}
+
+#[test]
 fn a_file_that_lacks_rows_stays_as_it_is() {
     let lost = "DROP TRIGGER revisions_stay; DELETE FROM revisions WHERE rowid = 1";
     let (_folder, path) = old_file(lost);
     let error = Store::sqlite(&path).unwrap_err();
-    assert!(error.what.contains("CHECK constraint failed"), "{error}");
+    assert_eq!(error.kind, ErrorKind::Input);
+    assert!(error.what.contains("is damaged"), "{error}");
     let connection = rusqlite::Connection::open(&path).unwrap();
     let ask = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     assert_eq!(ask("PRAGMA user_version").unwrap(), 1);

@@ -53,6 +53,8 @@ pub(crate) struct Sqlite {
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
     queue: Mutex<Vec<Queued>>,
+    /// The versions of the schema that opening it applied, until somebody asks.
+    applied: Mutex<Vec<u32>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,9 +87,67 @@ impl Sqlite {
             writer: Mutex::new(writer),
             readers: Mutex::new(Vec::new()),
             queue: Mutex::new(Vec::new()),
+            applied: Mutex::new(Vec::new()),
         };
-        sqlite.migrate()?;
+        let applied = sqlite.bring_up_to_date()?;
+        *lock(&sqlite.applied) = applied;
         Ok(sqlite)
+    }
+
+    fn bring_up_to_date(&self) -> Result<Vec<u32>, Error> {
+        let connection = lock(&self.writer);
+        let sql = |text: &str| {
+            let done = connection.execute_batch(text);
+            done.map_err(|error| self.failed(&error))
+        };
+        let version = || -> Result<u32, Error> {
+            connection
+                .query_row("PRAGMA user_version", [], |row| row.get(0))
+                .map_err(|error| self.failed(&error))
+        };
+        let known = MIGRATIONS.len() as u32;
+        if version()? == known {
+            return Ok(Vec::new());
+        }
+        sql("BEGIN IMMEDIATE")?;
+        // Another process may have done it meanwhile.
+        let from = version()?;
+        if from > known {
+            sql("ROLLBACK")?;
+            return Err(Error::input(format!(
+                "the store `{}` has version {from} of the schema",
+                self.path.display()
+            ))
+            .expected(format!("at most {known}"))
+            .hint("it was written by a newer tenure; use that one"));
+        }
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(|error| self.failed(&error))?;
+        if from == 0 && tables > 0 {
+            sql("ROLLBACK")?;
+            return Err(Error::input(format!(
+                "`{}` is a database of something else",
+                self.path.display()
+            ))
+            .expected("a store of tenure, or a file that is not there yet"));
+        }
+        for (number, text) in (1..).zip(MIGRATIONS).skip(from as usize) {
+            sql(text).map_err(|error| self.as_it_is(error))?;
+            sql(&format!("PRAGMA user_version = {number}"))?;
+        }
+        sql("COMMIT")?;
+        Ok((from + 1..=known).collect())
+    }
+
+    /// Why a file stays at its version: what a migration checks is whether anything would be lost.
+    fn as_it_is(&self, error: Error) -> Error {
+        if !error.what.contains("nothing_is_lost") {
+            return error;
+        }
+        Error::input(format!("the store `{}` is damaged", self.path.display()))
+            .expected("a file in which what was written is all there")
+            .hint("it was left as it is; restore it from a copy, or ask for what it still has with the version that wrote it")
     }
 
     fn failed(&self, error: &rusqlite::Error) -> Error {
@@ -192,49 +252,7 @@ impl Engine for Sqlite {
     }
 
     fn migrate(&self) -> Result<Vec<u32>, Error> {
-        let connection = lock(&self.writer);
-        let sql = |text: &str| {
-            let done = connection.execute_batch(text);
-            done.map_err(|error| self.failed(&error))
-        };
-        let version = || -> Result<u32, Error> {
-            connection
-                .query_row("PRAGMA user_version", [], |row| row.get(0))
-                .map_err(|error| self.failed(&error))
-        };
-        let known = MIGRATIONS.len() as u32;
-        if version()? == known {
-            return Ok(Vec::new());
-        }
-        sql("BEGIN IMMEDIATE")?;
-        // Another process may have done it meanwhile.
-        let from = version()?;
-        if from > known {
-            sql("ROLLBACK")?;
-            return Err(Error::input(format!(
-                "the store `{}` has version {from} of the schema",
-                self.path.display()
-            ))
-            .expected(format!("at most {known}"))
-            .hint("it was written by a newer tenure; use that one"));
-        }
-        let tables: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|error| self.failed(&error))?;
-        if from == 0 && tables > 0 {
-            sql("ROLLBACK")?;
-            return Err(Error::input(format!(
-                "`{}` is a database of something else",
-                self.path.display()
-            ))
-            .expected("a store of tenure, or a file that is not there yet"));
-        }
-        for (number, text) in (1..).zip(MIGRATIONS).skip(from as usize) {
-            sql(text)?;
-            sql(&format!("PRAGMA user_version = {number}"))?;
-        }
-        sql("COMMIT")?;
-        Ok((from + 1..=known).collect())
+        Ok(std::mem::take(&mut *lock(&self.applied)))
     }
 
     fn read(
