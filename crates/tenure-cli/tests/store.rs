@@ -550,7 +550,7 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
         "main",
     ]);
     assert_eq!(order(&beside).len(), 2);
-    for (code, registry) in [(2, "mian"), (2, "main@99"), (1, "main@x"), (2, "")] {
+    for (code, registry) in [(2, "other"), (2, "main@99"), (1, "main@x"), (2, "")] {
         let args = [
             "compile",
             "--task",

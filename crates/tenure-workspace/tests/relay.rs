@@ -357,7 +357,7 @@ fn sessions_are_held_in_bounds_and_found_all_the_same() {
     }
     let tenants = bench.relay.tenants();
     assert!(tenants.len() == 1 && tenants["local"] <= bench.tenant().version().unwrap());
-    bench.relay.forget("loca");
+    bench.relay.forget("nobody");
     assert!(bench.relay.bytes() > 0);
     bench.relay.forget("local");
     assert_eq!((bench.relay.bytes(), bench.relay.tenants().len()), (0, 0));
