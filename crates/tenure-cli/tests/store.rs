@@ -562,6 +562,19 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
         ];
         bench.refused(code, &args);
     }
+    // What is another tenant's is not imported into this one's registries.
+    let theirs = [
+        "import",
+        "seeds",
+        "--snapshot",
+        url,
+        "--registry",
+        "theirs",
+        "--tenant",
+        "acme",
+    ];
+    let refused = bench.refused(4, &theirs);
+    assert!(refused.contains("of another tenant"), "{refused}");
     // A registry has no clock.
     let back = [
         "compile",

@@ -799,6 +799,93 @@ fn a_key_sees_no_more_than_it_is_granted() {
     );
 }
 
+/// A registry `notes` of acme, what changes it, and what a key compiles of it.
+fn registry_of_acme(bench: &Bench, acme: &str) {
+    let new = json!({ "label": "notes", "kind": "agent" });
+    let made = call(bench, "POST", "/api/v1/registries", &[acme], &new);
+    assert_eq!(made.status, 201, "{}", made.json());
+}
+
+fn change(bench: &Bench, acme: &str, operation: &Value) -> Reply {
+    let body = json!({ "operation": operation });
+    call(
+        bench,
+        "POST",
+        "/api/v1/registries/notes/ops",
+        &[acme],
+        &body,
+    )
+}
+
+fn changed(bench: &Bench, acme: &str, operation: &Value) -> u64 {
+    let done = change(bench, acme, operation);
+    assert_eq!(done.status, 200, "{operation}: {}", done.json());
+    done.json()["number"].as_u64().unwrap()
+}
+
+fn note(name: &str, content: &str, more: Value) -> Value {
+    let mut object =
+        json!({ "name": name, "content": content, "author": "agent", "authority_level": 3 });
+    let fields = object.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
+    object
+}
+
+fn write(object: Value) -> Value {
+    json!({ "op": "write", "object": object, "at": "back" })
+}
+
+fn of_registry(bench: &Bench, key: &str, registry: &str) -> Reply {
+    let body = json!({
+        "request": task("Say it."), "registry": registry, "store": false, "record": true,
+    });
+    call(bench, "POST", "/api/v1/compile", &[key], &body)
+}
+
+/// What the payload of such a compile says.
+fn said(bench: &Bench, key: &str, registry: &str) -> String {
+    let reply = of_registry(bench, key, registry);
+    assert_eq!(reply.status, 200, "{registry}: {}", reply.json());
+    reply.json()["envelope"]["payload"].to_string()
+}
+
+#[test]
+fn the_blocks_of_a_registry_are_its_tenants() {
+    let (bench, acme, _, reader) = locked();
+    registry_of_acme(&bench, &acme);
+    changed(
+        &bench,
+        &acme,
+        &write(note("plan", "Ship on Monday.", json!({}))),
+    );
+    let explicit = note("memo", "Call the yard.", json!({ "tenant_id": "acme" }));
+    changed(&bench, &acme, &write(explicit));
+    let prefix = note("notes:prefix", "Read this first.", json!({}));
+    changed(&bench, &acme, &json!({ "op": "wrap", "prefix": prefix }));
+    for key in [&acme, &reader] {
+        let said = said(&bench, key, "notes");
+        for text in ["Ship on Monday.", "Call the yard.", "Read this first."] {
+            assert!(said.contains(text), "{text}: {said}");
+        }
+    }
+    // What is another's is no block of it, wherever the operation has it.
+    for tenant in ["other", "local"] {
+        let theirs = note("theirs", "Of another.", json!({ "tenant_id": tenant }));
+        for operation in [
+            write(theirs.clone()),
+            json!({ "op": "revise", "block": "plan", "object": theirs }),
+            json!({ "op": "wrap", "prefix": theirs }),
+            json!({ "op": "wrap", "suffix": theirs }),
+        ] {
+            let refused = change(&bench, &acme, &operation);
+            assert_eq!(refused.status, 403, "{operation}: {}", refused.json());
+        }
+    }
+    for wrong in [json!(3), json!({ "op": "write" }), write(json!("text"))] {
+        assert_eq!(change(&bench, &acme, &wrong).status, 400, "{wrong}");
+    }
+}
+
 #[test]
 fn the_keys_themselves_are_out_of_reach() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tenure::error::unknown_name;
 use tenure::object::clip;
 use tenure::registry::{Actor, BlockId, Entry, Kind, Op, Registries, Secrets, State};
-use tenure::{ContextObject, Error};
+use tenure::{ContextObject, Error, ErrorKind};
 use tenure_store::{Append, Tenant};
 
 /// The log that says which registries there are.
@@ -162,7 +162,8 @@ impl Logs {
         entries.into_iter().map(read).collect()
     }
 
-    /// Appends what was done since, to all logs at once.
+    /// Appends what was done since, to all logs at once. What no compile of the tenant could take is refused:
+    /// objects of another.
     pub(crate) fn append(&self, registries: &mut Registries) -> Result<(), Error> {
         let labels: Vec<Arc<str>> = registries.labels().map(Arc::from).collect();
         let mut made = Vec::new();
@@ -191,10 +192,25 @@ impl Logs {
         );
         let mut appends = vec![self.appended(HEAD, &made)?];
         for label in &labels {
-            appends.push(self.appended(&log_of(label), &registries.take_log(label)?)?);
+            let entries = registries.take_log(label)?;
+            self.own(entries.iter().flat_map(|entry| entry.op.objects()))?;
+            appends.push(self.appended(&log_of(label), &entries)?);
         }
         appends.retain(|append| !append.entries.is_empty());
         self.tenant.append_all(appends)
+    }
+
+    fn own<'o>(&self, objects: impl Iterator<Item = &'o Arc<ContextObject>>) -> Result<(), Error> {
+        let mut objects = objects.map(|object| object.revision());
+        let tenant = self.tenant.name();
+        match objects.find(|revision| *revision.scope().tenant != *tenant) {
+            None => Ok(()),
+            Some(revision) => Err(Error::new(
+                ErrorKind::Policy,
+                format!("`{}` is of another tenant", clip(revision.name())),
+            )
+            .expected(format!("`{}`, whose registries these are", clip(tenant)))),
+        }
     }
 
     fn appended(&self, log: &str, entries: &[impl Serialize]) -> Result<Append, Error> {

@@ -9,9 +9,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tenure::object::clip;
 use tenure::request::json_error;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind};
+use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::{Tenant, Writing};
 
 use crate::app::{App, Caller};
@@ -116,6 +117,18 @@ pub(super) fn tenant(app: &App, caller: &Caller) -> Result<Tenant, Error> {
             .hint("start it with --store URL")
     })?;
     store.tenant(&caller.tenant)
+}
+
+/// Makes an object the caller's tenant's, unless it is another's.
+pub(super) fn own(document: &mut ObjectDocument, caller: &Caller) -> Result<(), Error> {
+    let tenant = document
+        .tenant_id
+        .get_or_insert_with(|| caller.tenant.to_string());
+    if **tenant == *caller.tenant {
+        return Ok(());
+    }
+    let what = format!("`{}` is of another tenant", clip(&document.name));
+    Err(Error::new(ErrorKind::Policy, what))
 }
 
 /// How a request writes.

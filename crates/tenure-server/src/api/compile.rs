@@ -21,7 +21,7 @@ use tenure::{
 use tenure_store::{Resident, Tenant};
 use tenure_workspace::{Done, Gathered, Job, Originals, RegistryRef};
 
-use super::call::{Json, Said, tenant};
+use super::call::{Json, Said, own, tenant};
 use crate::app::{App, Caller, now};
 use crate::error::Refusal;
 use crate::guard::Traced;
@@ -260,18 +260,7 @@ pub(super) fn prepare(
     let mut sealer = Sealer::default();
     let mut objects = Vec::with_capacity(call.objects.len());
     for mut document in call.objects {
-        let own = document
-            .tenant_id
-            .get_or_insert_with(|| caller.tenant.to_string());
-        if **own != *caller.tenant {
-            return Err(Error::new(
-                ErrorKind::Policy,
-                format!(
-                    "`{}` is of another tenant",
-                    tenure::object::clip(&document.name)
-                ),
-            ));
-        }
+        own(&mut document, caller)?;
         objects.push(sealer.seal(document)?);
     }
     let mut sources = Candidates::new(objects);

@@ -10,8 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure::object::clip;
 use tenure::registry::{Kind, Op, Registries};
+use tenure::request::json_error;
+use tenure::{Error, ObjectDocument};
 
-use super::call::{Json, Named, Said, tenant};
+use super::call::{Json, Named, Said, own, tenant};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
@@ -94,8 +96,9 @@ pub(super) async fn show(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
-    /// The operation. Its blocks are named by their names.
-    operation: Op<String>,
+    /// The operation. Its blocks are named by their names; its objects are the tenant's.
+    #[schemars(with = "Op<String>")]
+    operation: Value,
     /// The registry on whose behalf it is done. Default: the one that is changed.
     #[serde(default)]
     actor: Option<String>,
@@ -108,6 +111,7 @@ pub(super) async fn apply(
     Json(change): Json<Change>,
 ) -> Result<Said<Value>, Refusal> {
     let done = crate::blocking(move || {
+        let operation = operation(change.operation, &caller)?;
         let mut kept = app.workspace.registries_of(&tenant(&app, &caller)?)?;
         if !has(&kept.registries, &label) {
             return Ok(Err(unknown(&label)));
@@ -116,9 +120,9 @@ pub(super) async fn apply(
             .registries
             .issue(change.actor.as_deref().unwrap_or(&label))?;
         let view = kept.registries.view(&label)?;
-        let operation = change.operation.try_map(|name| {
+        let operation = operation.try_map(|name| {
             let block = view.named(&name)?;
-            Ok::<_, tenure::Error>(view.address(&kept.registries, block))
+            Ok::<_, Error>(view.address(&kept.registries, block))
         })?;
         let applied = kept.registries.apply(&by, &label, operation)?;
         kept.save()?;
@@ -135,6 +139,20 @@ pub(super) async fn apply(
         })))
     });
     Ok(Said(done.await??))
+}
+
+/// The operation, whose objects are of the caller's tenant.
+fn operation(mut said: Value, caller: &Caller) -> Result<Op<String>, Error> {
+    let bad = |error| json_error(&error, "operation");
+    for field in ["object", "prefix", "suffix"] {
+        if let Some(object) = said.get_mut(field).filter(|object| object.is_object()) {
+            let mut document: ObjectDocument =
+                serde_json::from_value(object.take()).map_err(bad)?;
+            own(&mut document, caller)?;
+            *object = serde_json::to_value(document).map_err(bad)?;
+        }
+    }
+    serde_json::from_value(said).map_err(bad)
 }
 
 fn has(registries: &Registries, label: &str) -> bool {

@@ -229,6 +229,24 @@ pub enum Op<Block = Address> {
 }
 
 impl<Block> Op<Block> {
+    /// The objects that it brings in.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<ContextObject>> {
+        let (first, second) = match self {
+            Op::Write { object, .. } | Op::Draw { object, .. } | Op::Revise { object, .. } => {
+                (Some(object), None)
+            }
+            Op::Wrap { prefix, suffix } => (prefix.as_ref(), suffix.as_ref()),
+            Op::Promote { .. }
+            | Op::Reorder { .. }
+            | Op::Override { .. }
+            | Op::Evict { .. }
+            | Op::Rollback { .. }
+            | Op::Use { .. }
+            | Op::Limit { .. } => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// The same change with its blocks named another way.
     ///
     /// # Errors
