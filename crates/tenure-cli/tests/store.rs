@@ -668,6 +668,45 @@ fn kept_texts_go_from_store_to_store() {
     }
 }
 
+/// A line of an export with this text.
+fn text_line(text: &str) -> String {
+    let digest = tenure::Digest::of(text.as_bytes());
+    let text = json!(text);
+    format!("{{\"text_digest\":\"{digest}\",\"text\":{text}}}")
+}
+
+#[test]
+fn what_was_erased_is_not_imported_again() {
+    let bench = Bench::new();
+    let secret = "Ada lives at 12 Analytical Street.";
+    bench.file("ada.md", secret);
+    bench.ok(&["store", "put", "ada.md"]);
+    bench.file("kept.jsonl", text_line(&format!("> {secret}")));
+    bench.ok(&["store", "import", "kept.jsonl"]);
+    bench.ok(&["store", "erase", "ada"]);
+    let message = bench.refused(4, &["store", "import", "kept.jsonl"]);
+    assert!(message.contains("was erased"), "{message}");
+    let left = bench.ok(&["store", "export", "--texts"]);
+    assert_eq!(left, "");
+}
+
+#[test]
+fn objects_and_texts_are_imported_together_or_not_at_all() {
+    let bench = revised();
+    let export = bench.ok(&["store", "export"]);
+    bench.file(
+        "whole.jsonl",
+        format!("{export}{}\n", text_line("an original")),
+    );
+    let output = bench.run(&["store", "import", "whole.jsonl"]);
+    assert_eq!(output.status.code(), Some(5));
+    assert_eq!(bench.ok(&["store", "export", "--texts"]), export);
+    let other = ["--store", "sqlite://other.db"];
+    bench.ok(&[&["store", "import", "whole.jsonl"][..], &other].concat());
+    let whole = bench.ok(&[&["store", "export", "--texts"][..], &other].concat());
+    assert!(whole.starts_with(&export) && whole.contains("an original"));
+}
+
 #[test]
 fn a_search_shows_what_the_caller_may_see() {
     let bench = Bench::new();

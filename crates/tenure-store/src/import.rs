@@ -12,6 +12,7 @@ use crate::doc::{Line, revision_row};
 use crate::engine::{BeliefRow, Change};
 use crate::settle::overlap;
 use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject, buried};
+use crate::texts::{TextLine, Texts};
 
 impl Tenant {
     /// Takes over the history of objects, with the instants at which it was believed. All of it, or
@@ -23,12 +24,29 @@ impl Tenant {
     /// beliefs overlap, when one was believed later than now, or when a revision is not what its digest
     /// says; otherwise as [`Tenant::put`].
     pub fn import(&self, lines: Vec<Line>, writing: &Writing) -> Result<Written, Error> {
+        self.import_with_texts(lines, Vec::new(), writing)
+    }
+
+    /// The same with the texts of an export, which are kept under their digests; what is kept already stays.
+    /// All of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::import`]; [`ErrorKind::Input`] when a text is not what its digest says;
+    /// [`ErrorKind::Policy`] when one was erased here.
+    pub fn import_with_texts(
+        &self,
+        lines: Vec<Line>,
+        texts: Vec<TextLine>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let texts = Texts::read(texts)?;
         let text = serde_json::to_vec(&lines).map_err(|error| {
             Error::input(format!("the lines cannot be written as JSON: {error}"))
         })?;
         if lines.iter().all(|line| line.tx_start.is_none()) {
             let puts = lines.into_iter().map(|line| Put::new(line.object));
-            return self.put(puts.collect(), writing);
+            return self.put_with(puts.collect(), texts, writing);
         }
         let mut sealer = Sealer::default();
         let mut sealed = Vec::with_capacity(lines.len());
@@ -65,7 +83,9 @@ impl Tenant {
             }
             sealed.push((line, object, opened));
         }
-        self.once(writing, "import", Digest::of(&text), move |rows| {
+        let asked = texts.asked_with(Digest::of(&text));
+        self.once(writing, "import", asked, move |rows| {
+            texts.keep(rows)?;
             let stamp = rows.stamp()?;
             let ids: Vec<ObjectId> = sealed
                 .iter()

@@ -16,6 +16,7 @@ use crate::engine::{
     Answered, BeliefRow, Change, Engine, Read, RevisionRow, Stamp, Standing, Write, WriteRow,
 };
 use crate::settle::{Settlement, rejudge, settle};
+use crate::texts::Texts;
 
 /// The most objects of one write.
 pub const MAX_BATCH: usize = 100_000;
@@ -195,6 +196,16 @@ impl Tenant {
     /// object is not what was expected, or when the key was used for another write;
     /// [`ErrorKind::Unavailable`] when the store cannot be reached. Then nothing was written.
     pub fn put(&self, puts: Vec<Put>, writing: &Writing) -> Result<Written, Error> {
+        self.put_with(puts, Texts::default(), writing)
+    }
+
+    /// The same, and keeps texts in the same write.
+    pub(crate) fn put_with(
+        &self,
+        puts: Vec<Put>,
+        texts: Texts,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
         if puts.len() > MAX_BATCH {
             return Err(
                 Error::input(format!("{} objects are too many for one write", puts.len()))
@@ -202,9 +213,10 @@ impl Tenant {
             );
         }
         let drafts = self.drafts(puts)?;
-        let asked = asked(&drafts);
+        let asked = texts.asked_with(asked(&drafts));
         let tenant = Arc::clone(&self.name);
         self.once(writing, "put", asked, move |rows| {
+            texts.keep(rows)?;
             put(rows, &tenant, &drafts)
         })
     }

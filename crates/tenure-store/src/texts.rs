@@ -4,8 +4,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use tenure::{Digest, Error, ErrorKind};
+use tenure::{Digest, Error};
 
+use crate::engine::Write;
+use crate::erase::refuse_buried_blobs;
 use crate::tenant::Tenant;
 
 /// A text that is kept by its digest, as a line of an export.
@@ -56,14 +58,48 @@ impl TextLine {
     }
 }
 
+/// Texts to keep, each the one that its digest says.
+#[derive(Default)]
+pub(crate) struct Texts(Vec<(Digest, Vec<u8>)>);
+
+impl Texts {
+    pub(crate) fn read(lines: Vec<TextLine>) -> Result<Texts, Error> {
+        let read = |line: TextLine| Ok((line.text_digest, line.bytes()?));
+        lines
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Texts)
+    }
+
+    /// The digest of a write that is asked to keep them beside what has this digest.
+    pub(crate) fn asked_with(&self, rest: Digest) -> Digest {
+        if self.0.is_empty() {
+            return rest;
+        }
+        let own = self.0.iter().map(|(digest, _)| &digest.bytes()[..]);
+        Digest::of_parts(std::iter::once(&rest.bytes()[..]).chain(own))
+    }
+
+    /// Keeps them, within a write that others wait for: none of them is erased meanwhile.
+    pub(crate) fn keep(&self, rows: &mut dyn Write) -> Result<(), Error> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        refuse_buried_blobs(rows, self.0.iter().map(|(digest, _)| *digest))?;
+        let mut texts = self.0.iter();
+        texts.try_for_each(|(digest, bytes)| rows.put_blob(*digest, bytes))
+    }
+}
+
 impl Tenant {
     /// Calls `each` with every text that is kept by its digest, in the order of the digests, as long as all of them
     /// together have at most so many bytes.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when they have more, or one was altered; what `each` says;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when they have more, or one was altered; what `each` says;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn export_texts(
         &self,
         most: u64,
@@ -82,27 +118,5 @@ impl Tenant {
             each(&TextLine::of(digest, bytes))?;
         }
         Ok(())
-    }
-
-    /// Keeps the texts of an export: all of them, or none. What is kept already stays.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when one is not what its digest says; [`ErrorKind::Policy`] when one was erased here;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn import_texts(&self, lines: Vec<TextLine>) -> Result<u64, Error> {
-        let mut texts = Vec::with_capacity(lines.len());
-        for line in lines {
-            let digest = line.text_digest;
-            if self.is_tombstone(digest)? {
-                let what = format!("the text {digest} was erased");
-                return Err(Error::new(ErrorKind::Policy, what));
-            }
-            texts.push(line.bytes()?);
-        }
-        match texts.len() as u64 {
-            0 => Ok(0),
-            count => self.put_blobs(texts).map(|_| count),
-        }
     }
 }

@@ -12,7 +12,7 @@ use tenure::time::Instant;
 use tenure::{Digest, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
-    Expect, MAX_BATCH, Outcome, Put, Resident, Retention, Tenant, Writing, true_at,
+    Expect, Line, MAX_BATCH, Outcome, Put, Resident, Retention, Tenant, TextLine, Writing, true_at,
 };
 
 on_both_engines!(
@@ -25,6 +25,8 @@ on_both_engines!(
     a_key_makes_a_write_happen_once,
     an_export_is_imported_whole,
     an_import_refuses_what_cannot_have_been,
+    an_erased_text_does_not_come_back_with_an_import,
+    objects_and_texts_are_imported_together_or_not_at_all,
     nothing_is_left_of_what_is_erased,
     who_is_forgotten_is_forgotten_whole,
     an_erasure_reaches_what_quotes_it,
@@ -341,6 +343,107 @@ fn an_import_refuses_what_cannot_have_been(home: &Home) {
     refused(coming, ErrorKind::Input);
     let known = acme.import(lines, &quietly()).unwrap_err();
     assert_eq!(known.kind, ErrorKind::Conflict);
+}
+
+/// All that an export with texts holds.
+fn whole_export(tenant: &Tenant) -> (Vec<Line>, Vec<TextLine>) {
+    let mut texts = Vec::new();
+    tenant
+        .export_texts(u64::MAX, &mut |text| {
+            texts.push(text.clone());
+            Ok(())
+        })
+        .unwrap();
+    (exported(tenant), texts)
+}
+
+fn an_erased_text_does_not_come_back_with_an_import(home: &Home) {
+    let acme = home.tenant("acme");
+    let secret = "Ada lives at 12 Analytical Street.";
+    let ada = put_one(&acme, "ada", secret);
+    let quote = format!("> {secret}");
+    acme.put_blobs(vec![quote.clone().into(), b"kept".to_vec()])
+        .unwrap();
+    let (_, texts) = whole_export(&acme);
+    assert_eq!(texts.len(), 2);
+    acme.erase(vec![ada], &quietly()).unwrap();
+
+    let version = acme.version().unwrap();
+    let import = |tenant: &Tenant, texts: &[TextLine]| {
+        let bob = line_of(document("bob", "Bob."));
+        tenant.import_with_texts(vec![bob], texts.to_vec(), &quietly())
+    };
+    let refused = import(&acme, &texts).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Policy);
+    assert!(
+        refused
+            .what
+            .contains(&Digest::of(quote.as_bytes()).to_string())
+    );
+    // Nothing of it was written.
+    assert_eq!(acme.version().unwrap(), version);
+    assert_eq!(acme.blobs().unwrap(), [Digest::of(b"kept")]);
+    assert_eq!(acme.named("bob").unwrap(), []);
+    // What was not erased may come, and another tenant erased nothing.
+    let (rest, _): (Vec<_>, Vec<_>) = texts
+        .iter()
+        .cloned()
+        .partition(|line| line.text.as_deref() == Some("kept"));
+    import(&acme, &rest).unwrap();
+    import(&home.tenant("heir"), &texts).unwrap();
+    assert_eq!(home.tenant("heir").blobs().unwrap().len(), 2);
+}
+
+fn objects_and_texts_are_imported_together_or_not_at_all(home: &Home) {
+    let acme = home.tenant("acme");
+    put_one(&acme, "limit", "1");
+    put_one(&acme, "limit", "2");
+    acme.put_blobs(vec![b"original".to_vec(), vec![0xff, 0]])
+        .unwrap();
+    let (lines, texts) = whole_export(&acme);
+
+    let elsewhere = Home::sqlite();
+    for heir in [elsewhere.tenant("acme"), home.tenant("heir")] {
+        let mut lines = lines.clone();
+        for line in &mut lines {
+            line.revision = None;
+            line.object.tenant_id = None;
+        }
+        // As a history, and as objects to write.
+        let new = vec![line_of(document("lamp", "The lamp is green."))];
+        let altered = TextLine {
+            text: Some("another".into()),
+            base64: None,
+            ..texts[0].clone()
+        };
+        for lines in [lines.clone(), new.clone()] {
+            let broken = vec![texts[1].clone(), altered.clone()];
+            let refused = heir.import_with_texts(lines, broken, &quietly());
+            assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
+        }
+        assert_eq!(heir.version().unwrap(), 0);
+        heir.import(lines.clone(), &quietly()).unwrap();
+        let known = heir.import_with_texts(lines, texts.clone(), &quietly());
+        assert_eq!(known.unwrap_err().kind, ErrorKind::Conflict);
+        assert_eq!(heir.blobs().unwrap(), []);
+
+        let import = |texts: &[TextLine]| {
+            heir.import_with_texts(new.clone(), texts.to_vec(), &under("once"))
+        };
+        let written = import(&texts).unwrap();
+        assert_eq!(written.objects.len(), 1);
+        assert_eq!(heir.blobs().unwrap(), acme.blobs().unwrap());
+        // The texts are of what the key stands for.
+        assert_eq!(import(&texts).unwrap(), written);
+        assert_eq!(import(&texts[..1]).unwrap_err().kind, ErrorKind::Conflict);
+        assert_eq!(import(&[]).unwrap_err().kind, ErrorKind::Conflict);
+    }
+}
+
+/// A line with an object to write.
+fn line_of(object: ObjectDocument) -> Line {
+    let line = serde_json::json!({ "object": object });
+    serde_json::from_value(line).unwrap()
 }
 
 fn record_of(id: &str, at: i64, body: &serde_json::Value, objects: &[ObjectId]) -> RecordRow {

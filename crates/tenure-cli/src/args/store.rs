@@ -69,7 +69,7 @@ pub(crate) enum StoreCommand {
     Confirm(ConfirmArgs),
     /// Print every belief there ever was, as JSON Lines
     Export(ExportArgs),
-    /// Read an export, or objects to write, as JSON Lines
+    /// Read an export, or objects to write, as JSON Lines: all of it, or nothing
     Import(ImportLinesArgs),
     /// Erase objects or messages, what was made from them, and what is said of them elsewhere
     Erase(EraseArgs),

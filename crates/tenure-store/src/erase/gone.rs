@@ -9,6 +9,7 @@ use tenure::policy::PolicyDocument;
 use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
+use super::blob_buried_as;
 use super::fields::{Field, json_of};
 use super::logged::id_of;
 use crate::tenant::{buried_as, unwritable};
@@ -139,7 +140,7 @@ impl Gone {
         if let Some(id) = object {
             self.owners.insert(digest.to_string(), id);
         }
-        let keyed = Digest::keyed(&self.key, &[b"blob", digest.bytes()]);
+        let keyed = blob_buried_as(&self.key, digest);
         self.keys.insert(digest.to_string(), keyed.to_string());
         keyed
     }

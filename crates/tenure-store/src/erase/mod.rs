@@ -6,7 +6,7 @@ mod fields;
 mod gone;
 mod logged;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tenure::object::{ObjectId, clip};
 use tenure::{Digest, Error, ErrorKind};
@@ -99,6 +99,30 @@ pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), E
     }
     let what = format!("the log `{}` was erased", clip(log));
     Err(Error::new(ErrorKind::Policy, what).hint("begin another under another name"))
+}
+
+/// What an erased text leaves behind.
+fn blob_buried_as(key: &[u8; 32], digest: Digest) -> Digest {
+    Digest::keyed(key, &[b"blob", digest.bytes()])
+}
+
+/// Refuses texts of which one was erased.
+pub(crate) fn refuse_buried_blobs(
+    rows: &mut dyn Write,
+    digests: impl Iterator<Item = Digest>,
+) -> Result<(), Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(());
+    };
+    let buried = digests.map(|digest| (blob_buried_as(&key, digest), digest));
+    let buried: BTreeMap<Digest, Digest> = buried.collect();
+    let labels: Vec<Digest> = buried.keys().copied().collect();
+    let found = rows.tombstones(&labels)?;
+    let found = found.iter().find_map(|found| buried.get(&found.digest));
+    found.map_or(Ok(()), |digest| {
+        let what = format!("the text {digest} was erased");
+        Err(Error::new(ErrorKind::Policy, what).hint("leave it out"))
+    })
 }
 
 fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Error> {

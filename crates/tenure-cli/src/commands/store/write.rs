@@ -71,12 +71,11 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
         })?;
     }
     let tenant = tenant_to_write(&args.tenant)?;
-    // Texts first: they may be kept twice, objects may not.
-    let kept = tenant.import_texts(texts)?;
+    let kept = texts.len();
+    let written = tenant.import_with_texts(lines, texts, &writing(&args.writing))?;
     if kept > 0 {
         anstream::eprintln!("note: {kept} texts are kept by their digests");
     }
-    let written = tenant.import(lines, &writing(&args.writing))?;
     if args.tenant.format == Format::Json {
         return print_json(&written);
     }
