@@ -635,6 +635,9 @@ fn kept_texts_go_from_store_to_store() {
     ];
     let refused = bench.refused(2, &[&limited[..], &store].concat());
     assert!(refused.contains("--texts-limit") && !bench.folder.path().join("less.jsonl").exists());
+    // Not even the objects, of which there are few enough.
+    let printed = bench.run(&[&limited[..5], &store].concat());
+    assert_eq!((printed.status.code(), printed.stdout), (Some(2), vec![]));
     // Elsewhere the pointer leads to the same bytes.
     bench.file("whole.jsonl", whole.clone());
     let other = ["--store", "sqlite://two.db"];

@@ -8,7 +8,7 @@ use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
-use crate::engine::RecordRow;
+use crate::engine::{Read, RecordRow};
 use crate::erase::refuse_buried_log;
 use crate::tenant::{Tenant, unwritable};
 
@@ -94,16 +94,7 @@ impl Tenant {
     /// [`ErrorKind::Input`] when it was altered; [`ErrorKind::Unavailable`] when the store cannot be
     /// reached.
     pub fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-        let bytes = self.read(|rows| rows.blob(digest))?;
-        if bytes
-            .as_ref()
-            .is_some_and(|bytes| Digest::of(bytes) != digest)
-        {
-            return Err(Error::input(format!(
-                "the stored text {digest} was altered"
-            )));
-        }
-        Ok(bytes)
+        self.read(|rows| unaltered(rows, digest))
     }
 
     /// The digests of all texts that are kept by them.
@@ -235,4 +226,18 @@ impl Tenant {
     pub fn entries(&self, log: &str, after: u64) -> Result<Vec<(u64, String)>, Error> {
         self.entries_in(log, after.saturating_add(1)..u64::MAX)
     }
+}
+
+/// The text with this digest, unless somebody altered it.
+pub(crate) fn unaltered(rows: &mut dyn Read, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+    let bytes = rows.blob(digest)?;
+    if bytes
+        .as_ref()
+        .is_some_and(|bytes| Digest::of(bytes) != digest)
+    {
+        return Err(Error::input(format!(
+            "the stored text {digest} was altered"
+        )));
+    }
+    Ok(bytes)
 }

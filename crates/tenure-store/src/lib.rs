@@ -55,4 +55,4 @@ pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
     Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };
-pub use texts::TextLine;
+pub use texts::{ExportLine, TextLine};

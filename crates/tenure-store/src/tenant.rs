@@ -495,23 +495,29 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached, and what `each` fails with.
     pub fn export(&self, each: &mut dyn FnMut(&Line) -> Result<(), Error>) -> Result<(), Error> {
-        self.read(|rows| {
-            rows.each_ever(&mut |row, body| {
-                let object = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
-                each(&Line {
-                    tx_start: Some(row.opened.at),
-                    tx_end: row.closed.map(|closed| closed.at),
-                    held_from: row.valid.from,
-                    held_until: row.valid.until,
-                    lifecycle: row.lifecycle,
-                    contradiction: row.contradiction,
-                    superseded_by: row.superseded_by,
-                    revision: Some(row.revision),
-                    object,
-                })
-            })
-        })
+        self.read(|rows| each_line(rows, each))
     }
+}
+
+/// Calls `each` with a line for every belief there ever was.
+pub(crate) fn each_line(
+    rows: &mut dyn Read,
+    each: &mut dyn FnMut(&Line) -> Result<(), Error>,
+) -> Result<(), Error> {
+    rows.each_ever(&mut |row, body| {
+        let object = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
+        each(&Line {
+            tx_start: Some(row.opened.at),
+            tx_end: row.closed.map(|closed| closed.at),
+            held_from: row.valid.from,
+            held_until: row.valid.until,
+            lifecycle: row.lifecycle,
+            contradiction: row.contradiction,
+            superseded_by: row.superseded_by,
+            revision: Some(row.revision),
+            object,
+        })
+    })
 }
 
 fn unanswered() -> Error {

@@ -6,9 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use tenure::{Digest, Error};
 
+use crate::doc::Line;
 use crate::engine::Write;
 use crate::erase::refuse_buried_blobs;
-use crate::tenant::Tenant;
+use crate::keep::unaltered;
+use crate::tenant::{Tenant, each_line};
 
 /// A text that is kept by its digest, as a line of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -92,31 +94,46 @@ impl Texts {
     }
 }
 
+/// A line of an export.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum ExportLine<'l> {
+    /// A belief about an object.
+    Belief(&'l Line),
+    /// A text that is kept by its digest.
+    Text(&'l TextLine),
+}
+
 impl Tenant {
-    /// Calls `each` with every text that is kept by its digest, in the order of the digests, as long as all of them
-    /// together have at most so many bytes.
+    /// Calls `each` with the lines of [`Tenant::export`], and then with every text that is kept by its digest,
+    /// in the order of the digests. It is called for nothing where all texts together have more bytes than `most`,
+    /// or one of them was altered.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when they have more, or one was altered; what `each` says;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn export_texts(
+    pub fn export_with_texts(
         &self,
         most: u64,
-        each: &mut dyn FnMut(&TextLine) -> Result<(), Error>,
+        each: &mut dyn FnMut(ExportLine<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut left = most;
-        for digest in self.blobs()? {
-            // One may have been erased since.
-            let Some(bytes) = self.blob(digest)? else {
-                continue;
-            };
-            left = left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-                Error::input(format!("the kept texts have more than {most} bytes"))
-                    .hint("allow more with --texts-limit")
-            })?;
-            each(&TextLine::of(digest, bytes))?;
-        }
-        Ok(())
+        self.read(|rows| {
+            let digests = rows.blobs()?;
+            let mut left = most;
+            for digest in &digests {
+                let bytes = unaltered(rows, *digest)?.unwrap_or_default();
+                left = left.checked_sub(bytes.len() as u64).ok_or_else(|| {
+                    Error::input(format!("the kept texts have more than {most} bytes"))
+                        .hint("allow more with --texts-limit")
+                })?;
+            }
+            each_line(rows, &mut |line| each(ExportLine::Belief(line)))?;
+            for digest in digests {
+                let bytes = unaltered(rows, digest)?.unwrap_or_default();
+                each(ExportLine::Text(&TextLine::of(digest, bytes)))?;
+            }
+            Ok(())
+        })
     }
 }

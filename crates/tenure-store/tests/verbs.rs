@@ -9,10 +9,11 @@ use std::sync::Arc;
 use common::{Dice, Home, contents, document, during, exported, put, put_one};
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RetirementRule, Usage};
 use tenure::time::Instant;
-use tenure::{Digest, ErrorKind, ObjectDocument};
+use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
-    Expect, Line, MAX_BATCH, Outcome, Put, Resident, Retention, Tenant, TextLine, Writing, true_at,
+    Expect, ExportLine, Line, MAX_BATCH, Outcome, Put, Resident, Retention, Tenant, TextLine,
+    Writing, true_at,
 };
 
 on_both_engines!(
@@ -27,6 +28,7 @@ on_both_engines!(
     an_import_refuses_what_cannot_have_been,
     an_erased_text_does_not_come_back_with_an_import,
     objects_and_texts_are_imported_together_or_not_at_all,
+    an_export_that_is_too_large_has_no_first_line,
     nothing_is_left_of_what_is_erased,
     who_is_forgotten_is_forgotten_whole,
     an_erasure_reaches_what_quotes_it,
@@ -345,16 +347,17 @@ fn an_import_refuses_what_cannot_have_been(home: &Home) {
     assert_eq!(known.kind, ErrorKind::Conflict);
 }
 
-/// All that an export with texts holds.
-fn whole_export(tenant: &Tenant) -> (Vec<Line>, Vec<TextLine>) {
-    let mut texts = Vec::new();
-    tenant
-        .export_texts(u64::MAX, &mut |text| {
-            texts.push(text.clone());
-            Ok(())
-        })
-        .unwrap();
-    (exported(tenant), texts)
+/// An export with its texts, of at most so many bytes.
+fn whole_export(tenant: &Tenant, most: u64) -> Result<(Vec<Line>, Vec<TextLine>), Error> {
+    let (mut lines, mut texts) = (Vec::new(), Vec::new());
+    tenant.export_with_texts(most, &mut |line| {
+        match line {
+            ExportLine::Belief(line) => lines.push(line.clone()),
+            ExportLine::Text(text) => texts.push(text.clone()),
+        }
+        Ok(())
+    })?;
+    Ok((lines, texts))
 }
 
 fn an_erased_text_does_not_come_back_with_an_import(home: &Home) {
@@ -364,7 +367,7 @@ fn an_erased_text_does_not_come_back_with_an_import(home: &Home) {
     let quote = format!("> {secret}");
     acme.put_blobs(vec![quote.clone().into(), b"kept".to_vec()])
         .unwrap();
-    let (_, texts) = whole_export(&acme);
+    let (_, texts) = whole_export(&acme, u64::MAX).unwrap();
     assert_eq!(texts.len(), 2);
     acme.erase(vec![ada], &quietly()).unwrap();
 
@@ -400,7 +403,7 @@ fn objects_and_texts_are_imported_together_or_not_at_all(home: &Home) {
     put_one(&acme, "limit", "2");
     acme.put_blobs(vec![b"original".to_vec(), vec![0xff, 0]])
         .unwrap();
-    let (lines, texts) = whole_export(&acme);
+    let (lines, texts) = whole_export(&acme, u64::MAX).unwrap();
 
     let elsewhere = Home::sqlite();
     for heir in [elsewhere.tenant("acme"), home.tenant("heir")] {
@@ -438,6 +441,17 @@ fn objects_and_texts_are_imported_together_or_not_at_all(home: &Home) {
         assert_eq!(import(&texts[..1]).unwrap_err().kind, ErrorKind::Conflict);
         assert_eq!(import(&[]).unwrap_err().kind, ErrorKind::Conflict);
     }
+}
+
+fn an_export_that_is_too_large_has_no_first_line(home: &Home) {
+    let acme = home.tenant("acme");
+    put_one(&acme, "limit", "1");
+    acme.put_blobs(vec![b"four".to_vec(), b"sixsix".to_vec()])
+        .unwrap();
+    let refused = acme.export_with_texts(9, &mut |line| panic!("{line:?} was written"));
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
+    let (lines, texts) = whole_export(&acme, 10).unwrap();
+    assert_eq!((lines.len(), texts.len()), (1, 2));
 }
 
 /// A line with an object to write.

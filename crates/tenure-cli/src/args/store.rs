@@ -206,7 +206,7 @@ pub(crate) struct ExportArgs {
     /// the objects of files that records name
     #[arg(long)]
     pub(crate) texts: bool,
-    /// The most bytes of all texts together; more is an error
+    /// The most bytes of all texts together; with more, nothing is written
     #[arg(long, value_name = "BYTES", default_value_t = 48 << 20, requires = "texts")]
     pub(crate) texts_limit: u64,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::json;
 use tenure::{Candidates, FrameKey, Principal};
-use tenure_store::{Line, true_at};
+use tenure_store::{ExportLine, true_at};
 use tenure_workspace::archive::Ask;
 use tenure_workspace::{Gathered, Workspace, object_id};
 
@@ -161,8 +161,8 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let to_file = args.out.is_some();
     let mut broken: Option<std::io::Error> = None;
-    let mut write = |json: serde_json::Result<Vec<u8>>| {
-        let mut json = json.map_err(|error| {
+    let mut write = |line: ExportLine<'_>| {
+        let mut json = serde_json::to_vec(&line).map_err(|error| {
             tenure::Error::input(format!("a line cannot be written as JSON: {error}"))
         })?;
         json.push(b'\n');
@@ -173,10 +173,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         }
         Ok(())
     };
-    tenant.export(&mut |line: &Line| write(serde_json::to_vec(line)))?;
-    if args.texts {
-        let most = args.texts_limit;
-        tenant.export_texts(most, &mut |line| write(serde_json::to_vec(line)))?;
+    match args.texts {
+        true => tenant.export_with_texts(args.texts_limit, &mut write)?,
+        false => tenant.export(&mut |line| write(ExportLine::Belief(line)))?,
     }
     if let Some(error) = broken {
         return Err(error.into());
