@@ -711,6 +711,54 @@ fn objects_and_texts_are_imported_together_or_not_at_all() {
 }
 
 #[test]
+fn a_text_is_known_in_whatever_order_its_line_is_written() {
+    let bench = Bench::new();
+    let digest = tenure::Digest::of(b"an original");
+    bench.file(
+        "sorted.jsonl",
+        format!("  {{ \"text\": \"an original\", \"text_digest\": \"{digest}\" }}\r\n\n"),
+    );
+    bench.ok(&["store", "import", "sorted.jsonl"]);
+    let kept = bench.ok(&["store", "export", "--texts"]);
+    assert!(kept.contains("an original"), "{kept}");
+    // What such a line lacks is said of a text, not of an object.
+    bench.file(
+        "bare.jsonl",
+        format!("\n{{\"words\": 1, \"text_digest\": \"{digest}\"}}"),
+    );
+    let message = bench.refused(2, &["store", "import", "bare.jsonl"]);
+    assert!(
+        message.contains("bare.jsonl:2") && message.contains("base64"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_an_export_writes_an_import_reads_however_much_it_is() {
+    let bench = Bench::new();
+    // 12 MiB of what JSON writes with six letters each.
+    let mut lines = String::new();
+    for letter in ['\u{1}', '\u{2}', '\u{3}'] {
+        let text = letter.to_string().repeat(4 << 20);
+        lines.push_str(&format!("{}\n", text_line(&text)));
+    }
+    bench.file("large.jsonl", lines);
+    bench.ok(&["store", "import", "large.jsonl"]);
+    bench.ok(&["store", "export", "--texts", "--out", "whole.jsonl"]);
+    let whole = std::fs::read(bench.folder.path().join("whole.jsonl")).unwrap();
+    assert!(whole.len() > 64 << 20);
+    let other = ["--store", "sqlite://other.db"];
+    bench.ok(&[&["store", "import", "whole.jsonl"][..], &other].concat());
+    bench.ok(&[
+        &["store", "export", "--texts", "--out", "again.jsonl"][..],
+        &other,
+    ]
+    .concat());
+    let again = std::fs::read(bench.folder.path().join("again.jsonl")).unwrap();
+    assert!(again == whole);
+}
+
+#[test]
 fn a_search_shows_what_the_caller_may_see() {
     let bench = Bench::new();
     let own = json!({ "name": "manual", "content": "The relief valve opens at two bar.", "security_classification": "public" });

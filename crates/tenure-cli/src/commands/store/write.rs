@@ -1,16 +1,25 @@
 //! What is written to a store.
 
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure_store::{Expect, Line, Put, Retention, TextLine};
 use tenure_workspace::sessions::Session;
-use tenure_workspace::{Collect, Workspace, object_id};
+use tenure_workspace::{Collect, Workspace, object_id, text_of};
 
 use super::{instant, objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, PolicyArgs, PutArgs, RetractArgs, SweepArgs,
 };
-use crate::commands::{compile, print, print_json, read_or_stdin, reading, usage};
+use crate::commands::{compile, print, print_json, reading, usage};
 use crate::failure::{Failure, cell};
+
+/// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
+const MAX_LINE: u64 = 400 << 20;
 
 pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
     let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
@@ -51,25 +60,26 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
     )
 }
 
+/// Tells a line with a text from one with an object.
+#[derive(Deserialize)]
+struct TextMark {
+    #[serde(rename = "text_digest")]
+    _digest: IgnoredAny,
+}
+
 pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
-    let text = read_or_stdin(&args.file)?;
-    let shown = args.file.display().to_string();
     let mut lines: Vec<Line> = Vec::new();
     let mut texts: Vec<TextLine> = Vec::new();
-    for (at, text) in text.lines().enumerate() {
-        if text.trim().is_empty() {
-            continue;
-        }
-        let read = match text.starts_with("{\"text_digest\":") {
-            true => serde_json::from_str(text).map(|line| texts.push(line)),
-            false => serde_json::from_str(text).map(|line| lines.push(line)),
+    each_line(&args.file, |line| {
+        let read = match serde_json::from_str::<TextMark>(line) {
+            Ok(_) => serde_json::from_str(line).map(|line| texts.push(line)),
+            Err(_) => serde_json::from_str(line).map(|line| lines.push(line)),
         };
         read.map_err(|error| {
             Error::input(format!("the line cannot be read: {error}"))
-                .at(&shown, Some(at + 1))
                 .expected("a line of `tenure store export`, or an `object` to write")
-        })?;
-    }
+        })
+    })?;
     let tenant = tenant_to_write(&args.tenant)?;
     let kept = texts.len();
     let written = tenant.import_with_texts(lines, texts, &writing(&args.writing))?;
@@ -173,4 +183,40 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 
 fn now() -> Result<tenure::time::Instant, Error> {
     compile::this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
+}
+
+/// Calls `each` with the lines of a file that are not blank, or of standard input where it is `-`. However many there
+/// are: an export is as large as what is kept.
+fn each_line(path: &Path, mut each: impl FnMut(&str) -> Result<(), Error>) -> Result<(), Error> {
+    let piped = path == Path::new("-");
+    let shown = match piped {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    };
+    let failed = |error: io::Error| Error::input(format!("cannot read `{shown}`: {error}"));
+    let mut input: Box<dyn BufRead> = match piped {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
+    };
+    let mut line = Vec::new();
+    for at in 1.. {
+        line.clear();
+        let mut rest = input.by_ref().take(MAX_LINE + 1);
+        let read = rest.read_until(b'\n', &mut line).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        let said = match read as u64 > MAX_LINE {
+            true => Err(Error::input(format!(
+                "the line is longer than {} MiB",
+                MAX_LINE >> 20
+            ))),
+            false => text_of(&line).and_then(|text| match text.trim() {
+                "" => Ok(()),
+                text => each(text),
+            }),
+        };
+        said.map_err(|error| error.at(&shown, Some(at)))?;
+    }
+    Ok(())
 }
