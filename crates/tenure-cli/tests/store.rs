@@ -643,6 +643,13 @@ fn kept_texts_go_from_store_to_store() {
     let other = ["--store", "sqlite://two.db"];
     bench.ok(&[&["store", "import", "whole.jsonl"][..], &other].concat());
     assert_eq!(bench.ok(&[&["rehydrate", &id][..], &other].concat()), log);
+    // Not with another key, and what is missing then is said.
+    let foreign = ["rehydrate", &id, "--frame-key", "another-key"];
+    let message = bench.refused(2, &[&foreign[..], &other].concat());
+    assert!(
+        message.contains("there is no original") && message.contains("the frame key"),
+        "{message}"
+    );
     assert_eq!(
         bench.ok(&[&["store", "export", "--texts"][..], &other].concat()),
         whole

@@ -173,7 +173,10 @@ impl Originals {
                 "there is no original {id} of the tenant `{}` in its store",
                 clip(tenant.name())
             ))
-            .hint("originals stay under the key that they were kept with, and leave by an erasure"),
+            .hint(
+                "originals are found with the frame key that they were first kept with (--frame-key), also where they were \
+                 imported, and leave by an erasure",
+            ),
         }
     }
 }
@@ -219,7 +222,10 @@ impl Folder {
             "there is no original {id} in `{}`",
             self.folder.display()
         ))
-        .hint("originals stay on the machine and under the key that they were kept with; name another folder with --originals")
+        .hint(
+            "originals are found with the frame key that they were first kept with, in a store also where they were imported: \
+             name it with --frame-key, or another folder with --originals",
+        )
     }
 
     /// The files named after this id, with the digests in their names, in the order of these. Only
