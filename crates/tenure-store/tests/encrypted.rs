@@ -5,8 +5,10 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use common::server::{PASSWORD, Server};
 use common::{contents, put_one};
@@ -128,6 +130,81 @@ fn a_server_without_tls_is_not_spoken_to() {
     let (asked, rest) = server.join().unwrap();
     assert_eq!(asked, [0, 0, 0, 8, 4, 210, 22, 47]);
     assert!(rest.is_empty());
+}
+
+/// A port where everybody is let in, told this much, and no more; and who is there.
+fn silent(says: &'static [u8]) -> (u16, Arc<Mutex<Vec<TcpStream>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let there = Arc::new(Mutex::new(Vec::new()));
+    let guests = Arc::clone(&there);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.write_all(says).unwrap();
+            guests.lock().unwrap().push(stream);
+        }
+    });
+    (port, there)
+}
+
+#[test]
+fn a_server_that_says_nothing_is_not_waited_for() {
+    let encrypted = trusting("require", "ca.pem");
+    // Before TLS, within its handshake, and at the login.
+    for (says, parameters) in [
+        (&b""[..], encrypted.as_str()),
+        (b"S", &encrypted),
+        (b"", "sslmode=disable"),
+    ] {
+        let (port, _there) = silent(says);
+        let store = Store::open(&url(
+            "127.0.0.1",
+            port,
+            &format!("connect_timeout=1&{parameters}"),
+        ));
+        let store = store.unwrap();
+        let acme = store.tenant("acme").unwrap();
+        for called in [
+            store.migrate().map(drop),
+            acme.version().map(drop),
+            store.watch().map(drop),
+        ] {
+            let error = called.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Unavailable);
+            assert!(error.to_string().contains("no login within 1 s"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn logins_that_nobody_answers_do_not_pile_up() {
+    let (port, there) = silent(b"");
+    let store = Store::open(&url("127.0.0.1", port, "connect_timeout=2")).unwrap();
+    let said = |says: &str| {
+        let error = store.migrate().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Unavailable);
+        error.to_string().contains(says)
+    };
+    let refused = std::thread::scope(|scope| {
+        let asking = || scope.spawn(|| said("64 logins wait"));
+        let asking: Vec<_> = (0..80).map(|_| asking()).collect();
+        let refused = asking.into_iter().map(|asked| asked.join().unwrap());
+        refused.filter(|refused| *refused).count()
+    });
+    assert!(refused >= 80 - 64, "{refused}");
+    assert!(there.lock().unwrap().len() <= 64);
+    // While they hang, the next hears of it at once; when they are let go, it is tried again.
+    while !said("64 logins wait") {}
+    let before = Instant::now();
+    assert!(said("64 logins wait"));
+    assert!(before.elapsed() < Duration::from_secs(1));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while said("64 logins wait") {
+        assert!(Instant::now() < deadline);
+        there.lock().unwrap().clear();
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

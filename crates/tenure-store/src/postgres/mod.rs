@@ -15,6 +15,7 @@ mod write;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::fmt::Write as _;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use postgres::config::{ChannelBinding, Host, SslMode};
@@ -45,8 +46,11 @@ const OLDEST: i32 = 15_00_00;
 /// Migrations wait for each other with this key: the letters `tenure`.
 const MIGRATING: i64 = 0x7465_6e75_7265;
 
-/// How long a connection may take to be made, where the URL says nothing.
+/// How long a connection to a host may take to be made, TLS and login included, where the URL says nothing.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// How many logins may be under way at once, those included that nobody waits for any more.
+const MAX_LOGINS: usize = 64;
 
 /// How long what was sent may stay without an acknowledgement, where the URL says nothing.
 const UNHEARD: Duration = Duration::from_secs(30);
@@ -62,6 +66,8 @@ pub(crate) struct Postgres {
     schema: String,
     shown: String,
     pool: Pool,
+    /// Each login that is under way holds one more of it.
+    logins: Arc<()>,
 }
 
 impl Postgres {
@@ -113,16 +119,38 @@ impl Postgres {
             schema,
             shown,
             pool: Pool::default(),
+            logins: Arc::default(),
         })
     }
 
-    /// A connection as the login itself.
+    /// A connection as the login itself. The client bounds how long the socket takes, and not what follows,
+    /// nor can it be told to give up: so a thread does it, which ends when the server says something or hangs up.
     fn login(&self) -> Result<Client, Error> {
-        let connected = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()),
-            None => self.config.connect(NoTls),
-        };
-        connected.map_err(|error| self.failed(&error))
+        let logins = Arc::clone(&self.logins);
+        if Arc::strong_count(&logins) > MAX_LOGINS + 1 {
+            return Err(self.broken(&format!("{MAX_LOGINS} logins wait for an answer")));
+        }
+        let (names, addresses) = (self.config.get_hosts(), self.config.get_hostaddrs());
+        let hosts = names.len().max(addresses.len()).max(1) as u32;
+        let connect = *self.config.get_connect_timeout().unwrap_or(&CONNECT);
+        let limit = connect.saturating_mul(hosts);
+        let (config, tls) = (self.config.clone(), self.tls.clone());
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("tenure-login".into());
+        let began = thread.spawn(move || {
+            let connected = match tls {
+                Some(tls) => config.connect(tls),
+                None => config.connect(NoTls),
+            };
+            // Where nobody waits any more, this closes the connection.
+            tell.send(connected).ok();
+            drop(logins);
+        });
+        began.map_err(|error| self.broken(&format!("no thread for a login: {error}")))?;
+        match told.recv_timeout(limit) {
+            Ok(connected) => connected.map_err(|error| self.failed(&error)),
+            Err(_) => Err(self.broken(&format!("no login within {} s", limit.as_secs()))),
+        }
     }
 
     /// A connection to a store of this version.
