@@ -14,13 +14,14 @@
 //! tenant = "org"                             # instead: `tenant = "acme"` above, where all are of one
 //! subject = "sub"
 //! roles = "roles"
-//! project = "project"
+//! project = "project"                        # where it is named, each token must have it
 //!
 //! [grants.tenure-admin]                      # what a role grants beyond itself
 //! operator = true
 //! ```
 //!
-//! Deny by default: what a token does not claim, or a role does not grant, nobody gets.
+//! Deny by default: what a token does not claim, or a role does not grant, nobody gets. A token without a claim that is
+//! named here is refused, but for roles, of which it has none then.
 
 mod key_set;
 mod source;
@@ -121,6 +122,8 @@ struct Extra {
     pii: bool,
     /// Whether it speaks for any user of its tenant, and not for its subject alone.
     any_user: bool,
+    /// Whether it speaks for any project of its tenant, and not for the one that is claimed alone.
+    any_project: bool,
     clearance: Option<Classification>,
     origins: Vec<String>,
 }
@@ -260,6 +263,10 @@ impl Settings {
         let keep = Duration::from_secs(self.keep_s.into());
         let pause = Duration::from_secs(self.pause_s.into());
         if !self.jwks.contains("://") {
+            if self.ca.is_some() {
+                let error = Error::input("`ca` is of addresses, and `jwks` is a file");
+                return Err(error.expected("one without the other"));
+            }
             return Source::file(folder.join(&self.jwks), keep, pause);
         }
         let authorities = match &self.ca {
@@ -288,10 +295,6 @@ impl Settings {
             return Err(Refusal::new(StatusCode::FORBIDDEN, what));
         }
         let subject = claimed(&self.claims.subject, "the subject")?;
-        let project = match &self.claims.project {
-            Some(claim) if claims.get(claim).is_some() => Some(claimed(claim, "the project")?),
-            _ => None,
-        };
         let roles = match &self.claims.roles {
             Some(claim) => match claims.get(claim) {
                 None => Vec::new(),
@@ -300,13 +303,21 @@ impl Settings {
             },
             None => Vec::new(),
         };
+        let extras = || roles.iter().filter_map(|role| self.grants.get(role));
+        let project = match &self.claims.project {
+            // Without a project a grant is of them all: that is to be granted, not left out of a token.
+            Some(claim) if !extras().any(|extra| extra.any_project) => {
+                Some(claimed(claim, "the project")?)
+            }
+            _ => None,
+        };
         let mut grant = Grant {
             tenant,
             user: Some(subject.clone()),
             project,
             ..Grant::default()
         };
-        for extra in roles.iter().filter_map(|role| self.grants.get(role)) {
+        for extra in extras() {
             grant.operator |= extra.operator;
             grant.pii |= extra.pii;
             grant.clearance = grant.clearance.max(extra.clearance);

@@ -52,11 +52,11 @@ impl<'t> Unverified<'t> {
             return Err("the token demands what this server does not know (`crit`)".into());
         }
         // A token for another purpose, such as the notice of a logout, is no token of access.
-        let kind = header.typ.as_deref().map(|kind| {
-            let kind = kind.to_ascii_lowercase();
-            kind.trim_start_matches("application/").to_owned()
-        });
-        if !matches!(kind.as_deref(), None | Some("jwt" | "at+jwt")) {
+        let kind = header.typ.map(|kind| kind.to_ascii_lowercase());
+        let kind = kind
+            .as_deref()
+            .map(|kind| kind.strip_prefix("application/").unwrap_or(kind));
+        if !matches!(kind, None | Some("jwt" | "at+jwt")) {
             return Err("the token is of another kind (`typ`)".into());
         }
         if header.kid.as_ref().is_some_and(|kid| kid.len() > MAX_KID) {
