@@ -707,6 +707,62 @@ fn keys_that_are_old_are_read_again_and_stay_while_they_cannot_be() {
 }
 
 #[test]
+fn a_key_that_left_the_set_is_none_once_keys_are_old() {
+    let (old, new) = (Signer::ec(), Signer::ec());
+    let sets = [
+        json!({ "keys": [old.public("k1")] }).to_string(),
+        json!({ "keys": [new.public("k2")] }).to_string(),
+    ];
+    let (upstream, _) = publishing(move |number| said(&sets[number.min(1)]));
+    let bench = bench(accepting(&upstream.url(), "pause_s = 1\nkeep_s = 1").unwrap());
+    assert_eq!(ask(&bench, &old.token("k1", &claims())).status, 200);
+    std::thread::sleep(Duration::from_millis(1_100));
+    // Not even the token that finds them old is let in by it.
+    is_refused(&bench, &old.token("k1", &claims()), 401, "not known");
+}
+
+#[test]
+fn an_issuer_that_falls_silent_holds_up_no_token_whose_key_is_known() {
+    let signer = Signer::ec();
+    let set = json!({ "keys": [signer.public("k1")] }).to_string();
+    let (upstream, asked) = publishing(move |number| {
+        if number > 0 {
+            std::thread::sleep(Duration::from_secs(60));
+        }
+        said(&set)
+    });
+    let bench = bench(accepting(&upstream.url(), "pause_s = 1\nkeep_s = 1").unwrap());
+    let token = signer.token("k1", &claims());
+    assert_eq!(ask(&bench, &token).status, 200);
+    std::thread::sleep(Duration::from_millis(1_100));
+    // Each waits for a moment, and none for those that came before it.
+    let before = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| assert_eq!(ask(&bench, &token).status, 200));
+        }
+    });
+    assert!(
+        before.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        before.elapsed()
+    );
+    // Once it is known to be silent, only who has it asked again does.
+    std::thread::sleep(Duration::from_millis(6_500));
+    let before = std::time::Instant::now();
+    for _ in 0..8 {
+        assert_eq!(ask(&bench, &token).status, 200);
+    }
+    assert!(
+        before.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        before.elapsed()
+    );
+    let asked = asked.load(Ordering::SeqCst);
+    assert!((2..=4).contains(&asked), "{asked}");
+}
+
+#[test]
 fn an_issuer_that_lies_or_hangs_lets_nobody_in_and_holds_nobody_up() {
     let signer = Signer::ec();
     let good = signer.public("k1");

@@ -25,6 +25,8 @@ use super::key_set::{Algorithm, KeySet};
 const MAX_SET: usize = 512 << 10;
 /// The longest that an issuer may take to give its keys.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest that a token waits for keys that would do, and are old, to be read again.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Where keys are read.
 enum Place {
@@ -53,9 +55,9 @@ pub(super) struct Source {
     /// The least time between two readings.
     pause: Duration,
     known: RwLock<Option<Known>>,
-    /// When they were last asked for. Who holds this asks.
+    /// When they were last asked for, and it ended. Who holds this asks.
     asked: Mutex<Option<Clock>>,
-    /// Why they could not be had, the last time.
+    /// Why they could not be had, the last time; nothing where they could.
     trouble: RwLock<Option<Error>>,
 }
 
@@ -131,6 +133,16 @@ impl Source {
             at: Clock::now(),
         };
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        self.note(None);
+    }
+
+    fn note(&self, trouble: Option<Error>) {
+        *self.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    fn trouble(&self) -> Option<Error> {
+        let trouble = self.trouble.read().unwrap_or_else(PoisonError::into_inner);
+        trouble.clone()
     }
 
     fn known(&self) -> Option<Known> {
@@ -139,48 +151,58 @@ impl Source {
     }
 
     /// The keys, among them one for this. They are read first where none is known, or they are old. Old ones
-    /// that cannot be read again stay: an issuer that is away shuts nobody out who was let in.
+    /// that cannot be read again stay: an issuer that is away shuts nobody out who was let in, and holds
+    /// nobody up for longer than it takes to find that out.
     pub(super) async fn with(
         self: &Arc<Self>,
         kid: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<Arc<KeySet>, Missing> {
         let fits = |known: &Known| known.keys.has(kid, algorithm);
-        let known = self.known();
-        let fresh = known
-            .as_ref()
-            .is_some_and(|known| known.at.elapsed() < self.keep);
-        if let Some(known) = known.filter(|known| fresh && fits(known)) {
-            return Ok(known.keys);
-        }
         // A task of its own: who goes away while it waits leaves nothing half done.
-        let source = Arc::clone(self);
-        let _ = tokio::spawn(async move { source.read_again().await }).await;
+        let read_again = || {
+            let source = Arc::clone(self);
+            tokio::spawn(async move { source.read_again().await })
+        };
+        match self.known().filter(fits) {
+            Some(known) if known.at.elapsed() < self.keep => return Ok(known.keys),
+            Some(old) if self.trouble().is_some() && !self.is_due() => return Ok(old.keys),
+            // What left the set is to be let in no more, where that can be known soon.
+            Some(_) => drop(tokio::time::timeout(MOMENT, read_again()).await),
+            None => drop(read_again().await),
+        }
         match self.known() {
             Some(known) if fits(&known) => Ok(known.keys),
             Some(_) => Err(Missing::Unknown),
             None => {
-                let trouble = self.trouble.read().unwrap_or_else(PoisonError::into_inner);
                 let unsaid = || Error::new(ErrorKind::Unavailable, "they were not asked for yet");
-                Err(Missing::Unavailable(trouble.clone().unwrap_or_else(unsaid)))
+                Err(Missing::Unavailable(self.trouble().unwrap_or_else(unsaid)))
             }
         }
+    }
+
+    /// Whether nobody asks, nor did so just now.
+    fn is_due(&self) -> bool {
+        let asked = self.asked.try_lock();
+        asked.is_ok_and(|asked| self.may_ask(*asked))
+    }
+
+    fn may_ask(&self, asked: Option<Clock>) -> bool {
+        asked.is_none_or(|at| at.elapsed() >= self.pause)
     }
 
     /// Reads the keys, unless somebody just did.
     async fn read_again(&self) {
         let mut asked = self.asked.lock().await;
-        if asked.is_some_and(|at| at.elapsed() < self.pause) {
+        if !self.may_ask(*asked) {
             return;
         }
-        *asked = Some(Clock::now());
         match self.read().await.and_then(|json| KeySet::read(&json)) {
             Ok(keys) => self.keep(keys),
-            Err(error) => {
-                let mut trouble = self.trouble.write().unwrap_or_else(PoisonError::into_inner);
-                *trouble = Some(error);
-            }
+            Err(error) => self.note(Some(error)),
         }
+        // Who waited meanwhile does not ask once more, however long it took.
+        *asked = Some(Clock::now());
     }
 
     async fn read(&self) -> Result<Vec<u8>, Error> {
