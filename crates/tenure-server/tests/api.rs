@@ -9,7 +9,7 @@ use support::{Bench, Reply, Upstream, wait_for};
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure_server::{Limits, Options, Server};
-use tenure_store::Store;
+use tenure_store::{Retention, Store, Writing};
 use tenure_workspace::Workspace;
 use tenure_workspace::keys::{Grant, KEYS_TENANT, Keys};
 
@@ -1092,4 +1092,44 @@ fn a_query_finds_passages_of_what_its_caller_may_see() {
         let status = send("/api/v1/query", wrong.clone()).status;
         assert!(status == 400 || status == 503, "{wrong}: {status}");
     }
+}
+
+#[test]
+fn a_query_of_the_past_finds_what_was_archived_then() {
+    let (bench, acme, _, _) = locked();
+    let headers = ["content-type: application/json", acme.as_str()];
+    let send =
+        |path: &str, body: Value| bench.ask("POST", path, &headers, body.to_string().as_bytes());
+    let old = json!({ "objects": [{
+        "name": "old-limit", "content": "The limit was nine kilowatts.", "valid_from": "2020-01-01",
+        "decay_rule": { "half_life_days": 10.0, "minimum_threshold": 0.5 }, "retirement_rule": "archive",
+    }] });
+    assert_eq!(send("/api/v1/objects", old).status, 200);
+    let tenant = bench.store.tenant("acme").unwrap();
+    let at = "2021-01-01T00:00:00Z".parse().unwrap();
+    let swept = tenant.sweep(at, Retention::default(), false, &Writing::default());
+    assert_eq!(swept.unwrap().retired.len(), 1);
+    let archived = tenant.load_archive().unwrap().latest().unwrap();
+    let found = |as_of: Value| {
+        let query = json!({ "text": "How many kilowatts?", "as_of": as_of });
+        let found = send("/api/v1/query", query);
+        assert_eq!(found.status, 200, "{}", found.json());
+        found.json()["passages"].as_array().unwrap().len()
+    };
+    assert_eq!(found(json!({})), 1);
+    assert_eq!(found(json!({ "known": archived.to_string() })), 1);
+    assert_eq!(found(json!({ "known": "2020-06-01T00:00:00Z" })), 0);
+    // A compile of then takes it no more than one of now does.
+    let compiled = send(
+        "/api/v1/compile",
+        json!({ "request": {
+            "task": { "objective": "How many kilowatts?" }, "budget": { "tokens": 500 },
+            "as_of": { "known": archived.to_string() },
+        } }),
+    );
+    let compiled = compiled.json();
+    assert_eq!(
+        compiled["trace"]["unfetched"][0]["what"], "old-limit",
+        "{compiled}"
+    );
 }

@@ -196,7 +196,16 @@ impl Tenant {
     ///
     /// As [`Tenant::load`].
     pub fn load_as_of(&self, known: Instant) -> Result<Resident, Error> {
-        self.load_past(known, None)
+        self.load_past(known, None, false)
+    }
+
+    /// The same with what was archived or demoted then: what could be found by asking for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::load`].
+    pub fn load_archive_as_of(&self, known: Instant) -> Result<Resident, Error> {
+        self.load_past(known, None, true)
     }
 
     /// What was believed at an instant, with the access that was asked for at another: what a compile
@@ -206,10 +215,15 @@ impl Tenant {
     ///
     /// As [`Tenant::load`].
     pub fn load_for_replay(&self, known: Instant, ran: Instant) -> Result<Resident, Error> {
-        self.load_past(known, Some(ran))
+        self.load_past(known, Some(ran), false)
     }
 
-    fn load_past(&self, known: Instant, ran: Option<Instant>) -> Result<Resident, Error> {
+    fn load_past(
+        &self,
+        known: Instant,
+        ran: Option<Instant>,
+        whole: bool,
+    ) -> Result<Resident, Error> {
         self.read(|rows| {
             let version = rows.version()?;
             let mut held: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
@@ -220,7 +234,10 @@ impl Tenant {
                 Ok(())
             })?;
             let mut access: BTreeMap<ObjectId, Option<Arc<Access>>> = BTreeMap::new();
-            let mut resident = Resident::default();
+            let mut resident = Resident {
+                whole,
+                ..Resident::default()
+            };
             for (place, mut row, object) in held {
                 let over = |at: Instant| row.closed.is_some_and(|closed| closed.at <= at);
                 let now = match access.get(&row.object) {

@@ -275,9 +275,10 @@ pub(super) fn prepare(
         Some(tenant) if wanted => {
             let least = call.version.unwrap_or(0);
             if looks_back {
-                let resident = match request.as_of.known {
-                    Some(known) => Arc::new(tenant.load_as_of(known)?),
-                    None => app.resident(tenant)?,
+                let resident = match (request.as_of.known, reach) {
+                    (Some(known), Reach::Resident) => Arc::new(tenant.load_as_of(known)?),
+                    (Some(known), Reach::Archive) => Arc::new(tenant.load_archive_as_of(known)?),
+                    (None, _) => app.resident(tenant)?,
                 };
                 at_least(least, &resident)?;
                 Gathered::over(sources, tenant, &resident, request.as_of.known)

@@ -34,7 +34,7 @@ pub(super) struct Query {
     #[serde(default)]
     #[schemars(with = "Option<Principal>")]
     principal: Option<Value>,
-    /// From when it is looked. Default: now.
+    /// From when it is looked, what was archived or demoted then included. Default: now.
     #[serde(default)]
     #[schemars(with = "Option<AsOf>")]
     as_of: Option<Value>,
