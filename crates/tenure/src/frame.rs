@@ -6,6 +6,7 @@
 //! cannot be predicted; inside it is the same every time, so caches hold. Imitations of frames in
 //! the content are escaped, and the boundary is verified absent from it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -215,7 +216,7 @@ pub(crate) fn frame(
         }
         if let Some(template) = world.template() {
             let json = chat::tool_json(object, tool, target);
-            let (json, escaped) = template.marks().escape(&json);
+            let (json, escaped) = without_marks_in(&json, template);
             let tokens = template.tool_cost(&json, &|text| world.price(text));
             let text = Some(json.as_ref().into());
             return Piece {
@@ -260,6 +261,27 @@ pub(crate) fn without_marks(world: &World, piece: Piece, content: &str) -> Piece
         escaped: piece.escaped.saturating_add(times),
         text: Some(escaped.as_ref().into()),
         ..piece
+    }
+}
+
+/// A tool without the template's control tokens. Where the template writes tools it is given the values, in which a
+/// token is not hidden by how JSON writes it; where it does not, the JSON is text.
+fn without_marks_in<'j>(json: &'j str, template: &ChatTemplate) -> (Cow<'j, str>, u16) {
+    let value: Option<serde_json::Value> = serde_json::from_str(json).ok();
+    match value.filter(|_| template.manners().tools) {
+        Some(mut tool) => {
+            let mut times = 0u16;
+            // The fields around them are the format's.
+            for field in ["name", "description", "parameters"] {
+                if let Some(value) = tool.get_mut("function").and_then(|of| of.get_mut(field)) {
+                    let (escaped, more) = template.marks().escape_value(value);
+                    *value = escaped;
+                    times = times.saturating_add(more);
+                }
+            }
+            (Cow::Owned(tool.to_string()), times)
+        }
+        None => template.marks().escape(json),
     }
 }
 

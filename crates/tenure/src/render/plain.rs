@@ -71,7 +71,7 @@ fn call(call: &ToolCall, marks: &Marks) -> Call {
         id: marks.escape(&call.id).0.into_owned(),
         function: Function {
             name: marks.escape(&call.name).0.into_owned(),
-            arguments: marks.escape_value(&arguments),
+            arguments: marks.escape_value(&arguments).0,
         },
     }
 }
@@ -135,7 +135,7 @@ pub(crate) fn text(
         false => Vec::new(),
     };
     built.finish();
-    contained(&built.messages, template.marks())?;
+    contained(&built.messages, &tools, template.marks())?;
     let text = template.render(&built.messages, &tools)?;
     let stand = located(&built.messages, &tools, template, &text);
     let places = built.places.iter().map(|(at, start, len)| {
@@ -265,15 +265,30 @@ impl Built {
     }
 }
 
-/// Asserts that no control token stands in what is said.
-fn contained(messages: &[Message], marks: &Marks) -> Result<(), Error> {
-    let texts = messages.iter().map(|message| message.content.as_str());
-    let calls = messages.iter().flat_map(|message| &message.tool_calls);
-    let arguments: Vec<String> = calls
-        .map(|call| call.function.arguments.to_string())
-        .collect();
-    let mut texts = texts.chain(arguments.iter().map(String::as_str));
-    match texts.find_map(|text| marks.find(text)) {
+/// Asserts that no control token stands in what the template is given.
+fn contained(messages: &[Message], tools: &[Value], marks: &Marks) -> Result<(), Error> {
+    let of_message = |message: &Message| {
+        let ids = [&message.tool_call_id, &message.name];
+        let ids = ids.into_iter().flatten();
+        let mark = ids
+            .chain([&message.content])
+            .find_map(|text| marks.find(text));
+        let of_call = |call: &Call| {
+            let name = marks.find(&call.function.name);
+            name.or_else(|| marks.find(&call.id))
+                .or_else(|| marks.find_in(&call.function.arguments))
+                .map(str::to_owned)
+        };
+        let mark = mark.map(str::to_owned);
+        mark.or_else(|| message.tool_calls.iter().find_map(of_call))
+    };
+    let of_tool = |tool: &Value| {
+        let function = tool.get("function")?.as_object()?;
+        let mut values = function.values();
+        values.find_map(|value| marks.find_in(value).map(str::to_owned))
+    };
+    let found = messages.iter().find_map(of_message);
+    match found.or_else(|| tools.iter().find_map(of_tool)) {
         None => Ok(()),
         Some(mark) => Err(Error::assertion(format!("no content says `{mark}`"))),
     }

@@ -41,11 +41,24 @@ pub(super) fn read(text: &str) -> Result<(Option<String>, Config), Error> {
             config.tokens.insert(name.clone(), String::new());
         }
     }
-    let more = fields
-        .get("additional_special_tokens")
-        .and_then(Value::as_array);
-    let more = more.into_iter().flatten().filter_map(token);
-    more.for_each(|token| config.marks.add(&token));
+    for name in ["additional_special_tokens", "extra_special_tokens"] {
+        match fields.get(name) {
+            Some(Value::Array(more)) => {
+                let more = more.iter().filter_map(token);
+                more.for_each(|token| config.marks.add(&token));
+            }
+            // Each with the name that templates know it by.
+            Some(Value::Object(more)) => {
+                for (name, value) in more {
+                    if let Some(token) = token(value) {
+                        config.marks.add(&token);
+                        config.tokens.entry(name.clone()).or_insert(token);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
     let added = fields
         .get("added_tokens_decoder")
         .and_then(Value::as_object);

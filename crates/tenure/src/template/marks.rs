@@ -49,8 +49,25 @@ impl Marks {
 
     /// The first control token that a text has.
     pub(crate) fn find<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.all(text).next()
+    }
+
+    /// The control tokens that a text has, wherever one begins.
+    pub(crate) fn all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         text.char_indices()
-            .find_map(|(at, first)| self.at(&text[at..], first))
+            .filter_map(|(at, first)| self.at(&text[at..], first))
+    }
+
+    /// The first control token that a text of this value has, its keys included.
+    pub(crate) fn find_in<'v>(&self, value: &'v Value) -> Option<&'v str> {
+        match value {
+            Value::String(text) => self.find(text),
+            Value::Array(items) => items.iter().find_map(|item| self.find_in(item)),
+            Value::Object(fields) => fields
+                .iter()
+                .find_map(|(key, value)| self.find(key).or_else(|| self.find_in(value))),
+            _ => None,
+        }
     }
 
     /// The text with the first character of each control token written as an entity, and how many there
@@ -78,16 +95,31 @@ impl Marks {
     }
 
     /// The same for each text of a value, its keys included.
-    pub(crate) fn escape_value(&self, value: &Value) -> Value {
+    pub(crate) fn escape_value(&self, value: &Value) -> (Value, u16) {
+        let mut times = 0;
+        let escaped = self.escape_within(value, &mut times);
+        (escaped, times)
+    }
+
+    fn escape_within(&self, value: &Value, times: &mut u16) -> Value {
         match value {
-            Value::String(text) => Value::String(self.escape(text).0.into_owned()),
-            Value::Array(items) => items.iter().map(|item| self.escape_value(item)).collect(),
+            Value::String(text) => {
+                let (text, more) = self.escape(text);
+                *times = times.saturating_add(more);
+                Value::String(text.into_owned())
+            }
+            Value::Array(items) => {
+                let items = items.iter();
+                items.map(|item| self.escape_within(item, times)).collect()
+            }
             Value::Object(fields) => {
-                let fields = fields.iter();
-                let escaped = fields.map(|(key, value)| {
-                    (self.escape(key).0.into_owned(), self.escape_value(value))
-                });
-                Value::Object(escaped.collect())
+                let mut out = serde_json::Map::new();
+                for (key, value) in fields {
+                    let (key, more) = self.escape(key);
+                    *times = times.saturating_add(more);
+                    out.insert(key.into_owned(), self.escape_within(value, times));
+                }
+                Value::Object(out)
             }
             other => other.clone(),
         }
@@ -119,7 +151,9 @@ pub(crate) fn tag(text: &str) -> Option<&str> {
         _ => return None,
     };
     let open = 1 + usize::from(doubled);
-    let inner = text[open..].split(close).next()?;
+    // No further: a text of nothing but openings would be searched to its end at each of them.
+    let near = &text[..text.floor_char_boundary(LONGEST)];
+    let inner = near.get(open..)?.split(close).next()?;
     let end = open + inner.len();
     let end = end + 1 + usize::from(doubled);
     let mark = text.get(..end).filter(|mark| mark.len() <= LONGEST)?;
@@ -200,10 +234,28 @@ mod tests {
     #[test]
     fn values_are_escaped_throughout() {
         let value = serde_json::json!({ "<s>": ["<s>", { "a": "</s>" }], "n": 1 });
-        let escaped = marks().escape_value(&value);
+        let marks = marks();
+        assert_eq!(marks.find_in(&value), Some("<s>"));
+        let (escaped, times) = marks.escape_value(&value);
         assert_eq!(
             escaped,
             serde_json::json!({ "&lt;s>": ["&lt;s>", { "a": "&lt;/s>" }], "n": 1 })
         );
+        assert_eq!((marks.find_in(&escaped), times), (None, 3));
+    }
+
+    #[test]
+    fn what_a_tag_may_be_is_not_looked_for_further_than_it_may_reach() {
+        // Two megabytes of openings without an end: searched to the end at each of them, this takes minutes.
+        let text = "<|".repeat(1 << 20);
+        assert_eq!(marks().escape(&text).1, 0);
+        let mut learner = Marks::default();
+        learner.learn(&text);
+        assert_eq!(learner.find("<|a|>"), Some("<|a|>"));
+        let longest = format!("<{}>", "é".repeat((LONGEST - 2) / 2));
+        assert_eq!(tag(&longest), Some(&*longest));
+        assert_eq!(tag(&format!("<{}>", "a".repeat(LONGEST - 1))), None);
+        assert_eq!(tag("<"), None);
+        assert_eq!(tag("<<"), None);
     }
 }

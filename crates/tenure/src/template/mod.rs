@@ -613,6 +613,7 @@ mod tests {
         let both = serde_json::json!({
             "eos_token": "</end>", "pad_token": null, "add_bos_token": true,
             "additional_special_tokens": ["<a>", { "content": "<b>" }],
+            "extra_special_tokens": { "image_token": "~image~", "boi_token": { "content": "~boi~" } },
             "added_tokens_decoder": { "7": { "content": "  ", "special": false }, "8": { "content": "<c>" } },
             "chat_template": [{ "name": "rag", "template": "-" }, { "name": "default", "template": one }],
         });
@@ -623,6 +624,15 @@ mod tests {
         assert_eq!(text, "Hello.</end>");
         let (escaped, times) = template.marks().escape("<a>  <b><c></end><d>");
         assert_eq!((&*escaped, times), ("&lt;a>  &lt;b>&lt;c>&lt;/end><d>", 4));
+        for more in [
+            json!(["~image~", "~boi~"]),
+            both["extra_special_tokens"].clone(),
+        ] {
+            let config = json!({ "extra_special_tokens": more, "chat_template": one.replace("eos_token", "image_token|default('')") });
+            let template = ChatTemplate::read(&config.to_string(), None).unwrap();
+            let (escaped, times) = template.marks().escape("~image~ ~boi~ ~");
+            assert_eq!((&*escaped, times), ("&#126;image~ &#126;boi~ ~", 2));
+        }
         let none = serde_json::json!({ "chat_template": [{ "name": "rag", "template": "-" }] });
         assert!(refused(&none.to_string()).contains("`default`"));
         assert!(refused("{\"chat_template\": 7}").contains("no template"));
