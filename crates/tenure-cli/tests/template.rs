@@ -67,6 +67,13 @@ fn what_cannot_be_is_said() {
     bench.file("refuses.jinja", refuses);
     bench.file("broken.jinja", "line\n{% for m in messages %}");
     bench.file("rule.md", "A long rule about pumps. ".repeat(20));
+    bench.file(
+        "deep.jinja",
+        format!("{{{{ {}1 }}}}{TEMPLATE}", "-".repeat(60_000)),
+    );
+    let config = json!({ "bos_token": "#", "chat_template": TEMPLATE });
+    bench.file("hash.json", config.to_string());
+    bench.file("look.md", "A rule.");
     let through = |file: &'static str| ["--chat-template", file];
     for (args, code, said) in [
         (
@@ -91,6 +98,21 @@ fn what_cannot_be_is_said() {
             [&["--budget", "20"], &through("chat_template.jinja")[..]].concat(),
             3,
             "tokens must go in",
+        ),
+        (
+            [&["--record"], &through("chat_template.jinja")[..]].concat(),
+            1,
+            "could not be replayed",
+        ),
+        (
+            through("deep.jinja").to_vec(),
+            2,
+            "too many words and signs",
+        ),
+        (
+            [&["look.md"], &through("hash.json")[..]].concat(),
+            2,
+            "the control token `#` stands in text",
         ),
     ] {
         let error = bench.refused(code, &[&["compile", "--task", "Work."], &args[..]].concat());

@@ -308,8 +308,8 @@ fn told(world: &World, object: &ContextObject, section: Section, template: &Chat
         .price(&text)
         .saturating_add(world.model().chat.per_message + 1);
     if calls {
-        let turn = render::plain::turn(revision, said, template);
-        let cost = template.calls_cost(&turn, &|text| world.price(text));
+        let turn = render::plain::turns(revision, said, template);
+        let cost = template.calls_cost(turn, &|text| world.price(text));
         tokens = cost.unwrap_or_else(|| tokens.saturating_add(calls_at_most(world, revision)));
     }
     let mechanism = match is_result {

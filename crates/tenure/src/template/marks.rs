@@ -96,33 +96,22 @@ impl Marks {
 
     /// The same for each text of a value, its keys included.
     pub(crate) fn escape_value(&self, value: &Value) -> (Value, u16) {
-        let mut times = 0;
-        let escaped = self.escape_within(value, &mut times);
+        let mut times = 0u16;
+        let escaped = map_texts(value, &mut |text| {
+            let (text, more) = self.escape(text);
+            times = times.saturating_add(more);
+            text.into_owned()
+        });
         (escaped, times)
     }
 
-    fn escape_within(&self, value: &Value, times: &mut u16) -> Value {
-        match value {
-            Value::String(text) => {
-                let (text, more) = self.escape(text);
-                *times = times.saturating_add(more);
-                Value::String(text.into_owned())
-            }
-            Value::Array(items) => {
-                let items = items.iter();
-                items.map(|item| self.escape_within(item, times)).collect()
-            }
-            Value::Object(fields) => {
-                let mut out = serde_json::Map::new();
-                for (key, value) in fields {
-                    let (key, more) = self.escape(key);
-                    *times = times.saturating_add(more);
-                    out.insert(key.into_owned(), self.escape_within(value, times));
-                }
-                Value::Object(out)
-            }
-            other => other.clone(),
-        }
+    /// The text with a letter for each character that could open or close a control token.
+    pub(crate) fn without_signs(&self, text: &str) -> String {
+        let is_sign = |c: char| {
+            matches!(c, '<' | '>' | '[' | ']' | '|' | '｜')
+                || self.starts.contains(&c) && !c.is_alphanumeric()
+        };
+        text.replace(is_sign, "x")
     }
 
     /// The control token that this text begins with.
@@ -139,6 +128,20 @@ impl Marks {
         }
         let mut lengths = self.lengths.iter();
         lengths.find_map(|len| text.get(..*len).filter(|head| self.known.contains(*head)))
+    }
+}
+
+/// A value with each of its texts as this writes it, its keys included.
+pub(crate) fn map_texts(value: &Value, write: &mut dyn FnMut(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(write(text)),
+        Value::Array(items) => items.iter().map(|item| map_texts(item, write)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(key, value)| (write(key), map_texts(value, write)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
     }
 }
 

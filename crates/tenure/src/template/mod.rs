@@ -1,7 +1,8 @@
 //! Plain text through a model's own chat template (Hugging Face, Jinja).
 //!
-//! A template is data from outside: it runs with a bounded number of steps, a bounded depth and a bounded
-//! output, reads no file and no clock, and what it prints must be defined. What it can say is found
+//! A template is data from outside: it runs with a bounded number of steps and a bounded output, its source and
+//! its macros nest to a bounded depth, it reads no file and no clock, and what it prints must be defined. What one step
+//! takes is not bounded, nor how deep the lists are that it builds. What it can say is found
 //! out by rendering small conversations: whether it takes a system message, one in the middle, two messages of
 //! one role, tools, calls and results. What it cannot say is said in the way that it can
 //! (`render/plain.rs`), and what it adds around a message is measured, not assumed.
@@ -9,6 +10,7 @@
 mod config;
 mod json;
 mod marks;
+mod source;
 
 use std::fmt;
 use std::io;
@@ -18,7 +20,7 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::json;
 
-pub(crate) use self::marks::Marks;
+pub(crate) use self::marks::{Marks, map_texts};
 
 use self::config::Config;
 use crate::catalogue::ChatOverhead;
@@ -26,12 +28,10 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::tokenizer::JOINT_MARGIN;
 
-/// The longest template, in bytes.
-const MAX_SOURCE: usize = 1 << 20;
 /// The longest text that a template writes, in bytes.
 const MAX_OUTPUT: usize = 64 << 20;
 /// How many steps a template may take for each message, and besides.
-const STEPS: u64 = 50_000;
+const STEPS: u64 = 10_000;
 /// How deep its macros may call each other.
 const MAX_DEPTH: usize = 100;
 /// The template's name in its environment.
@@ -70,6 +70,9 @@ pub(crate) struct Manners {
     pub(crate) tools: bool,
     /// Calls and their results.
     pub(crate) calls: bool,
+    /// Each call in a message of its own, after the words: of words and a call in one, or of two calls, it leaves
+    /// something out or refuses them.
+    pub(crate) apart: bool,
 }
 
 /// A message as templates take it.
@@ -181,10 +184,6 @@ impl ChatTemplate {
     }
 
     fn new(source: String, config: Config) -> Result<ChatTemplate, Error> {
-        if source.len() > MAX_SOURCE {
-            let what = format!("the chat template has {} bytes", source.len());
-            return Err(Error::input(what).expected(format!("at most {MAX_SOURCE}")));
-        }
         let tokens = serde_json::to_vec(&config.tokens).unwrap_or_default();
         let digest = Digest::of_parts([source.as_bytes(), tokens.as_slice()]);
         let mut environment = Environment::new();
@@ -203,6 +202,7 @@ impl ChatTemplate {
             .lstrip_blocks(true)
             .build()
             .map_err(|error| Error::assertion(format!("the syntax of templates: {error}")))?;
+        let parsed = source::bounded(&source, &syntax)?;
         environment.set_syntax(syntax);
         environment.add_filter("tojson", |value: Value, options: Kwargs| {
             json::tojson(&value, options)
@@ -215,7 +215,7 @@ impl ChatTemplate {
             },
         );
         environment
-            .add_template_owned(NAME, source.clone())
+            .add_template_owned(NAME, parsed)
             .map_err(|error| {
                 Error::input(format!(
                     "the chat template cannot be read: {}",
@@ -224,6 +224,8 @@ impl ChatTemplate {
                 .at(NAME, error.line())
                 .expected("Jinja as Hugging Face writes it")
             })?;
+        let mut marks = config.marks;
+        marks.learn(&source);
         let mut template = ChatTemplate {
             environment,
             tokens: config
@@ -232,7 +234,7 @@ impl ChatTemplate {
                 .map(|(name, token)| (name, token.into()))
                 .collect(),
             digest,
-            marks: config.marks,
+            marks,
             manners: Manners::default(),
         };
         template.probe()?;
@@ -326,7 +328,34 @@ impl ChatTemplate {
         let mut shown = |messages: &[Message], tools: &[serde_json::Value], words: &[&str]| {
             shows(messages, tools, words).is_some()
         };
-        let answered = [user(a), calling(), answering(b), assistant(c), user(d)];
+        let one = [
+            user(a),
+            calling("", 1),
+            answering(0, b),
+            assistant(c),
+            user(d),
+        ];
+        let (results, end) = (
+            [answering(0, b), answering(1, WORDS[1])],
+            [assistant(c), user(d)],
+        );
+        let turns = |calling: &[Message]| [&[user(a)], calling, &results, &end].concat();
+        let together = turns(&[calling(WORDS[0], 2)]);
+        let second = Message {
+            tool_calls: calling("", 2).tool_calls.split_off(1),
+            ..assistant("")
+        };
+        let apart = turns(&[assistant(WORDS[0]), calling("", 1), second]);
+        let mut says = |messages: &[Message]| {
+            let [first, second] = [0, 1].map(|at| format!("zqwvalue{at}"));
+            shown(
+                messages,
+                tools,
+                &[a, PROBE, &first, &second, b, WORDS[1], c, d],
+            ) && shown(messages, tools, &[a, WORDS[0], b])
+        };
+        let (together, apart) = (says(&together), says(&apart));
+        let calls = shown(&one, tools, &[a, PROBE, "zqwvalue0", b, c, d]);
         let manners = Manners {
             system: shown(&[system(a), user(b)], &[], &[a, b]),
             late_system: shown(
@@ -340,7 +369,8 @@ impl ChatTemplate {
                 &[a, b, c, d],
             ),
             tools: shown(&[user(a)], tools, &[PROBE]),
-            calls: shown(&answered, tools, &[a, PROBE, "zqwvalue", b, c, d]),
+            calls: calls && (together || apart),
+            apart: !together,
         };
         self.manners = manners;
         for text in seen {
@@ -363,8 +393,8 @@ impl ChatTemplate {
         let both = cost(&[user(a), assistant(b)], &[]);
         let again = cost(&[user(a), assistant(b), user(c)], &[]);
         let led = cost(&[Message::new("system", b), user(a)], &[]);
-        let called = cost(&[user(a), calling()], &[]);
-        let answered = cost(&[user(a), calling(), answering(b)], &[]);
+        let called = cost(&[user(a), calling("", 1)], &[]);
+        let answered = cost(&[user(a), calling("", 1), answering(0, b)], &[]);
         let most = [
             both.saturating_sub(alone),
             again.saturating_sub(both),
@@ -403,12 +433,18 @@ impl ChatTemplate {
     }
 
     /// What a turn that calls tools costs as it writes it; none where it takes no such turn alone.
-    pub(crate) fn calls_cost(&self, turn: &Message, count: &dyn Fn(&str) -> u32) -> Option<u32> {
+    pub(crate) fn calls_cost(
+        &self,
+        turn: Vec<Message>,
+        count: &dyn Fn(&str) -> u32,
+    ) -> Option<u32> {
         let user = Message::new("user", "Hello.");
         let before = self.render(std::slice::from_ref(&user), &[]).ok()?;
-        let after = self.render(&[user, turn.clone()], &[]).ok()?;
+        let joints = u32::try_from(turn.len()).unwrap_or(u32::MAX);
+        let after = [vec![user], turn].concat();
+        let after = self.render(&after, &[]).ok()?;
         let added = count(&after).saturating_sub(count(&before));
-        Some(added.saturating_add(2 * JOINT_MARGIN))
+        Some(added.saturating_add(joints.saturating_mul(2 * JOINT_MARGIN)))
     }
 }
 
@@ -422,23 +458,32 @@ fn probe_tool() -> serde_json::Value {
     })
 }
 
-fn calling() -> Message {
+/// What is said beside the calls, and as the second result.
+const WORDS: [&str; 2] = ["zqwfive", "zqwsix"];
+
+/// An id in the form that Mistral's templates ask for.
+fn probe_id(at: usize) -> String {
+    format!("call0000{at}")
+}
+
+fn calling(words: &str, calls: usize) -> Message {
+    let call = |at| Call {
+        kind: "function",
+        id: probe_id(at),
+        function: Function {
+            name: PROBE.into(),
+            arguments: json!({ "key": format!("zqwvalue{at}") }),
+        },
+    };
     Message {
-        tool_calls: vec![Call {
-            kind: "function",
-            id: "call00000".into(),
-            function: Function {
-                name: PROBE.into(),
-                arguments: json!({ "key": "zqwvalue" }),
-            },
-        }],
-        ..Message::new("assistant", "")
+        tool_calls: (0..calls).map(call).collect(),
+        ..Message::new("assistant", words)
     }
 }
 
-fn answering(text: &str) -> Message {
+fn answering(at: usize, text: &str) -> Message {
     Message {
-        tool_call_id: Some("call00000".into()),
+        tool_call_id: Some(probe_id(at)),
         name: Some(PROBE.into()),
         ..Message::new("tool", text)
     }
@@ -551,6 +596,25 @@ mod tests {
     }
 
     #[test]
+    fn a_template_that_drops_words_beside_calls_is_given_them_apart() {
+        let turn = "{% for m in messages %}{% if m.tool_calls %}";
+        let calls = "{% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}";
+        let rest = "{% else %}[{{ m.role }}] {{ m.content }}{% endif %}\n{% endfor %}";
+        let manners = |before: &str| template(&format!("{turn}{before}{calls}{rest}")).manners();
+        let (drops, says) = (manners(""), manners("{{ m.content }}"));
+        assert!(drops.calls && drops.apart, "{drops:?}");
+        assert!(says.calls && !says.apart, "{says:?}");
+        let single = "{{ m.content }}{% if m.tool_calls | length > 1 %}{{ raise_exception('One') }}{% endif %}";
+        let single = manners(single);
+        assert!(single.calls && single.apart, "{single:?}");
+        // Neither together nor apart.
+        let none = manners(
+            "{% if not loop.first and loop.previtem.role == 'assistant' %}{{ raise_exception('') }}{% endif %}",
+        );
+        assert!(!none.calls, "{none:?}");
+    }
+
+    #[test]
     fn json_is_as_python_writes_it() {
         let source = "{% for m in messages %}{{ m.content }}{% endfor %}\
             {{ {'b': [1, 2.5, true, none], 'a': '<é>\\'\"'} | tojson }}\n{{ {'k': [1]} | tojson(indent=2) }}";
@@ -603,7 +667,7 @@ mod tests {
             assert!(error.contains(said), "{source}: {error}");
             assert!(error.len() < 800, "{error}");
         }
-        let long = "x".repeat(MAX_SOURCE + 1);
+        let long = "x".repeat(source::MAX_SOURCE + 1);
         assert!(refused(&long).contains("bytes"));
     }
 
