@@ -119,7 +119,8 @@ impl Marks {
         // Of this form are the control tokens of so many models that no template need say so.
         if first == '<'
             && text[1..].starts_with(['|', '｜'])
-            && let Some(mark) = tag(text)
+            // A token inside is escaped, and what stands around it is one then.
+            && let Some(mark) = tag_around(text, |c| c == '<' || self.starts.contains(&c))
         {
             return Some(mark);
         }
@@ -147,6 +148,11 @@ pub(crate) fn map_texts(value: &Value, write: &mut dyn FnMut(&str) -> String) ->
 
 /// The tag that a text begins with: `<…>`, `<<…>>` or `[CAPITALS]`, without white space, quotes or braces.
 pub(crate) fn tag(text: &str) -> Option<&str> {
+    tag_around(text, |_| false)
+}
+
+/// The same with characters in it that no tag has otherwise.
+fn tag_around(text: &str, may: impl Fn(char) -> bool) -> Option<&str> {
     let (close, doubled) = match text.as_bytes() {
         [b'<', b'<', ..] => ('>', true),
         [b'<', ..] => ('>', false),
@@ -161,9 +167,10 @@ pub(crate) fn tag(text: &str) -> Option<&str> {
     let end = end + 1 + usize::from(doubled);
     let mark = text.get(..end).filter(|mark| mark.len() <= LONGEST)?;
     let plain = |c: char| {
-        !(c.is_whitespace()
-            || c.is_control()
-            || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '`'))
+        may(c)
+            || !(c.is_whitespace()
+                || c.is_control()
+                || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '`'))
     };
     let closes =
         mark.ends_with(if doubled { ">>" } else { "]" }) || close == '>' && mark.ends_with('>');
@@ -226,6 +233,7 @@ mod tests {
             ),
             ("<b>bold</b> <| no |", "<b>bold</b> <| no |", 0),
             ("<<s>>", "<&lt;s>>", 1),
+            ("<|a_</s>b|>", "&lt;|a_&lt;/s>b|>", 2),
             ("é<s>ü</s>", "é&lt;s>ü&lt;/s>", 2),
         ] {
             let (got, count) = marks.escape(text);
