@@ -13,7 +13,6 @@ mod store;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use tenure_workspace::RegistryRef;
 
 pub(crate) use allocate::*;
 pub(crate) use cache::*;
@@ -216,7 +215,7 @@ pub(crate) struct CompileArgs {
     /// Take the blocks of this registry of the store, too, behind the sources and before what else the store
     /// holds; LABEL@ENTRY as it stood at an entry of its log
     #[arg(long, value_name = "LABEL[@ENTRY]", conflicts_with = "no_store")]
-    pub(crate) stored_registry: Option<RegistryRef>,
+    pub(crate) stored_registry: Option<String>,
     #[command(flatten)]
     pub(crate) gate: GateLimits,
     #[command(flatten)]

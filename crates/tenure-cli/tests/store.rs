@@ -550,7 +550,7 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
         "main",
     ]);
     assert_eq!(order(&beside).len(), 2);
-    for (code, registry) in [(2, "other"), (2, "main@99"), (1, "main@x"), (2, "")] {
+    for registry in ["other", "main@99", "main@x", ""] {
         let args = [
             "compile",
             "--task",
@@ -560,9 +560,17 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
             "--stored-registry",
             registry,
         ];
-        bench.refused(code, &args);
+        bench.refused(2, &args);
     }
-    // What is another tenant's is not imported into this one's registries.
+    // A label holds no `@`, and what is another tenant's is not imported into this one's registries.
+    for made in [
+        &["registry", "create", url, "main@1"][..],
+        &["import", "seeds", "--snapshot", url, "--registry", "main@1"],
+        &["registry", "create", "file.snapshot", "main@1"],
+    ] {
+        let refused = bench.refused(2, made);
+        assert!(refused.contains("the label `main@1` holds"), "{refused}");
+    }
     let theirs = [
         "import",
         "seeds",

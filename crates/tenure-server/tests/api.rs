@@ -887,6 +887,66 @@ fn the_blocks_of_a_registry_are_its_tenants() {
 }
 
 #[test]
+fn which_registries_there_are_is_for_operators() {
+    let (bench, acme, _, _) = locked();
+    registry_of_acme(&bench, &acme);
+    let anna = Grant {
+        tenant: "acme".into(),
+        user: Some("anna".into()),
+        clearance: Some(Classification::Restricted),
+        ..Grant::default()
+    };
+    let anna = format!("x-tenure-key: {}", key(&bench.store, anna));
+    let begun = json!({ "id": "talk", "messages": [{ "role": "user", "content": "Say it." }] });
+    let begin = || call(&bench, "POST", "/api/v1/sessions", &[&anna], &begun).status;
+    wait_for(|| (begin() == 201).then_some(()));
+    for wrong in ["note", "note@1"] {
+        let turn = json!({ "registry": wrong, "store": false });
+        let path = "/api/v1/sessions/talk/compile";
+        let told = call(&bench, "POST", path, &[&anna], &turn);
+        for reply in [told, of_registry(&bench, &anna, wrong)] {
+            let error = reply.json();
+            assert_eq!(reply.status, 400, "{error}");
+            assert_eq!(error["detail"], "unknown registry `note`");
+            assert!(!error.to_string().contains("notes"), "{error}");
+        }
+        let own = of_registry(&bench, &acme, wrong);
+        assert_eq!(own.status, 400);
+        assert!(own.json().to_string().contains("did you mean `notes`"));
+    }
+}
+
+#[test]
+fn a_label_is_no_entry_of_another_registry() {
+    let (bench, acme, _, _) = locked();
+    registry_of_acme(&bench, &acme);
+    let plan = write(note("plan", "Ship on Monday.", json!({})));
+    assert_eq!(changed(&bench, &acme, &plan), 1);
+    let new = json!({ "label": "notes@1", "kind": "agent" });
+    let refused = call(&bench, "POST", "/api/v1/registries", &[&acme], &new);
+    assert_eq!(refused.status, 400, "{}", refused.json());
+    assert!(refused.json()["detail"].as_str().unwrap().contains('@'));
+    assert!(said(&bench, &acme, "notes@1").contains("Monday"));
+    // One that an earlier version let in is the one that its label means, and has entries itself.
+    let tenant = bench.store.tenant("acme").unwrap();
+    let last = tenant.entries("registries", 0).unwrap().len() as u64;
+    let made = json!({ "registry": { "label": "notes@1", "kind": "agent" } }).to_string();
+    tenant.append("registries", last, vec![made]).unwrap();
+    let body = json!({ "operation": write(note("own", "Its own block.", json!({}))) });
+    let path = "/api/v1/registries/notes@1/ops";
+    let done = call(&bench, "POST", path, &[&acme], &body);
+    assert_eq!(done.status, 200, "{}", done.json());
+    for named in ["notes@1", "notes@1@1"] {
+        let said = said(&bench, &acme, named);
+        assert!(
+            said.contains("Its own block.") && !said.contains("Monday"),
+            "{named}: {said}"
+        );
+    }
+    assert!(said(&bench, &acme, "notes").contains("Monday"));
+}
+
+#[test]
 fn the_keys_themselves_are_out_of_reach() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::sqlite(&folder.path().join("store.db")).unwrap();

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tenure::error::unknown_name;
 use tenure::object::clip;
 use tenure::registry::{Actor, BlockId, Entry, Kind, Op, Registries, Secrets, State};
 use tenure::{ContextObject, Error, ErrorKind};
@@ -44,6 +43,17 @@ fn log_of(label: &str) -> String {
     format!("registry/{label}")
 }
 
+/// The labels of a tenant's registries.
+pub(crate) fn labels(tenant: &Tenant) -> Result<Vec<Arc<str>>, Error> {
+    let mut labels = Vec::new();
+    for (number, body) in tenant.entries(HEAD, 0)? {
+        if let Made::Registry { label, .. } = parsed(HEAD, number, &body)? {
+            labels.push(label);
+        }
+    }
+    Ok(labels)
+}
+
 /// The objects of one registry of a tenant, in order, as it stood at an entry of its log or stands now; and
 /// which entry that is.
 pub(crate) fn blocks_at(
@@ -58,22 +68,6 @@ pub(crate) fn blocks_at(
     if let Some(entry) = entry.filter(|entry| *entry > last) {
         let what = format!("the log of `{}` has no entry {entry} yet", clip(label));
         return Err(Error::input(what).expected(format!("at most {last}")));
-    }
-    if last == 0 {
-        // There may be one that nothing was done to yet.
-        let mut labels = Vec::new();
-        for (number, body) in tenant.entries(HEAD, 0)? {
-            if let Made::Registry { label, .. } = parsed(HEAD, number, &body)? {
-                labels.push(label);
-            }
-        }
-        if !labels.iter().any(|known| **known == *label) {
-            return Err(unknown_name(
-                "registry",
-                label,
-                labels.iter().map(|label| &**label),
-            ));
-        }
     }
     let mut state = State::empty(label.into());
     for (number, body) in entries {

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tenure::error::unknown_name;
 use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
 use tenure::{Candidates, Error, Request, Unfetched};
 use tenure_store::{Resident, Tenant};
 
-use crate::logs::blocks_at;
+use crate::logs::{blocks_at, labels};
 
 /// Where a project keeps its store, below its folder.
 const PROJECT_STORE: &str = ".tenure/store.db";
@@ -127,7 +127,7 @@ impl Gathered {
     }
 }
 
-/// A registry of a store, as it stood at an entry of its log: `LABEL`, or `LABEL@ENTRY`.
+/// A registry of a store, as it stands or stood at an entry of its log.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryRef {
@@ -138,33 +138,42 @@ pub struct RegistryRef {
     pub entry: Option<u64>,
 }
 
-impl FromStr for RegistryRef {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<RegistryRef, Error> {
+impl RegistryRef {
+    /// The registry of a tenant that a text names: the one that is labelled so, else `LABEL@ENTRY`. Only where
+    /// `names_others` says so does an error name the registries that there are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn find(tenant: &Tenant, text: &str, names_others: bool) -> Result<RegistryRef, Error> {
+        let labels = labels(tenant)?;
+        let is_label = |text: &str| labels.iter().any(|label| **label == *text);
         let (label, entry) = match text.rsplit_once('@') {
-            None => (text, None),
-            Some((label, entry)) => {
+            Some((label, entry)) if !is_label(text) => {
                 let number = entry.parse().map_err(|_| {
                     Error::input(format!("`{}` is no entry of a log", clip(entry)))
                         .expected("LABEL or LABEL@ENTRY, such as main@17")
                 })?;
                 (label, Some(number))
             }
+            _ => (text, None),
         };
-        Ok(RegistryRef {
-            label: label.to_owned(),
-            entry,
+        if is_label(label) {
+            let label = label.to_owned();
+            return Ok(RegistryRef { label, entry });
+        }
+        Err(match names_others {
+            true => unknown_name("registry", label, labels.iter().map(|label| &**label)),
+            false => Error::input(format!("unknown registry `{}`", clip(label))),
         })
     }
-}
 
-impl RegistryRef {
     /// The objects of the registry, in its order, and the entry that was read.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the tenant has no such registry, or its log no such entry;
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when its log has no such entry;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn read(&self, tenant: &Tenant) -> Result<ReadRegistry, Error> {
         let (blocks, entry) = blocks_at(tenant, &self.label, self.entry)?;

@@ -18,8 +18,8 @@ use tenure::{
 };
 use tenure_store::Tenant;
 use tenure_workspace::{
-    Collect, Collected, Done, Gathered, Originals, Progress, Workspace, default_frame_key_path,
-    load_template, read_text,
+    Collect, Collected, Done, Gathered, Originals, Progress, RegistryRef, Workspace,
+    default_frame_key_path, load_template, read_text,
 };
 
 use super::cache::Read;
@@ -246,6 +246,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     let candidates = match (&args.stored_registry, &tenant) {
         (None, _) => candidates,
         (Some(wanted), Some(tenant)) => {
+            let wanted = RegistryRef::find(tenant, wanted, true)?;
             wanted.check(looks_back(args))?;
             let found = wanted.read(tenant)?;
             let candidates = found.behind(&candidates);

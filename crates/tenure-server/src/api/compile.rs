@@ -250,9 +250,7 @@ pub(super) fn prepare(
     let second = Instant::from_micros(instant.micros() - instant.micros().rem_euclid(1_000_000));
     request.as_of.valid.get_or_insert(second);
     let wanted = call.store.unwrap_or(app.store.is_some());
-    let registry = call.registry.as_deref().map(str::parse::<RegistryRef>);
-    let registry = registry.transpose()?;
-    let tenant = match wanted || call.record || registry.is_some() {
+    let tenant = match wanted || call.record || call.registry.is_some() {
         true => Some(tenant(app, caller)?),
         false => None,
     };
@@ -265,7 +263,9 @@ pub(super) fn prepare(
     }
     let mut sources = Candidates::new(objects);
     let mut read = None;
-    if let (Some(registry), Some(tenant)) = (registry, &tenant) {
+    if let (Some(registry), Some(tenant)) = (&call.registry, &tenant) {
+        // Which registries there are is for operators to know.
+        let registry = RegistryRef::find(tenant, registry, caller.grant.operator)?;
         registry.check(looks_back)?;
         let found = app.registry(tenant, &registry)?;
         sources = found.behind(&sources);

@@ -130,7 +130,7 @@ impl Registries {
         references: impl IntoIterator<Item = Arc<str>>,
     ) -> Result<(), Error> {
         let label = Arc::clone(state.label());
-        self.create(&label, kind)?;
+        self.is_free(&label)?;
         let mut registry = Registry::new(kind, state);
         registry.references = references.into_iter().collect();
         self.registries.insert(label, registry);
@@ -146,17 +146,30 @@ impl Registries {
         self.registry(label).map(|registry| registry.kind)
     }
 
-    /// Makes a registry, and the capability to act as it.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`] when the label is taken or is no name.
-    pub fn create(&mut self, label: &str, kind: Kind) -> Result<Capability, Error> {
+    fn is_free(&self, label: &str) -> Result<(), Error> {
         check_name(label)?;
         if self.registries.contains_key(label) {
             return Err(
                 Error::input(format!("there already is a registry `{}`", clip(label)))
                     .expected("a label of its own for each registry"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Makes a registry, and the capability to act as it. Its label holds no `@`, which names an entry of
+    /// its log.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the label is taken, is no name or holds an `@`.
+    pub fn create(&mut self, label: &str, kind: Kind) -> Result<Capability, Error> {
+        self.is_free(label)?;
+        if label.contains('@') {
+            return Err(
+                Error::input(format!("the label `{}` holds an `@`", clip(label)))
+                    .expected("a label without it")
+                    .hint("`main@17` is the registry `main` as it stood at entry 17 of its log"),
             );
         }
         let label: Arc<str> = label.into();
