@@ -887,6 +887,70 @@ fn the_blocks_of_a_registry_are_its_tenants() {
 }
 
 #[test]
+fn the_past_of_a_registry_is_shown_to_whom_it_is_open_now() {
+    let (bench, acme, _, reader) = locked();
+    registry_of_acme(&bench, &acme);
+    let open = note("plan", "Ship on Monday.", json!({}));
+    let first = changed(&bench, &acme, &write(open));
+    let mut past = vec![(format!("notes@{first}"), "Monday")];
+    assert!(said(&bench, &reader, &past[0].0).contains("Monday"));
+    let closed = note(
+        "plan",
+        "Ship on Friday.",
+        json!({ "security_classification": "confidential" }),
+    );
+    let revise = json!({ "op": "revise", "block": "plan", "object": closed });
+    changed(&bench, &acme, &revise);
+    let hidden_to_the_reader = |past: &[(String, &str)]| {
+        for (registry, text) in past {
+            let theirs = said(&bench, &reader, registry);
+            assert!(!theirs.contains(text), "{registry}: {theirs}");
+            let own = said(&bench, &acme, registry);
+            assert!(own.contains(text), "{registry}: {own}");
+        }
+    };
+    hidden_to_the_reader(&past);
+    // Nor does the name that a block goes by change that, nor that it stands there no longer.
+    let rename = json!({ "op": "override", "block": "plan", "overrides": { "name": "old" } });
+    changed(&bench, &acme, &rename);
+    hidden_to_the_reader(&past);
+    changed(&bench, &acme, &json!({ "op": "evict", "blocks": ["old"] }));
+    hidden_to_the_reader(&past);
+    // An object that was taken out and written again is the same object.
+    let memo = note("memo", "Call the yard.", json!({}));
+    let second = changed(&bench, &acme, &write(memo));
+    changed(&bench, &acme, &json!({ "op": "evict", "blocks": ["memo"] }));
+    past.push((format!("notes@{second}"), "yard"));
+    assert!(said(&bench, &reader, &past[1].0).contains("yard"));
+    let admins = json!({ "permission_scope": { "allow_roles": ["admin"] } });
+    changed(
+        &bench,
+        &acme,
+        &write(note("memo", "Call the agent.", admins)),
+    );
+    let theirs = said(&bench, &reader, &past[1].0);
+    assert!(!theirs.contains("yard"), "{theirs}");
+    // What was opened since is what it was then.
+    let secret = json!({ "security_classification": "confidential" });
+    let third = changed(
+        &bench,
+        &acme,
+        &write(note("key", "The key is red.", secret)),
+    );
+    let revise = json!({ "op": "revise", "block": "key", "object": note("key", "The key is gone.", json!({})) });
+    changed(&bench, &acme, &revise);
+    assert!(said(&bench, &reader, "notes").contains("The key is gone."));
+    assert!(!said(&bench, &reader, &format!("notes@{third}")).contains("The key is"));
+    // A replay reads what the compile read, with the access of then.
+    let compiled = of_registry(&bench, &reader, &past[0].0).json();
+    let id = compiled["record_ids"][0].as_str().unwrap();
+    let again = json!({ "record_id": id });
+    let replayed = call(&bench, "POST", "/api/v1/replay", &[&acme], &again).json();
+    assert_eq!(replayed["proof"], "whole", "{replayed}");
+    assert_eq!(replayed["payload"], compiled["envelope"]["payload"]);
+}
+
+#[test]
 fn which_registries_there_are_is_for_operators() {
     let (bench, acme, _, _) = locked();
     registry_of_acme(&bench, &acme);

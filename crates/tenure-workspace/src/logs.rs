@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tenure::object::clip;
-use tenure::registry::{Actor, BlockId, Entry, Kind, Op, Registries, Secrets, State};
+use tenure::object::{Access, ObjectId, Status, clip};
+use tenure::registry::{Actor, BlockId, Entry, Kind, Op, Registries, RegistryView, Secrets, State};
 use tenure::{ContextObject, Error, ErrorKind};
 use tenure_store::{Append, Tenant};
 
@@ -55,30 +55,64 @@ pub(crate) fn labels(tenant: &Tenant) -> Result<Vec<Arc<str>>, Error> {
 }
 
 /// The objects of one registry of a tenant, in order, as it stood at an entry of its log or stands now; and
-/// which entry that is.
+/// which entry that is. Who may see one then must be able to see it now: its status says who that is.
 pub(crate) fn blocks_at(
     tenant: &Tenant,
     label: &str,
     entry: Option<u64>,
 ) -> Result<(Vec<Arc<ContextObject>>, u64), Error> {
     let log = log_of(label);
-    let end = entry.map_or(u64::MAX, |entry| entry.saturating_add(1));
-    let entries = tenant.entries_in(&log, 1..end)?;
+    let mut entries = tenant.entries(&log, 0)?;
     let last = entries.last().map_or(0, |(number, _)| *number);
-    if let Some(entry) = entry.filter(|entry| *entry > last) {
+    let entry = entry.unwrap_or(last);
+    if entry > last {
         let what = format!("the log of `{}` has no entry {entry} yet", clip(label));
         return Err(Error::input(what).expected(format!("at most {last}")));
     }
+    let later = entries.split_off(entries.partition_point(|(number, _)| *number <= entry));
     let mut state = State::empty(label.into());
-    for (number, body) in entries {
-        let Entry { by, op, .. } = parsed(&log, number, &body)?;
-        applied(&mut state, label, number, &by, op)?;
+    // What was written last of each object, whether or not it still stands.
+    let mut written: BTreeMap<ObjectId, Access> = BTreeMap::new();
+    let mut fold = |state: &mut State, entries: Vec<(u64, String)>| {
+        for (number, body) in entries {
+            let Entry { by, op, .. } = parsed(&log, number, &body)?;
+            let accesses = op
+                .objects()
+                .map(|object| (object.revision().object_id(), object.access()));
+            written.extend(accesses);
+            applied(state, label, number, &by, op)?;
+        }
+        Ok::<(), Error>(())
+    };
+    fold(&mut state, entries)?;
+    // Of which kind the registry is says nothing about its objects.
+    let then = RegistryView::new(Kind::Agent, state.clone());
+    if later.is_empty() {
+        return Ok((then.objects().cloned().collect(), entry));
     }
-    // Nobody asks for an address here, so no secret is needed.
-    let mut registries = Registries::new(Secrets::new([0; 32], [0; 32]));
-    registries.adopt(Kind::Agent, state, [])?;
-    let view = registries.view(label)?;
-    Ok((view.objects().cloned().collect(), last))
+    fold(&mut state, later)?;
+    let now = RegistryView::new(Kind::Agent, state);
+    let standing: BTreeMap<BlockId, Access> = now
+        .blocks()
+        .map(|block| (block.id(), block.object().access()))
+        .collect();
+    let objects = then.objects().map(|object| {
+        let block = then.named(object.name()).ok();
+        let block = block.filter(|block| Arc::ptr_eq(block.object(), object));
+        let stands = block.and_then(|block| standing.get(&block.id()));
+        let access = stands.or_else(|| written.get(&object.revision().object_id()));
+        match access.filter(|access| **access != object.access()) {
+            None => Arc::clone(object),
+            Some(access) => {
+                let status = Status {
+                    access: Some(Arc::new(access.clone())),
+                    ..object.status().clone()
+                };
+                Arc::new(object.judged(status, *object.usage()))
+            }
+        }
+    });
+    Ok((objects.collect(), entry))
 }
 
 fn parsed<T: for<'de> Deserialize<'de>>(log: &str, number: u64, body: &str) -> Result<T, Error> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tenure::object::{ObjectId, Overrides, Status, Usage};
+use tenure::object::{Access, ObjectId, Overrides, Status, Usage};
 use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::{
@@ -85,6 +85,9 @@ pub struct SourceRef {
     /// What the registry it stood in said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Overrides>,
+    /// Who might see the object when it was read, where it is a revision of the past.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Arc<Access>>,
 }
 
 /// What was read of the store.
@@ -126,6 +129,7 @@ impl Workspace {
                 object: Digest::of(&body),
                 overrides: Some(object.overrides().clone())
                     .filter(|overrides| *overrides != Overrides::default()),
+                access: object.status().access.clone(),
             });
             blobs.push(body);
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
-use tenure::object::Sealer;
+use tenure::object::{Sealer, Status};
 use tenure::section::Section;
 use tenure::{
     Candidates, Compiled, ContextObject, Digest, Error, ErrorKind, ObjectDocument, Policy, World,
@@ -159,7 +159,14 @@ impl Workspace {
             let document: ObjectDocument = serde_json::from_slice(&body).map_err(|error| {
                 Error::input(format!("a recorded object cannot be read: {error}"))
             })?;
-            let object = sealer.seal(document)?;
+            let mut object = sealer.seal(document)?;
+            if let Some(access) = &source.access {
+                let status = Status {
+                    access: Some(Arc::clone(access)),
+                    ..object.status().clone()
+                };
+                object = Arc::new(object.judged(status, *object.usage()));
+            }
             sources.push(match &source.overrides {
                 Some(overrides) => Arc::new(object.with_overrides(overrides.clone())),
                 None => object,

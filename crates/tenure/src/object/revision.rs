@@ -189,21 +189,28 @@ impl JsonSchema for ObjectId {
 pub type RevisionId = Digest;
 
 /// Whose an object is and who may see it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scope {
     /// The tenant. Never empty, never shared.
     pub tenant: Box<str>,
     /// The one user, if only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Box<str>>,
     /// The one project, if only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Box<str>>,
     /// The one session, if only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<str>>,
     /// The one task, if only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Box<str>>,
     /// The caller needs one of these, if there are any.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub allow_roles: Box<[Box<str>]>,
     /// The caller must have none of these.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub deny_roles: Box<[Box<str>]>,
 }
 
@@ -605,7 +612,8 @@ pub struct Status {
 }
 
 /// Who may see a revision.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Access {
     /// Whose it is.
     pub scope: Arc<Scope>,
