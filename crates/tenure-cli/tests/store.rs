@@ -562,6 +562,29 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
         ];
         bench.refused(2, &args);
     }
+    // A registry has no clock. Only who looks from an instant is told so.
+    let request = |as_of: &str| {
+        bench.file(
+            "request.json",
+            format!("{{\"task\": {{\"objective\": \"Report.\"}}, \"budget\": {{\"tokens\": 600}}, \"as_of\": {as_of}}}"),
+        );
+        ["compile", "--request", "request.json", "--store", url]
+    };
+    for now in ["{}", "{\"valid\": \"2026-01-01T00:00:00Z\"}"] {
+        let args = request(now);
+        let out = bench.json(
+            &[
+                &args[..],
+                &["--stored-registry", "main", "--format", "json"],
+            ]
+            .concat(),
+        );
+        assert_eq!(order(&out).len(), 2, "{now}");
+    }
+    let args = request("{\"known\": \"2126-01-01T00:00:00Z\"}");
+    let refused = bench.refused(2, &[&args[..], &["--stored-registry", "main"]].concat());
+    assert!(refused.contains("main@17"), "{refused}");
+    bench.ok(&[&args[..], &["--stored-registry", "main@1"]].concat());
     // A label holds no `@`, and what is another tenant's is not imported into this one's registries.
     for made in [
         &["registry", "create", url, "main@1"][..],
@@ -583,7 +606,6 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
     ];
     let refused = bench.refused(4, &theirs);
     assert!(refused.contains("of another tenant"), "{refused}");
-    // A registry has no clock.
     let back = [
         "compile",
         "--task",

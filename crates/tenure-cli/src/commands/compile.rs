@@ -203,6 +203,8 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     let tenant = store
         .map(|store| store.tenant(&request.principal.tenant))
         .transpose()?;
+    // Whether an instant was asked for; else it is now.
+    let looks_back = request.as_of.known.is_some();
     let policy = policy(&workspace, tenant.as_ref(), args, &request)?;
     let model = args
         .model
@@ -247,7 +249,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         (None, _) => candidates,
         (Some(wanted), Some(tenant)) => {
             let wanted = RegistryRef::find(tenant, wanted, true)?;
-            wanted.check(looks_back(args))?;
+            wanted.check(looks_back)?;
             let found = wanted.read(tenant)?;
             let candidates = found.behind(&candidates);
             registry = Some(found.read);
@@ -262,10 +264,13 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         }
     };
     let gathered = match &tenant {
-        None => Gathered::of_sources(candidates),
+        None => {
+            request.as_of.known = request.as_of.known.or_else(now);
+            Gathered::of_sources(candidates)
+        }
         Some(tenant) => {
             // Now is when the store is read: what was written within this second is known.
-            let now = this_instant().filter(|_| !looks_back(args));
+            let now = this_instant().filter(|_| !looks_back);
             request.as_of.known = now.or(request.as_of.known);
             let gathered = Gathered::with_store(candidates, tenant, &request, now)?;
             if let Some(now) = now {
@@ -377,7 +382,7 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     let known_at = instant(&args.known_at, "--known-at")?;
     let now = if as_of.is_none() { now() } else { None };
     request.as_of.valid = as_of.or(request.as_of.valid).or(now);
-    request.as_of.known = known_at.or(as_of).or(request.as_of.known).or(now);
+    request.as_of.known = known_at.or(as_of).or(request.as_of.known);
     Ok(request)
 }
 
@@ -397,15 +402,9 @@ fn policy(
     if named.ends_with(".toml") {
         return known;
     }
-    let known = request.as_of.known.filter(|_| looks_back(args));
     workspace
-        .kept_policy(tenant, named, known)?
+        .kept_policy(tenant, named, request.as_of.known)?
         .ok_or_else(|| error.clone())
-}
-
-/// Whether an instant was asked for.
-fn looks_back(args: &CompileArgs) -> bool {
-    args.as_of.is_some() || args.known_at.is_some() || args.request.is_some()
 }
 
 fn bad_instant(flag: &str, message: &str) -> Error {
