@@ -24,7 +24,7 @@ use tenure::{
     Budget, Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, TaskState,
     World,
 };
-use tenure_store::{Append, Tenant};
+use tenure_store::Tenant;
 
 use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
@@ -161,10 +161,9 @@ struct Work<'w> {
 #[derive(Debug)]
 #[must_use = "what is not settled is not durable"]
 pub struct Unsettled {
-    tenant: Tenant,
-    session: Option<Arc<Mutex<Session>>>,
-    /// The chain of the request, where it is new.
-    chain: Option<(Digest, Chain)>,
+    /// The session, and which reading of it.
+    session: Option<(Arc<Mutex<Session>>, u64)>,
+    chains: Arc<Mutex<Recent<Chain>>>,
 }
 
 impl Unsettled {
@@ -176,24 +175,15 @@ impl Unsettled {
     /// when the store cannot be reached. The session is then as it was before, and the agent's next request
     /// brings what is missing.
     pub fn settle(self) -> Result<(), Error> {
-        let Some(session) = self.session else {
+        let Some((session, reading)) = self.session else {
             return Ok(());
         };
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((digest, chain)) = self.chain else {
-            return session.settle(None).map(drop);
-        };
-        let log = log_of(&digest);
-        let beside = Append {
-            log: log.clone(),
-            after: 0,
-            entries: vec![chain.body()?],
-        };
-        if !session.settle(Some(beside))? {
-            drop(session);
-            note_again(&self.tenant, &log, &chain)?;
+        let settled = session.settle_as(reading);
+        if settled.is_err() {
+            forget_chains(&self.chains, session.id());
         }
-        Ok(())
+        settled
     }
 }
 
@@ -201,7 +191,7 @@ impl Unsettled {
 #[derive(Debug)]
 pub struct Relay {
     sessions: Mutex<Recent<Arc<Mutex<Session>>>>,
-    chains: Mutex<Recent<Chain>>,
+    chains: Arc<Mutex<Recent<Chain>>>,
     /// What is known of the windows of models, by their logs.
     windows: Mutex<Recent<Option<Window>>>,
     /// The version of each tenant before anything of it was read.
@@ -216,8 +206,8 @@ impl Default for Relay {
     }
 }
 
-/// A session, the number of a request's last message in it, and whether that is new there.
-type Found = (Arc<Mutex<Session>>, u64, bool);
+/// A session, which reading of it, and the number of a request's last message in it.
+type Found = (Arc<Mutex<Session>>, u64, u64);
 
 /// Where a chain of messages leads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -246,7 +236,7 @@ impl Relay {
     pub fn holding(bytes: usize) -> Relay {
         Relay {
             sessions: Mutex::new(Recent::new(bytes)),
-            chains: Mutex::new(Recent::new(CHAINS)),
+            chains: Arc::new(Mutex::new(Recent::new(CHAINS))),
             windows: Mutex::new(Recent::new(WINDOWS)),
             since: Mutex::default(),
             cut: OnceLock::new(),
@@ -287,9 +277,8 @@ impl Relay {
     ) -> Result<(Relayed, Unsettled), Error> {
         let conversation = wire::read(asked.format, asked.body)?;
         let mut unsettled = Unsettled {
-            tenant: tenant.clone(),
             session: None,
-            chain: None,
+            chains: Arc::clone(&self.chains),
         };
         let is_own = |(key, json): &(String, String)| {
             PROVIDERS_OWN.contains(&key.as_str())
@@ -299,7 +288,7 @@ impl Relay {
             return Ok((Relayed::as_it_came(), unsettled));
         }
         self.see(tenant)?;
-        let (session, chain, last) = self.session(tenant, asked, &conversation, &mut unsettled)?;
+        let ((session, reading, last), chain) = self.session(tenant, asked, &conversation)?;
         let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
         match asked.counted {
             true => open.detach(),
@@ -312,7 +301,11 @@ impl Relay {
             asked,
             conversation: &conversation,
         };
-        let compiled = self.compile(&work, &mut open, (chain, last));
+        // Somebody may have found meanwhile that it is not what its log says.
+        let compiled = match open.check_as(reading) {
+            Ok(()) => self.compile(&work, &mut open, (chain, last)),
+            Err(error) => Err(error),
+        };
         if asked.counted {
             // What waits in this session is let go of with it.
             let relayed = Relayed {
@@ -321,13 +314,15 @@ impl Relay {
             };
             return Ok((relayed, unsettled));
         }
-        unsettled.session = Some(Arc::clone(&session));
+        unsettled.session = Some((Arc::clone(&session), reading));
         let (key, size) = (held_as(tenant, open.id()), open.size());
         drop(open);
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.weigh(&key, size);
-        // What somebody works with may have writes that wait: nobody must read it from the store meanwhile.
-        sessions.shrink(|session| Arc::strong_count(session) == 1);
+        // What somebody works with, or what has writes that wait: nobody must read it from the store meanwhile.
+        sessions.shrink(|session| {
+            Arc::strong_count(session) == 1 && session.try_lock().is_ok_and(|open| !open.waits())
+        });
         drop(sessions);
         match compiled {
             Ok(relayed) => Ok((relayed, unsettled)),
@@ -496,12 +491,12 @@ impl Relay {
         let digest = extended(place.chain, &reply).pop().unwrap_or(place.chain);
         session.defer();
         session.append_reply(reply, now)?;
-        let chain = self.note(tenant, &digest, session.id(), session.last_turn());
+        self.note(tenant, &digest, &mut session)?;
+        let reading = session.reading();
         drop(session);
         let unsettled = Unsettled {
-            tenant: tenant.clone(),
-            session: Some(held),
-            chain: Some((digest, chain)),
+            session: Some((held, reading)),
+            chains: Arc::clone(&self.chains),
         };
         unsettled.settle()?;
         Ok(true)
@@ -622,15 +617,13 @@ impl Relay {
         Ok(())
     }
 
-    /// The session that a request goes on with, with what is new in it, the chain of its messages and the
-    /// number of the last.
+    /// The session that a request goes on with, with what is new in it, and the chain of its messages.
     fn session(
         &self,
         tenant: &Tenant,
         asked: &Relaying<'_>,
         conversation: &Conversation,
-        unsettled: &mut Unsettled,
-    ) -> Result<(Arc<Mutex<Session>>, Digest, u64), Error> {
+    ) -> Result<(Found, Digest), Error> {
         let count = conversation.entries.len();
         let mut chains = chains(asked, asked.session, conversation);
         let mut found = self.goes_on(tenant, asked, conversation, &chains, None)?;
@@ -643,27 +636,22 @@ impl Relay {
             }
         }
         let digest = chains[count];
-        let (session, last, is_new) = match found {
-            Some(found) => found,
-            None => {
-                let mut session = Session::begin_deferred(tenant.clone(), asked.now, asked.format)?;
-                session.append(conversation.clone(), asked.now)?;
-                let (last, key) = (session.last_turn(), held_as(tenant, session.id()));
-                let size = session.size();
-                let session = Arc::new(Mutex::new(session));
-                if !asked.counted {
-                    let mut held = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-                    held.put(key, Arc::clone(&session), size);
-                }
-                (session, last, true)
-            }
-        };
-        if is_new && !asked.counted {
-            let open = session.lock().unwrap_or_else(PoisonError::into_inner);
-            let chain = self.note(tenant, &digest, open.id(), last);
-            unsettled.chain = Some((digest, chain));
+        if let Some(found) = found {
+            return Ok((found, digest));
         }
-        Ok((session, digest, last))
+        let mut session = Session::begin_deferred(tenant.clone(), asked.now, asked.format)?;
+        session.append(conversation.clone(), asked.now)?;
+        let (last, reading) = (session.last_turn(), session.reading());
+        let (key, size) = (held_as(tenant, session.id()), session.size());
+        let session = Arc::new(Mutex::new(session));
+        if !asked.counted {
+            let mut held = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+            held.put(key, Arc::clone(&session), size);
+            drop(held);
+            let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
+            self.note(tenant, &digest, &mut open)?;
+        }
+        Ok(((session, reading, last), digest))
     }
 
     /// The session that the longest known chain leads to, if the request goes on with it, and the number of the
@@ -739,9 +727,13 @@ impl Relay {
                 };
                 open.append(new, asked.now)?;
                 last = open.last_turn();
+                if !asked.counted {
+                    self.note(tenant, &chains[count], &mut open)?;
+                }
             }
+            let reading = open.reading();
             drop(open);
-            return Ok(Some((session, last, length < count)));
+            return Ok(Some((session, reading, last)));
         }
         Ok(None)
     }
@@ -749,14 +741,12 @@ impl Relay {
     /// Reads what others appended to a session. Where it was not what its log says, neither were its chains.
     /// Gives whether it was so.
     fn refresh(&self, session: &mut Session) -> Result<bool, Error> {
-        let lost = session.is_lost()?;
-        let id = session.id().to_owned();
-        session.refresh()?;
-        if lost {
-            let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-            chains.retain(|_, chain| chain.session != id);
+        let lost = session.is_lost();
+        if !matches!(lost, Ok(false)) {
+            forget_chains(&self.chains, session.id());
         }
-        Ok(lost)
+        session.refresh()?;
+        lost
     }
 
     fn held(&self, tenant: &Tenant, id: &str) -> Result<Arc<Mutex<Session>>, Error> {
@@ -795,28 +785,27 @@ impl Relay {
         Ok(last.and_then(|(_, body)| serde_json::from_str(body).ok()))
     }
 
-    /// Remembers where a chain leads, for as long as it is not written.
-    fn note(&self, tenant: &Tenant, digest: &Digest, session: &str, last: u64) -> Chain {
+    /// Remembers that a chain leads to the end of a session; it is written with what waits there.
+    fn note(&self, tenant: &Tenant, digest: &Digest, session: &mut Session) -> Result<(), Error> {
         let chain = Chain {
-            session: session.to_owned(),
-            last,
+            session: session.id().to_owned(),
+            last: session.last_turn(),
         };
-        let key = held_as(tenant, &log_of(digest));
+        let log = log_of(digest);
+        session.beside(log.clone(), chain.body()?);
+        let key = held_as(tenant, &log);
         let size = CHAIN + key.len();
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        chains.put(key, chain.clone(), size);
+        chains.put(key, chain, size);
         chains.shrink(|_| true);
-        chain
+        Ok(())
     }
 }
 
-/// Writes where a chain leads that led somewhere before. Of conversations that begin alike, the newest is found.
-fn note_again(tenant: &Tenant, log: &str, chain: &Chain) -> Result<(), Error> {
-    let after = tenant.last(log)?;
-    match tenant.append(log, after, vec![chain.body()?]) {
-        Err(error) if error.kind == ErrorKind::Conflict => Ok(()),
-        appended => appended.map(drop),
-    }
+/// Forgets the chains that lead to a session which is not what its log says.
+fn forget_chains(chains: &Mutex<Recent<Chain>>, session: &str) {
+    let mut chains = chains.lock().unwrap_or_else(PoisonError::into_inner);
+    chains.retain(|_, chain| chain.session != session);
 }
 
 /// The log of what is known of the window of a request's model.

@@ -10,8 +10,8 @@ use tenure::wire::Format;
 use tenure::{FrameKey, World, conform};
 use tenure_store::{Store, Tenant};
 use tenure_workspace::Workspace;
-use tenure_workspace::relay::{Relay, Relayed, Relaying};
-use tenure_workspace::sessions::Wanted;
+use tenure_workspace::relay::{Relay, Relayed, Relaying, Unsettled};
+use tenure_workspace::sessions::{Session, Wanted};
 
 use recorded::recording;
 
@@ -548,4 +548,104 @@ fn a_conversation_that_is_held_again_has_one_session_of_its_own() {
     }
     runs.dedup();
     assert_eq!(runs.len(), 3);
+}
+
+/// What a client asks that said every other of these.
+fn asks(texts: &[&str]) -> String {
+    let said = texts.iter().enumerate().map(|(at, text)| match at % 2 {
+        0 => json!({ "role": "user", "content": text }),
+        _ => json!({ "role": "assistant", "content": text }),
+    });
+    request(&said.collect::<Vec<_>>())
+}
+
+fn ahead(bench: &Bench, relay: &Relay, body: &str) -> (Relayed, Unsettled) {
+    let (workspace, tenant, world) = (&bench.workspace, bench.tenant(), &bench.world);
+    let asked = asked(body, "key");
+    relay
+        .relay_ahead(workspace, &tenant, world, &asked)
+        .unwrap()
+}
+
+fn logs_of(tenant: &Tenant, prefix: &str) -> usize {
+    let logs = tenant.logs().unwrap();
+    logs.iter()
+        .filter(|(log, _)| log.starts_with(prefix))
+        .count()
+}
+
+#[test]
+fn what_was_lost_leaves_no_chain_whoever_finds_it_out() {
+    let bench = Bench::new(60_000);
+    let tenant = bench.tenant();
+    session(&bench.relay(&asks(&["How warm?"]), "key"));
+    let other = Relay::default();
+    let mine = asks(&["How warm?", "Warm.", "Stop."]);
+    let theirs = asks(&["How warm?", "Warm.", "Go on."]);
+    let (here, unsettled) = ahead(&bench, &bench.relay, &mine);
+    let (there, first) = ahead(&bench, &other, &theirs);
+    assert_eq!(session(&here), session(&there));
+    first.settle().unwrap();
+    let chains = logs_of(&tenant, "chain/");
+    // Another request of the session finds out that the first one's message is lost.
+    let (_, another) = ahead(
+        &bench,
+        &bench.relay,
+        &asks(&["How warm?", "Warm.", "Go on."]),
+    );
+    let conflict = unsettled.settle().unwrap_err();
+    assert_eq!(conflict.kind, tenure::ErrorKind::Conflict);
+    another.settle().unwrap();
+    assert_eq!(
+        logs_of(&tenant, "chain/"),
+        chains,
+        "nobody leads to what is not there"
+    );
+    // Neither this process nor one that knows nothing takes the other's message for the lost one.
+    for relay in [&bench.relay, &Relay::default()] {
+        let (next, unsettled) = ahead(&bench, relay, &mine);
+        unsettled.settle().unwrap();
+        assert_ne!(session(&next), session(&there));
+        let next = Session::open(bench.tenant(), &session(&next)).unwrap();
+        let said = next.export(Format::OpenAiChat).unwrap().messages;
+        assert!(said.contains("Stop.") && !said.contains("Go on."), "{said}");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_leaves_its_chain_or_nothing() {
+    // So little room that nothing stays that may leave.
+    let bench = Bench {
+        relay: Relay::holding(1),
+        ..Bench::new(60_000)
+    };
+    let tenant = bench.tenant();
+    let body = asks(&["How warm?"]);
+    let (left, unsettled) = ahead(&bench, &bench.relay, &body);
+    drop(unsettled);
+    assert_eq!(
+        (logs_of(&tenant, "session/"), logs_of(&tenant, "chain/")),
+        (0, 0)
+    );
+    bench.relay(&asks(&["Another."]), "another key");
+    assert_eq!(
+        (logs_of(&tenant, "session/"), logs_of(&tenant, "chain/")),
+        (1, 1)
+    );
+    // It asks again: what waited is written, whole.
+    let (again, unsettled) = ahead(&bench, &bench.relay, &body);
+    assert_eq!(session(&again), session(&left));
+    unsettled.settle().unwrap();
+    assert_eq!(
+        (logs_of(&tenant, "session/"), logs_of(&tenant, "chain/")),
+        (2, 2)
+    );
+    // A process that knows nothing goes on with it.
+    let (on, unsettled) = ahead(
+        &bench,
+        &Relay::default(),
+        &asks(&["How warm?", "Warm.", "Stop."]),
+    );
+    unsettled.settle().unwrap();
+    assert_eq!(session(&on), session(&left));
 }

@@ -14,6 +14,8 @@ use super::{PREFIX, Session, random_id, written};
 /// as they are ranked and priced. Measured roughly, on the safe side.
 const OBJECT: usize = 1 << 10;
 const COPIES: usize = 4;
+/// How often others may write to the logs beside a session before what waits is given up.
+const TRIES: u32 = 16;
 
 /// Entries that are part of the state and not yet of the log.
 #[derive(Debug)]
@@ -21,6 +23,14 @@ pub(super) struct Pending {
     /// The number of the last entry of the log.
     pub(super) after: u64,
     pub(super) bodies: Vec<String>,
+    /// What is written to other logs with them.
+    beside: Vec<Append>,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.bodies.is_empty() && self.beside.is_empty()
+    }
 }
 
 impl Session {
@@ -49,6 +59,7 @@ impl Session {
         session.pending = Some(Pending {
             after: 0,
             bodies: vec![body],
+            beside: Vec::new(),
         });
         Ok(session)
     }
@@ -60,41 +71,113 @@ impl Session {
             self.pending = Some(Pending {
                 after: self.last,
                 bodies: Vec::new(),
+                beside: Vec::new(),
             });
         }
     }
 
-    /// Makes the writes that wait, and beside them one to another log that is thought to be empty: all at
-    /// once. Gives whether the other one was made; somebody else may have made it.
+    /// Lets a write to another log wait, which is made with those to the session or not at all. The log is
+    /// thought to be empty; where it is not, the write comes behind what is there.
+    pub(crate) fn beside(&mut self, log: String, body: String) {
+        self.defer();
+        if let Some(pending) = &mut self.pending {
+            pending.beside.push(Append {
+                log,
+                after: 0,
+                entries: vec![body],
+            });
+        }
+    }
+
+    /// Makes the writes that wait: all at once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then, and the next
-    /// [`Session::refresh`] reads the session anew.
-    pub(crate) fn settle(&mut self, beside: Option<Append>) -> Result<bool, Error> {
-        let own = self.pending.take().filter(|own| !own.bodies.is_empty());
-        let own = own.map(|own| Append {
-            log: self.log.clone(),
-            after: own.after,
-            entries: own.bodies,
-        });
-        let all: Vec<Append> = own.iter().cloned().chain(beside.clone()).collect();
-        if all.is_empty() {
-            return Ok(false);
-        }
-        let mut done = self.tenant.append_all(all).map(|()| beside.is_some());
-        if let (Err(error), Some(_)) = (&done, beside)
-            && error.kind == ErrorKind::Conflict
-        {
-            // Which of the two is in the way is not said.
-            done = match own.clone() {
-                Some(own) => self.tenant.append_all(vec![own]).map(|()| false),
-                None => Ok(false),
-            };
-        }
-        self.lost |= done.is_err() && own.is_some();
+    /// [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile, or what waited could not be
+    /// written before; [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then,
+    /// and nothing more until the next [`Session::refresh`], which reads the session anew.
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        let pending = self.pending.take();
+        self.check()?;
+        let Some(pending) = pending.filter(|pending| !pending.is_empty()) else {
+            return Ok(());
+        };
+        let done = self.write(pending);
+        self.lost = done.is_err();
         done
+    }
+
+    /// As [`Session::settle`], for what was added to this reading of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::settle`]; [`ErrorKind::Conflict`] also where it was read anew since.
+    pub(crate) fn settle_as(&mut self, reading: u64) -> Result<(), Error> {
+        self.check_as(reading)?;
+        self.settle()
+    }
+
+    /// How often it was read anew because writes that waited were lost.
+    pub(crate) fn reading(&self) -> u64 {
+        self.reading
+    }
+
+    /// Whether this reading of it stands.
+    pub(crate) fn check_as(&self, reading: u64) -> Result<(), Error> {
+        match self.lost || self.reading != reading {
+            true => Err(Error::new(
+                ErrorKind::Conflict,
+                format!(
+                    "what was added to the session `{}` could not be written",
+                    self.id()
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.check_as(self.reading)
+    }
+
+    fn write(&self, pending: Pending) -> Result<(), Error> {
+        let own = (!pending.bodies.is_empty()).then(|| Append {
+            log: self.log.clone(),
+            after: pending.after,
+            entries: pending.bodies,
+        });
+        let mut beside = pending.beside;
+        let mut tries = 0;
+        loop {
+            let all = own.iter().chain(&beside).cloned().collect();
+            let error = match self.tenant.append_all(all) {
+                Err(error) if error.kind == ErrorKind::Conflict => error,
+                done => return done,
+            };
+            tries += 1;
+            // Which of them is in the way is not said.
+            if tries > TRIES || self.tenant.last(&self.log)? != pending.after {
+                return Err(error);
+            }
+            let mut left = Vec::new();
+            for other in beside {
+                let after = self.tenant.last(&other.log)?;
+                // Where somebody wrote meanwhile, what was written last stands: this would be behind it already.
+                if other.after == 0 || other.after == after {
+                    left.push(Append { after, ..other });
+                }
+            }
+            beside = left;
+            if own.is_none() && beside.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether writes wait.
+    pub(crate) fn waits(&self) -> bool {
+        let pending = self.pending.as_ref();
+        pending.is_some_and(|pending| !pending.is_empty())
     }
 
     /// Makes it a copy that is thrown away: nothing of what happens to it is written from now on.
@@ -110,7 +193,7 @@ impl Session {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub(crate) fn is_lost(&mut self) -> Result<bool, Error> {
-        match self.settle(None) {
+        match self.settle() {
             Err(error) if error.kind == ErrorKind::Unavailable => Err(error),
             _ => Ok(self.lost),
         }

@@ -103,6 +103,8 @@ pub struct Session {
     pending: Option<Pending>,
     /// Whether writes that waited could not be made: it is not what its log says.
     lost: bool,
+    /// How often it was read anew because of that.
+    reading: u64,
     /// Whether it is a copy of which nothing is written.
     detached: bool,
 }
@@ -221,6 +223,7 @@ impl Session {
             made: Mutex::default(),
             pending: None,
             lost: false,
+            reading: 0,
             detached: false,
         }
     }
@@ -354,8 +357,11 @@ impl Session {
     ///
     /// [`ErrorKind::Input`] when the session was erased; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        if self.is_lost()? || self.catch_up()? {
+        let lost = self.is_lost()?;
+        if lost || self.catch_up()? {
+            let reading = self.reading + u64::from(lost);
             *self = Session::open(self.tenant.clone(), self.id())?;
+            self.reading = reading;
         }
         Ok(())
     }
@@ -441,6 +447,7 @@ impl Session {
 
     /// Appends entries, all or none, and makes them part of the state.
     fn push(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
+        self.check()?;
         let bodies: Result<Vec<String>, Error> = entries.iter().map(written).collect();
         let (after, bodies) = (self.last, bodies?);
         let appended = match &mut self.pending {
@@ -448,7 +455,7 @@ impl Session {
                 pending.bodies.extend(bodies);
                 // What begins an epoch is read back.
                 match entries.iter().any(|entry| matches!(entry, Entry::Epoch(_))) {
-                    true => self.settle(None).map(drop),
+                    true => self.settle(),
                     false => Ok(()),
                 }
             }
