@@ -584,6 +584,11 @@ fn an_epoch_ends_early_where_that_is_cheaper_and_the_policy_says_so() {
                 assert!(worth.ending < worth.keeping && worth.calls > 1);
                 assert!(report.history_tokens < report.high_water);
             }
+            // Asked again, it is the same, however often.
+            for _ in 0..2 {
+                let again = bench.compile(&mut session, Target::AnthropicMessages, 60_000);
+                assert_eq!(again.session.epoch, report.epoch, "message {at}");
+            }
             seen.push(report.cause);
         }
         causes.push(seen);

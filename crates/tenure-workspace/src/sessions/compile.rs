@@ -280,19 +280,16 @@ impl Session {
     /// What the requests of this epoch cost, and what they would with a history that is cut to `low` tokens.
     /// Nothing where the policy does not ask, or no request was sent.
     fn worth(&self, how: &Drafting<'_>, history: u64, low: u64) -> Option<Worth> {
-        let (_, last) = self
-            .served
-            .last()
-            .filter(|_| how.policy.ends_when_cheaper)?;
+        // What was served behind the last message is this request, asked again.
+        let answered = self.last_turn();
+        let before = self.served.iter().filter(|(at, _)| *at < answered);
+        let before = before.map(|(_, served)| served.tokens);
+        let sent: Vec<u32> = before.collect();
+        let last = sent.last().filter(|_| how.policy.ends_when_cheaper)?;
         // What leaves is summarised at a share of what it cost.
         let leaves = history.checked_sub(low)?;
         let summed = leaves * u64::from(how.policy.ratio.millionths()) / 1_000_000;
-        let after = u64::from(last.tokens).saturating_sub(leaves - summed);
-        let sent: Vec<u32> = self
-            .served
-            .iter()
-            .map(|(_, served)| served.tokens)
-            .collect();
+        let after = u64::from(*last).saturating_sub(leaves - summed);
         Worth::of(
             how.world.model(),
             &sent,
