@@ -82,6 +82,16 @@ pub struct Relaying<'r> {
     pub counted: bool,
 }
 
+impl Relaying<'_> {
+    /// The room for an answer that nobody named, in tokens: none where requests always name it.
+    fn reserve(&self, world: &World) -> u32 {
+        match (self.format, self.counted) {
+            (Format::Anthropic, true) => 0,
+            _ => world.model().reserve,
+        }
+    }
+}
+
 /// What stands beside the messages of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside<'r> {
@@ -317,13 +327,7 @@ impl Relay {
         unsettled.session = Some((Arc::clone(&session), reading));
         let (key, size) = (held_as(tenant, open.id()), open.size());
         drop(open);
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.weigh(&key, size);
-        // What somebody works with, or what has writes that wait: nobody must read it from the store meanwhile.
-        sessions.shrink(|session| {
-            Arc::strong_count(session) == 1 && session.try_lock().is_ok_and(|open| !open.waits())
-        });
-        drop(sessions);
+        self.weigh(&key, size);
         match compiled {
             Ok(relayed) => Ok((relayed, unsettled)),
             Err(error) => {
@@ -352,7 +356,15 @@ impl Relay {
             return Ok(relayed);
         }
         let around = around(conversation, world);
-        let answer = answer(conversation).unwrap_or(world.model().reserve);
+        let answer = match (answer(conversation), asked.counted) {
+            (Some(answer), _) => answer,
+            (None, false) => asked.reserve(world),
+            // What is only counted does not say what the request itself will have to say.
+            (None, true) => self
+                .kept(tenant, session.id())
+                .unwrap_or_else(|| asked.reserve(world)),
+        };
+        session.keeps = Some(answer);
         let learned = [session.learned(), self.window_of(tenant, asked)?];
         let learned = learned.into_iter().flatten();
         let window = learned.fold(world.model().window, u32::min);
@@ -492,8 +504,9 @@ impl Relay {
         session.defer();
         session.append_reply(reply, now)?;
         self.note(tenant, &digest, &mut session)?;
-        let reading = session.reading();
+        let (reading, size) = (session.reading(), session.size());
         drop(session);
+        self.weigh(&held_as(tenant, &place.session), size);
         let unsettled = Unsettled {
             session: Some((held, reading)),
             chains: Arc::clone(&self.chains),
@@ -747,6 +760,25 @@ impl Relay {
         }
         session.refresh()?;
         lost
+    }
+
+    /// Notes what a session takes now, and lets go of what takes too much.
+    fn weigh(&self, key: &str, size: usize) {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.weigh(key, size);
+        // What somebody works with, or what has writes that wait: nobody must read it from the store meanwhile.
+        sessions.shrink(|session| {
+            Arc::strong_count(session) == 1 && session.try_lock().is_ok_and(|open| !open.waits())
+        });
+    }
+
+    /// The room for the answer that the last request of a session kept, where it is held.
+    fn kept(&self, tenant: &Tenant, id: &str) -> Option<u32> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = sessions.get(&held_as(tenant, id)).map(Arc::clone)?;
+        drop(sessions);
+        let session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.keeps
     }
 
     fn held(&self, tenant: &Tenant, id: &str) -> Result<Arc<Mutex<Session>>, Error> {

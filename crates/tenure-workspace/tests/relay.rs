@@ -649,3 +649,40 @@ fn a_client_that_leaves_leaves_its_chain_or_nothing() {
     unsettled.settle().unwrap();
     assert_eq!(session(&on), session(&left));
 }
+
+#[test]
+fn what_is_counted_without_the_answers_room_is_what_is_sent() {
+    let bench = Bench::new(6_000);
+    let messages = recording(30, 300).messages;
+    let mut cut = 0;
+    let asks = (0..messages.len()).filter(|at| messages[*at]["role"] == "user");
+    for at in asks {
+        let room = "\"max_tokens\": 2000, ";
+        let body = request(&messages[..=at]).replace("\"max_tokens\": 400, ", room);
+        let without = body.replace(room, "");
+        let counted = Relaying {
+            counted: true,
+            ..asked(&without, "key")
+        };
+        let (relay, tenant) = (&bench.relay, bench.tenant());
+        let counted = relay.relay(&bench.workspace, &tenant, &bench.world, &counted);
+        let sent = bench.relay(&body, "key").body;
+        // Where a request has not been sent yet, nothing is known.
+        if cut > 0 {
+            let sent = sent.as_ref().map(|sent| sent.replace(room, ""));
+            assert_eq!(counted.unwrap().body, sent, "message {at}");
+        }
+        cut += u32::from(sent.is_some());
+    }
+    assert!(cut > 5, "{cut}");
+}
+
+#[test]
+fn a_reply_takes_room() {
+    let bench = Bench::new(60_000);
+    let place = bench.relay(&asks(&["How warm?"]), "key").place.unwrap();
+    let (before, text) = (bench.relay.bytes(), "warm ".repeat(10_000));
+    let reply = json!({ "role": "assistant", "content": text }).to_string();
+    let added = bench.relay.reply(&bench.tenant(), &place, &reply, NOW);
+    assert!(added.unwrap() && bench.relay.bytes() > before + text.len());
+}

@@ -31,6 +31,11 @@ impl Pending {
     fn is_empty(&self) -> bool {
         self.bodies.is_empty() && self.beside.is_empty()
     }
+
+    fn size(&self) -> usize {
+        let bodies: usize = self.bodies.iter().map(String::len).sum();
+        bodies + self.beside.len() * OBJECT
+    }
 }
 
 impl Session {
@@ -218,11 +223,17 @@ impl Session {
             let ids = served.ledger.floor.len() + served.ledger.said.len() + served.said.len();
             tail + 32 * ids + OBJECT
         });
-        let made = self.made.lock().map_or(0, |made| made.len());
+        let made: usize = self.made.lock().map_or(0, |made| {
+            let each = made.values().map(|made| made.object.revision().content());
+            each.map(|text| OBJECT + text.len()).sum()
+        });
+        let pending: usize = self.pending.iter().map(Pending::size).sum();
         let checkpoints = self.frontier.checkpoints().len();
         said + shorter.sum::<usize>() * COPIES
             + served.sum::<usize>()
-            + (made + checkpoints + 4) * OBJECT * COPIES
+            + pending
+            + made * COPIES
+            + (checkpoints + 4) * OBJECT * COPIES
     }
 }
 

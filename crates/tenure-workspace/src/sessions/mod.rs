@@ -105,6 +105,8 @@ pub struct Session {
     lost: bool,
     /// How often it was read anew because of that.
     reading: u64,
+    /// The room for the answer that its last request kept, in tokens.
+    pub(crate) keeps: Option<u32>,
     /// Whether it is a copy of which nothing is written.
     detached: bool,
 }
@@ -224,6 +226,7 @@ impl Session {
             pending: None,
             lost: false,
             reading: 0,
+            keeps: None,
             detached: false,
         }
     }
@@ -359,9 +362,9 @@ impl Session {
     pub fn refresh(&mut self) -> Result<(), Error> {
         let lost = self.is_lost()?;
         if lost || self.catch_up()? {
-            let reading = self.reading + u64::from(lost);
+            let (reading, keeps) = (self.reading + u64::from(lost), self.keeps);
             *self = Session::open(self.tenant.clone(), self.id())?;
-            self.reading = reading;
+            (self.reading, self.keeps) = (reading, keeps);
         }
         Ok(())
     }
