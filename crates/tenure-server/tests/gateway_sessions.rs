@@ -974,3 +974,20 @@ fn each_tenant_has_its_own_policy_and_objects() {
         assert_eq!(seen.header("x-tenure-key"), None);
     }
 }
+
+#[test]
+fn what_was_asked_is_durable_when_the_upstream_fails() {
+    let upstream = Upstream::new(|_, to| to.shutdown(std::net::Shutdown::Both).unwrap());
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    for at in 0..8 {
+        let asked = user(&format!("{at}: how warm is it?"));
+        let reply = ask(
+            &bench,
+            "/v1/chat/completions",
+            &chat(std::slice::from_ref(&asked)),
+        );
+        assert_eq!(reply.status, 502);
+        let found = messages(&bench, &session(&reply), Format::OpenAiChat);
+        assert_eq!(found, [asked]);
+    }
+}

@@ -161,22 +161,27 @@ pub(super) async fn fit(
     let variant: Vec<u8> = variant
         .flat_map(|value| value.as_bytes().to_vec())
         .collect();
-    let done = tokio::task::spawn_blocking(move || {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    tokio::task::spawn_blocking(move || {
         let (app, caller, body) = job;
         let variant = String::from_utf8_lossy(&variant);
-        relay(
+        let relayed = relay(
             &app,
             &caller,
             (format, counted),
             &body,
             (&key, named.as_deref(), &variant),
-        )
+        );
+        // The client has left: nobody else will write it.
+        if let Err(Ok((_, unsettled, _))) = tell.send(relayed)
+            && unsettled.settle().is_err()
+        {
+            app.metrics.dropped("turns");
+        }
     });
-    let relayed = match done.await {
+    let relayed = match told.await {
         Ok(relayed) => relayed,
-        Err(error) => Err(Error::assertion(format!(
-            "a request was not compiled: {error}"
-        ))),
+        Err(_) => Err(Error::assertion("a request was not compiled")),
     };
     match relayed {
         Ok((relayed, unsettled, constraints)) => Fitted {

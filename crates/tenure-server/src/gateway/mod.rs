@@ -257,9 +257,19 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         let said = move || said.text(MAX_ERROR);
         if let Some(window) = fit::learn(app, &caller, &place, said).await {
             let mut shorter = fit::fit(app, &caller, &parts, protocol, &body).await;
-            settled = settle(app, &mut shorter).or(settled);
+            let again = settle(app, &mut shorter);
+            let mut unkept = None;
+            if app.fail_closed
+                && let Some(again) = again
+            {
+                unkept = again.await.ok().flatten();
+            } else {
+                settled = again.or(settled);
+            }
             let smaller = shorter.body.take().filter(|smaller| *smaller != sent);
-            if let Some(smaller) = smaller {
+            if let Some(error) = unkept {
+                answer = Err((Refusal::from(error), Ending::UpstreamFailed));
+            } else if let Some(smaller) = smaller {
                 gateway.metrics.learned.inc();
                 answer = send(link, parts, smaller, app).await;
                 let answered = |answer: &hyper::Response<_>| answer.status() == StatusCode::OK;
@@ -315,6 +325,9 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
             }
         }
         Err((refusal, ending)) => {
+            if let Some(settled) = settled.take() {
+                let _ = settled.await;
+            }
             if let Some(exchange) = open.exchange() {
                 exchange.status = Some(refusal.status().as_u16());
             }
