@@ -516,3 +516,40 @@ fn a_search_asks_the_index_behind_the_wall() {
     assert!(by_index(ask("owner", "acme", plan)));
     assert!(!by_index(ask("tenure_app", "acme", plan)));
 }
+
+#[test]
+fn a_search_looks_at_nothing_of_the_callers() {
+    let home = Home::postgresql();
+    for tenant in ["acme", "other"] {
+        put_one(&home.tenant(tenant), "limit", "word");
+        assert_eq!(
+            home.tenant(tenant)
+                .search("word")
+                .unwrap()
+                .candidates()
+                .objects()
+                .len(),
+            1
+        );
+    }
+    let mut client = home.administrator();
+    let sets = "SET ROLE tenure_app; SELECT set_config('tenure.tenant', 'acme', false)";
+    client.batch_execute(sets).unwrap();
+    // What stands before the table in the search path would be asked as the owner, who sees all tenants.
+    let shadows = "CREATE TABLE pg_temp.seen (tenants text); \
+        GRANT ALL ON pg_temp.seen TO PUBLIC; \
+        CREATE FUNCTION pg_temp.look() RETURNS uuid LANGUAGE plpgsql AS $f$ BEGIN \
+          INSERT INTO pg_temp.seen SELECT string_agg(tenant, ',') FROM tenure.search; \
+          RETURN gen_random_uuid(); \
+        END $f$; \
+        CREATE VIEW pg_temp.search AS SELECT pg_temp.look() AS object, 'acme' AS tenant, '{}'::bigint[] AS terms";
+    client.batch_execute(shadows).unwrap();
+    for path in ["tenure", "pg_temp, tenure"] {
+        let path = format!("SET search_path TO {path}");
+        client.batch_execute(&path).unwrap();
+        let found = "SELECT m::text FROM tenure.matching('{}') AS m";
+        assert_eq!(client.query(found, &[]).unwrap().len(), 1);
+        let seen = client.query("SELECT tenants FROM pg_temp.seen", &[]);
+        assert!(seen.unwrap().is_empty());
+    }
+}

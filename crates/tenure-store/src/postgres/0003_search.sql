@@ -38,10 +38,16 @@ GRANT DELETE ON search TO tenure_app;
 
 CREATE POLICY the_owner_searches ON search FOR SELECT TO CURRENT_USER USING (true);
 
-CREATE FUNCTION matching(wanted bigint[]) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
-  SELECT s.object FROM search s
-  WHERE s.tenant = nullif(current_setting('tenure.tenant', true), '') AND s.terms @> wanted
-$$;
+-- It names the schema and searches none: a temporary view of the caller's would be asked with the owner's eyes.
+
+DO $$
+BEGIN
+  EXECUTE format($f$
+    CREATE FUNCTION matching(wanted bigint[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $s$
+      SELECT s.object FROM %I.search s
+      WHERE s.tenant = nullif(current_setting('tenure.tenant', true), '') AND s.terms @> wanted
+    $s$ $f$, current_schema());
+END $$;
 REVOKE ALL ON FUNCTION matching FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION matching TO tenure_app;
