@@ -41,6 +41,30 @@ impl Tenant {
         self.write(move |rows| rows.put_records(&records))
     }
 
+    /// Changes what a compile record says: `change` gives the new text, and what else came of it. No other
+    /// write of the tenant, an erasure least of all, comes between what is read and what is put. None where
+    /// there is no such record.
+    ///
+    /// # Errors
+    ///
+    /// What `change` says; [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn change_record<T: Send + 'static>(
+        &self,
+        id: &str,
+        mut change: impl FnMut(&RecordRow) -> Result<(String, T), Error> + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let id = id.to_owned();
+        self.write(move |rows| {
+            rows.hold()?;
+            let Some(row) = rows.record(&id)? else {
+                return Ok(None);
+            };
+            let (body, came) = change(&row)?;
+            rows.put_records(&[RecordRow { body, ..row }])?;
+            Ok(Some(came))
+        })
+    }
+
     /// A compile record.
     ///
     /// # Errors

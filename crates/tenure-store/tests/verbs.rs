@@ -36,6 +36,7 @@ on_both_engines!(
     every_version_has_its_line,
     what_is_too_old_goes_by_its_own_rule,
     records_are_kept_as_long_as_they_may,
+    a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile,
     texts_are_found_by_their_digests,
     logs_are_appended_to_by_one_at_a_time,
     counters_add_up,
@@ -748,6 +749,35 @@ fn records_are_kept_as_long_as_they_may(home: &Home) {
     };
     acme.put_records(vec![other.clone()]).unwrap();
     assert_eq!(acme.record("r7").unwrap().unwrap(), other);
+}
+
+fn a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile(home: &Home) {
+    let acme = home.tenant("acme");
+    let secret = "Ada lives at 12 Analytical Street.";
+    let ada = put_one(&acme, "ada", secret);
+    let body = serde_json::json!({ "content": secret });
+    acme.put_records(vec![record_of("r1", 1, &body, &[ada])])
+        .unwrap();
+    let eraser = acme.clone();
+    let changed = acme.change_record("r1", move |row| {
+        let eraser = eraser.clone();
+        let erasure = std::thread::spawn(move || eraser.erase(vec![ada], &quietly()).map(drop));
+        // It would be through by then, if it did not wait.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let mut body: serde_json::Value = serde_json::from_str(&row.body).unwrap();
+        body["labels"] = serde_json::json!(["ada"]);
+        Ok((body.to_string(), erasure))
+    });
+    changed.unwrap().unwrap().join().unwrap().unwrap();
+    let row = acme.record("r1").unwrap().unwrap();
+    assert!(!row.body.contains("Analytical"), "{}", row.body);
+    assert!(row.body.contains("labels") && row.objects.is_empty());
+    let gone = acme.change_record("r2", |row| Ok((row.body.clone(), ())));
+    assert_eq!(gone.unwrap(), None);
+    assert_eq!(acme.record("r2").unwrap(), None);
+    let refused = acme.change_record("r1", |_| Err::<(String, ()), _>(tenure::Error::input("no")));
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Input);
+    assert_eq!(acme.record("r1").unwrap().unwrap(), row);
 }
 
 fn texts_are_found_by_their_digests(home: &Home) {

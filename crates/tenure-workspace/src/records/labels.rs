@@ -1,18 +1,17 @@
 //! Labels: which candidates of a compile mattered, as somebody said after the model had answered. With them,
 //! context precision and recall (the Tenure Principle's trace) are numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use tenure::error::{Error, nearest};
 use tenure::num::Score;
 use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::trace::{Ruling, Trace};
+use tenure::trace::{Ruling, Verdict};
 use tenure_store::Tenant;
-use tenure_store::engine::RecordRow;
 
-use super::{StoredRecord, unwritable};
+use super::{StoredRecord, unknown, unwritable};
 use crate::workspace::Workspace;
 
 /// What somebody said of a compile.
@@ -35,14 +34,14 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn of(trace: &Trace, labels: &Labels) -> Choice {
+    fn of(verdicts: &[Verdict], labels: &Labels) -> Choice {
         let relevant: BTreeSet<&str> = labels.relevant.iter().map(String::as_str).collect();
         let (mut stand, mut mattered, mut both) = (0, 0, 0);
-        for verdict in &trace.verdicts {
+        for verdict in verdicts {
             let is_relevant = relevant.contains(&*verdict.name);
             let stands = verdict.verdict == Ruling::Included;
-            // What must stand was not chosen.
-            if stands && verdict.score.is_none() {
+            // What has no score was not chosen among: it must stand, or left before.
+            if verdict.score.is_none() {
                 continue;
             }
             stand += u32::from(stands);
@@ -64,7 +63,24 @@ impl StoredRecord {
     /// How well the compile chose, where somebody said what mattered.
     pub fn choice(&self) -> Option<Choice> {
         let labels = self.labels.as_ref()?;
-        Some(Choice::of(&self.record.trace, labels))
+        Some(Choice::of(&self.record.trace.verdicts, labels))
+    }
+
+    /// Refuses names that no candidate has.
+    fn refuse_strangers(&self, id: &str, labels: &Labels) -> Result<(), Error> {
+        let verdicts = self.record.trace.verdicts.iter();
+        let known: BTreeSet<&str> = verdicts.map(|verdict| &*verdict.name).collect();
+        for name in &labels.relevant {
+            if !known.contains(name.as_str()) {
+                let what = format!("`{}` is no candidate of `{}`", clip(name), clip(id));
+                let error = Error::input(what);
+                return Err(match nearest(name, known.iter().copied()) {
+                    Some(near) => error.hint(format!("did you mean `{near}`?")),
+                    None => error.expected("the name of a candidate, as the trace has it"),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -83,29 +99,63 @@ impl Workspace {
         relevant: Vec<String>,
         now: Instant,
     ) -> Result<Choice, Error> {
-        let mut kept = self.stored_record(tenant, id)?;
-        let verdicts = kept.record.trace.verdicts.iter();
-        let known: BTreeMap<&str, ()> = verdicts.map(|verdict| (&*verdict.name, ())).collect();
-        for name in &relevant {
-            if !known.contains_key(name.as_str()) {
-                let what = format!("`{}` is no candidate of `{}`", clip(name), clip(id));
-                let error = Error::input(what);
-                return Err(match nearest(name, known.keys().copied()) {
-                    Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error.expected("the name of a candidate, as the trace has it"),
-                });
-            }
-        }
-        let labels = Labels { at: now, relevant };
-        let choice = Choice::of(&kept.record.trace, &labels);
-        kept.labels = Some(labels);
-        let row = tenant.record(id)?;
-        tenant.put_records(vec![RecordRow {
-            id: id.to_owned(),
-            compiled_at: kept.record.compiled_at,
-            body: serde_json::to_string(&kept).map_err(unwritable)?,
-            objects: row.map(|row| row.objects).unwrap_or_default(),
-        }])?;
-        Ok(choice)
+        let asked = id.to_owned();
+        let labelled = tenant.change_record(id, move |row| {
+            let mut kept = StoredRecord::read(&asked, row)?;
+            let labels = Labels {
+                at: now,
+                relevant: relevant.clone(),
+            };
+            kept.refuse_strangers(&asked, &labels)?;
+            let choice = Choice::of(&kept.record.trace.verdicts, &labels);
+            kept.labels = Some(labels);
+            let body = serde_json::to_string(&kept).map_err(unwritable)?;
+            Ok((body, choice))
+        })?;
+        labelled.ok_or_else(|| unknown(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_there_was_a_choice_of_counts() {
+        let score = serde_json::json!({
+            "relevance": 0.5, "authority": 0.5, "freshness": 0.5, "utility": 0.5, "economy": 0.5,
+            "composite": 0.5, "grade": "useful",
+        });
+        let verdict = |name: &str, verdict: &str, is_scored: bool| -> Verdict {
+            let score = is_scored.then(|| score.clone());
+            let verdict = serde_json::json!({
+                "name": name, "verdict": verdict, "reason": { "code": "fits" }, "section": "memory",
+                "tokens": 1, "score": score,
+            });
+            serde_json::from_value(verdict).unwrap()
+        };
+        let verdicts = [
+            verdict("rule", "included", false),
+            verdict("secret", "denied", false),
+            verdict("warm", "included", true),
+            verdict("cold", "included", true),
+            verdict("far", "omitted", true),
+        ];
+        let of = |relevant: &[&str]| {
+            let labels = Labels {
+                at: Instant::from_micros(1),
+                relevant: relevant.iter().map(|&name| name.to_owned()).collect(),
+            };
+            let choice = Choice::of(&verdicts, &labels);
+            let shown = |score: Option<Score>| score.map(Score::to_f64);
+            (
+                shown(choice.context_precision),
+                shown(choice.context_recall),
+            )
+        };
+        assert_eq!(of(&["warm", "far"]), (Some(0.5), Some(0.5)));
+        // What must stand, and what nobody might choose, alter nothing.
+        assert_eq!(of(&["warm", "far", "rule", "secret"]), of(&["warm", "far"]));
+        assert_eq!(of(&["secret"]), (Some(0.0), None));
     }
 }

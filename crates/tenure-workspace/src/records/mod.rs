@@ -210,6 +210,13 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none, or when it cannot be read;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn stored_record(&self, tenant: &Tenant, id: &str) -> Result<StoredRecord, Error> {
+        let row = tenant.record(id)?.ok_or_else(|| unknown(id))?;
+        StoredRecord::read(id, &row)
+    }
+}
+
+impl StoredRecord {
+    fn read(id: &str, row: &RecordRow) -> Result<StoredRecord, Error> {
         if id.starts_with(EXCHANGE_PREFIX) {
             return Err(Error::input(format!(
                 "`{}` is the record of what went through a gateway",
@@ -217,10 +224,6 @@ impl Workspace {
             ))
             .expected("the record of a compile"));
         }
-        let row = tenant.record(id)?.ok_or_else(|| {
-            Error::input(format!("there is no record `{}`", tenure::object::clip(id)))
-                .hint("`tenure store records` lists the newest")
-        })?;
         let record: StoredRecord = serde_json::from_str(&row.body).map_err(|error| {
             Error::input(format!("the record `{}` cannot be read: {error}", row.id))
         })?;
@@ -232,6 +235,11 @@ impl Workspace {
         }
         Ok(record)
     }
+}
+
+fn unknown(id: &str) -> Error {
+    Error::input(format!("there is no record `{}`", tenure::object::clip(id)))
+        .hint("`tenure store records` lists the newest")
 }
 
 /// A compile that is to be recorded.
