@@ -1,6 +1,6 @@
 //! Values held against JSON Schemas, as far as their plain words say, in bounded work.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// How deep schemas are followed.
 const DEPTH: u32 = 32;
@@ -49,7 +49,24 @@ fn same(one: &Value, other: &Value, steps: &mut usize) -> bool {
         (Value::String(one), Value::String(other)) => {
             one.len() == other.len() && (!may(steps, one.len() >> 10) || one == other)
         }
+        (Value::Number(one), Value::Number(other)) => same_number(one, other),
         (one, other) => one == other,
+    }
+}
+
+/// Whether two numbers are the same, however they are written.
+fn same_number(one: &Number, other: &Number) -> bool {
+    let whole = |number: &Number| {
+        number.as_i128().or_else(|| {
+            let number = number.as_f64()?;
+            // What is larger is no whole number of JSON's.
+            (number.fract() == 0.0 && number.abs() < 1e38).then_some(number as i128)
+        })
+    };
+    match (whole(one), whole(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => one.as_f64() == other.as_f64(),
+        _ => false,
     }
 }
 
@@ -206,6 +223,27 @@ mod tests {
         assert!(!takes(&narrow, &narrow, &arguments, 0, &mut STEPS.clone()));
         let same = |one: Value, other: Value| same(&one, &other, &mut STEPS.clone());
         assert!(same(json!({ "a": [1, "b"] }), json!({ "a": [1, "b"] })));
+        // Numbers are what they are worth.
+        for (one, other) in [
+            (json!(1), json!(1.0)),
+            (json!(0), json!(-0.0)),
+            (json!(1e20), json!(1e20)),
+        ] {
+            assert!(same(one.clone(), other.clone()) && same(other, one));
+        }
+        for (one, other) in [
+            (json!(1), json!(1.5)),
+            (
+                json!(9_007_199_254_740_993_u64),
+                json!(9_007_199_254_740_992.0),
+            ),
+            (json!(1), json!("1")),
+            (json!(u64::MAX), json!(u64::MAX as f64)),
+        ] {
+            assert!(!same(one.clone(), other.clone()) && !same(other, one));
+        }
+        let one = json!({ "enum": [1], "const": 1 });
+        assert!(takes(&one, &one, &json!(1.0), 0, &mut STEPS.clone()));
         for other in [
             json!({ "a": [1, "c"] }),
             json!({ "b": [1, "b"] }),
