@@ -37,8 +37,8 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) fail_closed: bool,
     /// In `fit` and `full`: do not let an answer with this fault go on, where it is not streamed (may be repeated):
-    /// tool_not_offered, arguments_no_object, arguments_schema, tool_not_called, response_schema or
-    /// constraint_broken
+    /// tool_not_offered, arguments_no_object, arguments_schema, tool_not_called, response_schema,
+    /// constraint_broken or constraint_unchecked
     #[arg(long = "reject", value_name = "FAULT")]
     pub(crate) rejects: Vec<String>,
     /// The tenant of the requests while there are no keys

@@ -29,6 +29,8 @@ const POLICY: &str = "gateway";
 const VARIANT: HeaderName = HeaderName::from_static("anthropic-beta");
 /// The most tenants of whom what stands beside is held.
 const MAX_TENANTS: usize = 256;
+/// The most constraints of a tenant that answers are held against.
+const MAX_CHECKED: usize = 64;
 
 /// What becomes of a request.
 #[derive(Default)]
@@ -101,8 +103,10 @@ impl Besides {
             Gathered::over(Candidates::default(), tenant, &resident, None)
         };
         let candidates = gathered.candidates.objects().iter().enumerate();
+        let mut checked = 0;
         let constraints = candidates.filter_map(|(at, object)| {
-            let constraint = Constraint::of(object)?;
+            let constraint = Constraint::of(object, checked < MAX_CHECKED)?;
+            checked += 1;
             Some((at, Arc::new(constraint)))
         });
         let standing = Arc::new(Standing {

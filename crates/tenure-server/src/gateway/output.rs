@@ -1,6 +1,7 @@
 //! What a model answered: its message, and what is wrong with it: calls of tools that were not offered, a text
 //! that is not what the request asks for, constraints that it breaks. Nothing is altered by it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,7 +15,12 @@ use tenure::{ContextObject, Error};
 use super::schema::Steps;
 
 /// The most that is held against constraints of one answer, in bytes.
-const MAX_HELD: usize = 1 << 20;
+const MAX_HELD: usize = 256 << 10;
+/// The most work that holding one answer against constraints is worth: bytes of texts times bytes of what the
+/// patterns are compiled to. A fraction of a second.
+const MAX_WORK: usize = 2 << 30;
+/// What a text costs beside its bytes.
+const TEXT: usize = 64;
 
 /// What may be wrong with an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -31,17 +37,20 @@ pub enum OutputFault {
     ResponseSchema,
     /// It breaks a hard constraint that stands in the request.
     ConstraintBroken,
+    /// Not all of it was held against all constraints: it would take too long.
+    ConstraintUnchecked,
 }
 
 impl OutputFault {
     /// All of them.
-    pub const ALL: [OutputFault; 6] = [
+    pub const ALL: [OutputFault; 7] = [
         OutputFault::ToolNotOffered,
         OutputFault::ArgumentsNoObject,
         OutputFault::ArgumentsSchema,
         OutputFault::ToolNotCalled,
         OutputFault::ResponseSchema,
         OutputFault::ConstraintBroken,
+        OutputFault::ConstraintUnchecked,
     ];
 
     /// Its name.
@@ -53,6 +62,7 @@ impl OutputFault {
             OutputFault::ToolNotCalled => "tool_not_called",
             OutputFault::ResponseSchema => "response_schema",
             OutputFault::ConstraintBroken => "constraint_broken",
+            OutputFault::ConstraintUnchecked => "constraint_unchecked",
         }
     }
 }
@@ -74,21 +84,25 @@ impl FromStr for OutputFault {
 pub(super) struct Constraint {
     pub(super) id: ObjectId,
     pub(super) name: String,
-    check: AnswerCheck,
+    /// None where it is one too many, or its patterns are too large.
+    check: Option<AnswerCheck>,
 }
 
 impl Constraint {
-    /// What an object demands of every answer; none where it demands nothing that a machine can check.
-    pub(super) fn of(object: &ContextObject) -> Option<Constraint> {
+    /// What an object demands of every answer; none where it demands nothing that a machine can check. Where it
+    /// is not to be checked, its patterns are not compiled.
+    pub(super) fn of(object: &ContextObject, is_checked: bool) -> Option<Constraint> {
         let revision = object.revision();
         let commands = revision.authority_level() != tenure::object::Authority::Data;
         let constraint = revision
             .constraint()
-            .filter(|_| commands && revision.is_hard_constraint())?;
+            .filter(|_| commands && revision.is_hard_constraint())
+            .filter(|constraint| !constraint.patterns.is_empty())?;
+        let check = is_checked.then(|| constraint.answer_check().ok().flatten());
         Some(Constraint {
             id: revision.object_id(),
             name: object.name().to_owned(),
-            check: constraint.answer_check().ok().flatten()?,
+            check: check.flatten(),
         })
     }
 }
@@ -130,10 +144,14 @@ impl<'r> Demands<'r> {
     /// What is wrong with a message.
     pub(super) fn look(&self, message: &str) -> Found {
         let mut found = Found::default();
+        let mut faults = BTreeSet::new();
         let Ok(message) = serde_json::from_str::<Value>(&format!("[{message}]")) else {
+            // It is nested too deep to be read.
+            if !self.constraints.is_empty() {
+                found.faults.push(OutputFault::ConstraintUnchecked);
+            }
             return found;
         };
-        let mut faults = BTreeSet::new();
         let mut steps = Steps::default();
         let said = Said::of(self.format, &message);
         let tools = offered(self.request);
@@ -144,8 +162,8 @@ impl<'r> Demands<'r> {
         }
         let forced = forced(self.request).filter(|_| !said.refuses);
         let is_called = |name: Option<&str>| match name {
-            Some(name) => said.calls.iter().any(|(called, _)| *called == name),
-            None => !said.is_final(),
+            Some(name) => said.called.contains(&name),
+            None => !said.called.is_empty(),
         };
         if forced.is_some_and(|name| !is_called(name)) {
             faults.insert(OutputFault::ToolNotCalled);
@@ -163,22 +181,48 @@ impl<'r> Demands<'r> {
                 faults.insert(OutputFault::ResponseSchema);
             }
         }
-        let (texts, all) = said.held();
-        for constraint in self.constraints {
-            let is_kept = match constraint.check.polarity() {
-                // What must be said is said at the end.
-                Polarity::Positive => {
-                    !said.is_final() || said.refuses || constraint.check.is_kept_by(&texts)
-                }
-                _ => constraint.check.is_kept_by(&all),
-            };
-            if !is_kept {
+        if !self.constraints.is_empty() {
+            let (broken, is_checked) = self.broken(&said);
+            if !broken.is_empty() {
                 faults.insert(OutputFault::ConstraintBroken);
-                found.broken.push(Arc::clone(constraint));
             }
+            if !is_checked {
+                faults.insert(OutputFault::ConstraintUnchecked);
+            }
+            found.broken = broken;
         }
         found.faults = faults.into_iter().collect();
         found
+    }
+
+    /// The constraints that a message breaks, and whether all of it was held against all of them.
+    fn broken(&self, said: &Said<'_>) -> (Vec<Arc<Constraint>>, bool) {
+        let (held, ends, mut is_checked) = said.held();
+        let mut left = MAX_WORK;
+        let mut broken = Vec::new();
+        for constraint in self.constraints {
+            let Some(check) = &constraint.check else {
+                is_checked = false;
+                continue;
+            };
+            // What must be said is said at the end.
+            let texts = match check.polarity() {
+                Polarity::Positive if !said.is_final() || said.refuses => continue,
+                Polarity::Positive => held.get(..ends).unwrap_or_default(),
+                _ => &held,
+            };
+            let size: usize = texts.iter().map(|text| text.len() + TEXT).sum();
+            let Some(rest) = left.checked_sub(size.saturating_mul(check.size())) else {
+                is_checked = false;
+                continue;
+            };
+            left = rest;
+            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            if !check.is_kept_by(&texts) {
+                broken.push(Arc::clone(constraint));
+            }
+        }
+        (broken, is_checked)
     }
 
     fn shape(&self) -> Option<Shape<'r>> {
@@ -207,13 +251,39 @@ struct Said<'m> {
     texts: Vec<&'m str>,
     /// The first text of the last part.
     last: usize,
-    /// The calls that the client is to run, with their arguments where they are JSON.
+    /// The calls of functions, with their arguments where they are JSON.
     calls: Vec<(&'m str, Value)>,
+    /// The names of all tools that it calls; empty where a call has none.
+    called: Vec<&'m str>,
+    /// What it passes to tools otherwise.
+    passed: Vec<&'m Value>,
+    /// What of it is JSON in a text.
+    parsed: Vec<Value>,
     /// Whether the client is to run anything.
     asks: bool,
     /// Whether it refuses to answer.
     refuses: bool,
 }
+
+/// The calls that a provider runs itself.
+const HOSTED: [&str; 5] = [
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+];
+/// Where calls say what they pass.
+const PASSED: [&str; 8] = [
+    "arguments",
+    "input",
+    "action",
+    "actions",
+    "operation",
+    "code",
+    "queries",
+    "revised_prompt",
+];
 
 impl<'m> Said<'m> {
     fn of(format: Format, message: &'m Value) -> Said<'m> {
@@ -222,31 +292,43 @@ impl<'m> Said<'m> {
             match format {
                 Format::OpenAiResponses => match item["type"].as_str() {
                     Some("function_call") => said.call(&item["name"], &item["arguments"]),
-                    Some("custom_tool_call") => said.asks = true,
                     Some("message") => {
                         if item["phase"] != "commentary" {
                             said.last = said.texts.len();
                         }
                         said.says(&item["content"]);
                     }
+                    Some(kind) if kind.ends_with("_call") || kind == "mcp_approval_request" => {
+                        said.asks |= !HOSTED.contains(&kind);
+                        said.pass(item);
+                    }
                     _ => {}
                 },
                 Format::Anthropic => {
                     said.says(&item["content"]);
                     for block in item["content"].as_array().into_iter().flatten() {
-                        if block["type"] == "tool_use" {
-                            said.call(&block["name"], &block["input"]);
+                        match block["type"].as_str() {
+                            Some("tool_use") => said.call(&block["name"], &block["input"]),
+                            // The provider runs it.
+                            Some("server_tool_use" | "mcp_tool_use") => said.pass(block),
+                            _ => {}
                         }
                     }
                 }
                 Format::OpenAiChat => {
                     said.says(&item["content"]);
                     said.refuses |= item["refusal"].is_string();
-                    for call in item["tool_calls"].as_array().into_iter().flatten() {
-                        match call.get("function") {
-                            Some(function) => said.call(&function["name"], &function["arguments"]),
-                            None => said.asks = true,
-                        }
+                    let older = item.get("function_call").filter(|call| call.is_object());
+                    let calls = item["tool_calls"].as_array().into_iter().flatten();
+                    for function in calls.clone().filter_map(|call| call.get("function")) {
+                        said.call(&function["name"], &function["arguments"]);
+                    }
+                    for call in calls.filter(|call| call.get("function").is_none()) {
+                        said.asks = true;
+                        said.pass(call.get("custom").unwrap_or(call));
+                    }
+                    if let Some(call) = older {
+                        said.call(&call["name"], &call["arguments"]);
                     }
                 }
                 _ => {}
@@ -266,16 +348,31 @@ impl<'m> Said<'m> {
         }
     }
 
-    fn call(&mut self, name: &'m Value, arguments: &Value) {
-        let arguments = match arguments {
+    fn call(&mut self, name: &'m Value, written: &'m Value) {
+        let arguments = match written {
             // No arguments may be written as nothing.
             Value::String(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
-            Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+            Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| {
+                // Who runs it may read it in another way.
+                self.passed.push(written);
+                Value::Null
+            }),
             arguments => arguments.clone(),
         };
+        let name = name.as_str().unwrap_or_default();
         self.asks = true;
-        self.calls
-            .push((name.as_str().unwrap_or_default(), arguments));
+        self.called.push(name);
+        self.calls.push((name, arguments));
+    }
+
+    /// A call that is no function's.
+    fn pass(&mut self, call: &'m Value) {
+        self.called.push(call["name"].as_str().unwrap_or_default());
+        self.passed
+            .extend(PASSED.iter().filter_map(|name| call.get(name)));
+        let arguments = call["arguments"].as_str();
+        self.parsed
+            .extend(arguments.and_then(|text| serde_json::from_str(text).ok()));
     }
 
     /// Whether the client is to do nothing more.
@@ -283,38 +380,66 @@ impl<'m> Said<'m> {
         !self.asks
     }
 
-    /// Its texts, and these with all that the calls say, as much of both as is worth looking at.
-    fn held(&self) -> (Vec<&str>, Vec<&str>) {
-        let mut left = MAX_HELD;
-        let mut held = |text: &'_ str| {
-            let mut end = text.len().min(left);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            left -= end;
-            end
+    /// All that it says and passes to tools, as much of it as is worth looking at; how many of these texts it
+    /// says; and whether that is all.
+    fn held(&self) -> (Vec<Cow<'_, str>>, usize, bool) {
+        let mut held = Held {
+            texts: Vec::new(),
+            left: MAX_HELD,
+            is_all: true,
         };
-        let texts: Vec<&str> = self.texts.iter().map(|text| &text[..held(text)]).collect();
-        let mut all = texts.clone();
-        for (_, arguments) in &self.calls {
-            each_text(arguments, &mut |text| all.push(&text[..held(text)]));
+        for text in &self.texts {
+            held.take(text);
         }
-        (texts, all)
+        // What is said in several pieces is one text to who reads it.
+        if held.texts.len() > 1 {
+            held.texts.push(Cow::Owned(held.texts.concat()));
+        }
+        let said = held.texts.len();
+        for value in self.passed.iter().copied().chain(&self.parsed) {
+            held.take_all(value);
+        }
+        for (_, arguments) in &self.calls {
+            held.take_all(arguments);
+        }
+        (held.texts, said, held.is_all)
     }
 }
 
-/// Calls `each` with every text in a value, names of fields included.
-fn each_text<'v>(value: &'v Value, each: &mut dyn FnMut(&'v str)) {
-    match value {
-        Value::String(text) => each(text),
-        Value::Array(items) => items.iter().for_each(|item| each_text(item, each)),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                each(name);
-                each_text(value, each);
-            }
+/// Texts that are held against constraints.
+struct Held<'v> {
+    texts: Vec<Cow<'v, str>>,
+    /// How many bytes more are worth looking at.
+    left: usize,
+    is_all: bool,
+}
+
+impl<'v> Held<'v> {
+    fn take(&mut self, text: &'v str) {
+        let mut end = text.len().min(self.left);
+        while !text.is_char_boundary(end) {
+            end -= 1;
         }
-        _ => {}
+        self.is_all &= end == text.len();
+        self.left -= end;
+        if end > 0 {
+            self.texts.push(Cow::Borrowed(&text[..end]));
+        }
+    }
+
+    /// Takes every text in a value, names of fields included.
+    fn take_all(&mut self, value: &'v Value) {
+        match value {
+            Value::String(text) => self.take(text),
+            Value::Array(items) => items.iter().for_each(|item| self.take_all(item)),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    self.take(name);
+                    self.take_all(value);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -509,10 +634,10 @@ mod tests {
         let constraint = |name: &str, constraint: Value| {
             let mut document = tenure::ObjectDocument::new(name, "As it says.");
             document.constraint = Some(serde_json::from_value(constraint).unwrap());
-            Constraint::of(&document.seal().unwrap())
+            Constraint::of(&document.seal().unwrap(), true)
         };
         let never = json!({ "rigidity": "hard", "polarity": "negative", "patterns": ["rm -rf"] });
-        let always = json!({ "rigidity": "hard", "patterns": ["\\[\\d+\\]"] });
+        let always = json!({ "rigidity": "hard", "patterns": ["\\[[0-9]+\\]"] });
         let soft = json!({ "rigidity": "soft", "patterns": ["x"] });
         let unchecked = json!({ "rigidity": "hard" });
         assert!(constraint("a", soft).is_none() && constraint("a", unchecked).is_none());
@@ -526,7 +651,8 @@ mod tests {
         assert!(demands.are_any());
         let broken = |message: Value| {
             let found = demands.look(&message.to_string());
-            assert_eq!(found.broken.is_empty(), found.faults.is_empty());
+            let is_broken = found.faults.contains(&OutputFault::ConstraintBroken);
+            assert_eq!(found.broken.is_empty(), !is_broken);
             found
                 .broken
                 .iter()
@@ -547,10 +673,153 @@ mod tests {
             ["never"]
         );
         assert!(broken(calls(r#"{"command":"ls"}"#)).is_empty());
-        // No more is looked at than what an answer is worth.
+        // No more is looked at than what an answer is worth, and that is told.
+        let long = said(&format!("{}é rm -rf [1]", "x".repeat(MAX_HELD - 1)));
+        assert_eq!(broken(long.clone()), ["always"]);
+        let unchecked = [
+            OutputFault::ConstraintBroken,
+            OutputFault::ConstraintUnchecked,
+        ];
+        assert_eq!(demands.look(&long.to_string()).faults, unchecked);
+    }
+
+    fn never(patterns: &[&str], is_checked: bool) -> Arc<Constraint> {
+        let mut document = tenure::ObjectDocument::new("never", "As it says.");
+        let constraint =
+            json!({ "rigidity": "hard", "polarity": "negative", "patterns": patterns });
+        document.constraint = Some(serde_json::from_value(constraint).unwrap());
+        let object = document.seal().unwrap();
+        Arc::new(Constraint::of(&object, is_checked).unwrap())
+    }
+
+    #[test]
+    fn whatever_a_tool_is_passed_is_held_against_constraints() {
+        let constraints = [never(&["rm -rf"], true)];
+        let deep = |depth: usize| format!("{}\"rm -rf\"{}", "[".repeat(depth), "]".repeat(depth));
+        let responses = |item: Value| (Format::OpenAiResponses, item.to_string());
+        let chat = |fields: Value| {
+            let mut message = json!({ "role": "assistant", "content": null });
+            for (name, value) in fields.as_object().unwrap() {
+                message[name] = value.clone();
+            }
+            (Format::OpenAiChat, message.to_string())
+        };
+        let blocks = |blocks: Value| {
+            let message = json!({ "role": "assistant", "content": blocks });
+            (Format::Anthropic, message.to_string())
+        };
+        let function = |arguments: &str| json!({ "name": "run", "arguments": arguments });
+        let arguments =
+            |arguments: &str| chat(json!({ "tool_calls": [{ "function": function(arguments) }] }));
+        for (format, message) in [
+            responses(json!({ "type": "custom_tool_call", "name": "run", "input": "rm -rf /" })),
+            responses(
+                json!({ "type": "local_shell_call", "action": { "command": ["sh", "rm -rf /"] } }),
+            ),
+            responses(json!({ "type": "web_search_call", "action": { "query": "rm -rf" } })),
+            responses(
+                json!({ "type": "mcp_call", "name": "run", "arguments": "{\"a\":\"rm -rf\"}" }),
+            ),
+            chat(json!({ "tool_calls": [{ "custom": { "name": "run", "input": "rm -rf /" } }] })),
+            chat(json!({ "function_call": function("{\"a\":\"rm -rf\"}") })),
+            responses(json!({ "type": "mcp_call", "arguments": "{\"a\":\"rm \\u002drf\"}" })),
+            // No strict JSON, or too deep.
+            arguments("{'a': 'rm -rf'}"),
+            arguments(&deep(200)),
+            blocks(
+                json!([{ "type": "server_tool_use", "name": "bash", "input": { "command": "rm -rf /" } }]),
+            ),
+            // In two pieces.
+            blocks(json!([{ "type": "text", "text": "rm " }, { "type": "text", "text": "-rf" }])),
+        ] {
+            let demands = Demands {
+                format,
+                request: &json!({}),
+                constraints: &constraints,
+            };
+            let faults = demands.look(&message).faults;
+            assert_eq!(faults, [OutputFault::ConstraintBroken], "{message}");
+            let kept = demands.look(&message.replace("rm", "ls")).faults;
+            assert_eq!(kept, [], "{message}");
+        }
+        let demands = Demands {
+            format: Format::Anthropic,
+            request: &json!({}),
+            constraints: &constraints,
+        };
+        let deep = format!(
+            "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"name\":\"a\",\"input\":{}}}]}}",
+            deep(130)
+        );
         assert_eq!(
-            broken(said(&format!("{}é rm -rf [1]", "x".repeat(MAX_HELD - 1)))),
-            ["always"]
+            demands.look(&deep).faults,
+            [OutputFault::ConstraintUnchecked]
+        );
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_told() {
+        let text = "ab".repeat(60_000);
+        let message = json!({ "role": "assistant", "content": text }).to_string();
+        let slow = never(&["a[ab]{800}[c-z]"], true);
+        let slow_size = slow.check.as_ref().unwrap().size();
+        let faults = |constraints: &[Arc<Constraint>]| {
+            let demands = Demands {
+                format: Format::OpenAiChat,
+                request: &json!({}),
+                constraints,
+            };
+            demands.look(&message).faults
+        };
+        assert!(slow_size * text.len() > MAX_WORK);
+        // A slow one keeps nobody from looking at others.
+        let constraints = [slow, never(&["abba"], true)];
+        assert_eq!(faults(&constraints), [OutputFault::ConstraintUnchecked]);
+        let constraints = [constraints[0].clone(), never(&["baba"], true)];
+        assert_eq!(
+            faults(&constraints),
+            [
+                OutputFault::ConstraintBroken,
+                OutputFault::ConstraintUnchecked
+            ]
+        );
+        assert_eq!(
+            faults(&[never(&["c"], false)]),
+            [OutputFault::ConstraintUnchecked]
+        );
+        assert_eq!(faults(&[never(&["c"], true)]), []);
+    }
+
+    #[test]
+    fn whoever_runs_a_tool_it_was_called() {
+        let request = |choice: Value| {
+            json!({ "tools": [{ "type": "any" }], "tool_choice": choice,
+                "text": { "format": { "type": "json_object" } } })
+        };
+        let of = |format, choice: Value, message: Value| {
+            faults(format, &request(choice), &message.to_string())
+        };
+        let item = |kind: &str| json!({ "type": kind, "status": "completed" });
+        let responses = |kind| of(Format::OpenAiResponses, json!("required"), item(kind));
+        assert_eq!(responses("local_shell_call"), []);
+        assert_eq!(responses("web_search_call"), [OutputFault::ResponseSchema]);
+        assert_eq!(
+            responses("reasoning"),
+            [OutputFault::ToolNotCalled, OutputFault::ResponseSchema]
+        );
+        let search =
+            json!({ "type": "server_tool_use", "id": "1", "name": "web_search", "input": {} });
+        let searched = json!({ "role": "assistant", "content": [search] });
+        for choice in [
+            json!({ "type": "any" }),
+            json!({ "type": "tool", "name": "web_search" }),
+        ] {
+            assert_eq!(of(Format::Anthropic, choice, searched.clone()), []);
+        }
+        let other = json!({ "type": "tool", "name": "note" });
+        assert_eq!(
+            of(Format::Anthropic, other, searched),
+            [OutputFault::ToolNotCalled]
         );
     }
 

@@ -90,7 +90,8 @@ pub struct ExchangeRecord {
     /// How it ended.
     pub ending: Ending,
     /// What is wrong with the answer, where it was looked at: `tool_not_offered`, `arguments_no_object`,
-    /// `arguments_schema`, `tool_not_called`, `response_schema`, `constraint_broken`.
+    /// `arguments_schema`, `tool_not_called`, `response_schema`, `constraint_broken`,
+    /// `constraint_unchecked`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<String>,
     /// The constraints that it breaks.

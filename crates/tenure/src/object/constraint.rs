@@ -11,8 +11,13 @@ use crate::error::Error;
 pub const MAX_PATTERNS: usize = 32;
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN: usize = 1 << 10;
-/// The most memory that the patterns of one constraint take when they are compiled, in bytes.
-const MAX_COMPILED: usize = 1 << 20;
+/// The most memory that the patterns of one constraint take when they are compiled, in bytes: a byte of an
+/// answer takes time in proportion to it.
+const MAX_COMPILED: usize = 1 << 16;
+/// Below this the size of what is compiled is not told apart.
+const MIN_COMPILED: usize = 1 << 10;
+/// The most memory that a search with them keeps for itself, in bytes.
+const MAX_CACHE: usize = 1 << 17;
 
 /// What answers are held against, ready to be asked.
 ///
@@ -29,6 +34,7 @@ const MAX_COMPILED: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct AnswerCheck {
     polarity: Polarity,
+    size: usize,
     patterns: RegexSet,
 }
 
@@ -38,7 +44,13 @@ impl AnswerCheck {
         self.polarity
     }
 
-    /// Whether an answer of these texts keeps the constraint. Takes time in proportion to their length.
+    /// How large the patterns are when they are compiled: a power of two that is enough, in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Whether an answer of these texts keeps the constraint. Takes time in proportion to their length times
+    /// the [size](AnswerCheck::size) of the patterns.
     pub fn is_kept_by(&self, texts: &[&str]) -> bool {
         if self.polarity == Polarity::Negative {
             return !texts.iter().any(|text| self.patterns.is_match(text));
@@ -74,22 +86,40 @@ impl ConstraintDocument {
                 return Err(Error::input(what).expected(format!("1 to {MAX_PATTERN}")));
             }
         }
-        let patterns = RegexSetBuilder::new(&self.patterns)
-            .size_limit(MAX_COMPILED)
-            .build()
-            .map_err(|error| {
-                let said = error.to_string();
-                let why = said.lines().last().unwrap_or_default();
-                let why = why.trim_start_matches("error: ");
-                let all = self.patterns.join("`, `");
-                Error::input(format!(
-                    "`patterns` cannot be read: {why}: `{}`",
-                    clip(&all)
-                ))
-                .expected("regular expressions without look-around and back-references")
-            })?;
+        let build = |size| {
+            RegexSetBuilder::new(&self.patterns)
+                .size_limit(size)
+                .dfa_size_limit(MAX_CACHE)
+                .build()
+        };
+        let mut size = MIN_COMPILED;
+        let mut built = build(size);
+        while matches!(built, Err(regex::Error::CompiledTooBig(_))) && size < MAX_COMPILED {
+            size *= 2;
+            built = build(size);
+        }
+        let patterns = built.map_err(|error| {
+            if matches!(error, regex::Error::CompiledTooBig(_)) {
+                let what = "`patterns` are too large when they are compiled";
+                return Error::input(what)
+                    .expected(format!("at most {MAX_COMPILED} bytes"))
+                    .hint(
+                        "repeat less; `[0-9]` and `(?-u:\\w)` are far smaller than `\\d` and `\\w`",
+                    );
+            }
+            let said = error.to_string();
+            let why = said.lines().last().unwrap_or_default();
+            let why = why.trim_start_matches("error: ");
+            let all = self.patterns.join("`, `");
+            Error::input(format!(
+                "`patterns` cannot be read: {why}: `{}`",
+                clip(&all)
+            ))
+            .expected("regular expressions without look-around and back-references")
+        })?;
         Ok(Some(AnswerCheck {
             polarity: self.polarity,
+            size,
             patterns,
         }))
     }
@@ -139,13 +169,16 @@ mod tests {
     fn a_constraint_that_cannot_be_checked_is_refused_when_it_is_written() {
         let long = "x".repeat(MAX_PATTERN + 1);
         let many = ["x"; MAX_PATTERNS + 1];
-        let wrong: [&[&str]; 6] = [
+        let wrong: [&[&str]; 8] = [
             &["("],
             &["(?=x)"],
             &[""],
             &[&long],
             &many,
             &["(\\w{1000}){1000}"],
+            // Every byte of an answer would be held against all its states.
+            &["a[ab]{12000}[c-z]"],
+            &["\\w{20}"],
         ];
         for patterns in wrong {
             let document = ObjectDocument {
@@ -159,6 +192,13 @@ mod tests {
                 "{error}"
             );
         }
+        let size = |pattern: &str| {
+            let check = constraint(Polarity::Negative, &[pattern]).answer_check();
+            check.unwrap().unwrap().size()
+        };
+        assert_eq!(size("rm -rf"), MIN_COMPILED);
+        assert!(size("sk-[A-Za-z0-9]{20,}") <= 1 << 12);
+        assert!(size("(?-u:\\w)+@[a-z]+") < size("\\d{3}-\\d{4}"));
         // What it is checked by is part of what it says.
         let id = |patterns: &[&str]| {
             let document = ObjectDocument {
