@@ -12,7 +12,7 @@ use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::{Resident, Tenant};
 use tenure_workspace::Gathered;
-use tenure_workspace::relay::{Beside, Place, Relayed, Relaying, Unsettled};
+use tenure_workspace::relay::{Beside, Place, Relaying, Unsettled};
 
 use super::output::Constraint;
 use super::{Protocol, session};
@@ -157,50 +157,49 @@ pub(super) async fn fit(
     let Some(format) = format(method, path).or(counted).filter(|_| !packed) else {
         return Fitted::default();
     };
-    let counted = counted.is_some();
-    let job = (Arc::clone(app), caller.clone(), body.clone());
-    let key = key(caller, &parts.headers, protocol);
-    let named = session(&parts.headers);
     let variant = parts.headers.get_all(VARIANT).iter();
     let variant: Vec<u8> = variant
         .flat_map(|value| value.as_bytes().to_vec())
         .collect();
+    let came = Came {
+        format,
+        counted: counted.is_some(),
+        body: body.clone(),
+        key: key(caller, &parts.headers, protocol),
+        session: session(&parts.headers),
+        variant: String::from_utf8_lossy(&variant).into_owned(),
+    };
+    let (app, caller) = (Arc::clone(app), caller.clone());
     let (tell, told) = tokio::sync::oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        let (app, caller, body) = job;
-        let variant = String::from_utf8_lossy(&variant);
-        let relayed = relay(
-            &app,
-            &caller,
-            (format, counted),
-            &body,
-            (&key, named.as_deref(), &variant),
-        );
-        // The client has left: nobody else will write it.
-        if let Err(Ok((_, unsettled, _))) = tell.send(relayed)
-            && unsettled.settle().is_err()
+        // Where the client has left, nobody else will write it.
+        if let Err(Ok(fitted)) = tell.send(relay(&app, &caller, &came))
+            && fitted.unsettled.is_some_and(|kept| kept.settle().is_err())
         {
             app.metrics.dropped("turns");
         }
     });
-    let relayed = match told.await {
-        Ok(relayed) => relayed,
+    let fitted = match told.await {
+        Ok(fitted) => fitted,
         Err(_) => Err(Error::assertion("a request was not compiled")),
     };
-    match relayed {
-        Ok((relayed, unsettled, constraints)) => Fitted {
-            body: relayed.body.map(Bytes::from),
-            place: relayed.place,
-            saved: relayed.saved,
-            unsettled: Some(unsettled),
-            constraints,
-            fault: None,
-        },
-        Err(error) => Fitted {
-            fault: Some(error),
-            ..Fitted::default()
-        },
-    }
+    fitted.unwrap_or_else(|error| Fitted {
+        fault: Some(error),
+        ..Fitted::default()
+    })
+}
+
+/// A request as it came.
+struct Came {
+    format: Format,
+    /// Whether it is only counted.
+    counted: bool,
+    body: Bytes,
+    /// Under which credentials.
+    key: String,
+    /// The session that it names.
+    session: Option<String>,
+    variant: String,
 }
 
 /// Notes that a provider found a request too long; gives its window where a smaller one may help. What it said is
@@ -235,20 +234,14 @@ pub(super) fn confirm(app: &Arc<App>, caller: &Caller, place: &Place, window: u3
     });
 }
 
-fn relay(
-    app: &App,
-    caller: &Caller,
-    (format, counted): (Format, bool),
-    body: &[u8],
-    (key, session, variant): (&str, Option<&str>, &str),
-) -> Result<(Relayed, Unsettled, Vec<Arc<Constraint>>), Error> {
+fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     let store = app.store.as_ref().ok_or_else(|| {
         Error::new(
             ErrorKind::Unavailable,
             "there is no store to keep sessions in",
         )
     })?;
-    let body = std::str::from_utf8(body)
+    let body = std::str::from_utf8(&came.body)
         .map_err(|error| Error::input(format!("the body is not text: {error}")))?;
     #[derive(serde::Deserialize)]
     struct Asked {
@@ -285,16 +278,16 @@ fn relay(
         }
         _ => None,
     };
-    let model = format!("{}\0{variant}", asked.model);
+    let model = format!("{}\0{}", asked.model, came.variant);
     let relaying = Relaying {
-        format,
+        format: came.format,
         model: &model,
         body,
-        key,
-        session,
+        key: &came.key,
+        session: came.session.as_deref(),
         now: now(),
         beside,
-        counted,
+        counted: came.counted,
     };
     let (relayed, unsettled) = app
         .relay
@@ -302,8 +295,14 @@ fn relay(
     let constraints = standing.iter().flat_map(|standing| &standing.constraints);
     let constraints = constraints.filter(|(at, _)| relayed.stand.contains(at));
     let constraints = constraints.map(|(_, constraint)| Arc::clone(constraint));
-    let constraints = constraints.collect();
-    Ok((relayed, unsettled, constraints))
+    Ok(Fitted {
+        constraints: constraints.collect(),
+        body: relayed.body.map(Bytes::from),
+        place: relayed.place,
+        saved: relayed.saved,
+        unsettled: Some(unsettled),
+        fault: None,
+    })
 }
 
 /// Whose conversations are one's own: of the same key, and of the same credentials with the provider.
