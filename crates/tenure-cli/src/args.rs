@@ -231,18 +231,8 @@ pub(crate) struct CompileArgs {
     /// The caller's tenant [default: local]
     #[arg(long, value_name = "T")]
     pub(crate) tenant: Option<String>,
-    /// The caller
-    #[arg(long, value_name = "U")]
-    pub(crate) user: Option<String>,
-    /// The caller's project
-    #[arg(long, value_name = "P")]
-    pub(crate) project: Option<String>,
-    /// A role of the caller (may be repeated)
-    #[arg(long = "role", value_name = "R")]
-    pub(crate) roles: Vec<String>,
-    /// The most sensitive class that may be seen [default: highly_restricted]
-    #[arg(long, value_name = "CLASS")]
-    pub(crate) clearance: Option<String>,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
 
     /// The result of the call before (`--format json`): what it served stays as it was sent as long as
     /// the epoch lasts, and the result says what of it stands unchanged
@@ -272,6 +262,23 @@ pub(crate) struct CompileArgs {
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
     #[arg(long, value_name = "FILE", env = "TENURE_FRAME_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub(crate) frame_key: Option<PathBuf>,
+}
+
+/// On whose behalf something is asked.
+#[derive(Debug, Args)]
+pub(crate) struct CallerArgs {
+    /// The caller
+    #[arg(long, value_name = "U")]
+    pub(crate) user: Option<String>,
+    /// The caller's project
+    #[arg(long, value_name = "P")]
+    pub(crate) project: Option<String>,
+    /// A role of the caller (may be repeated)
+    #[arg(long = "role", value_name = "R")]
+    pub(crate) roles: Vec<String>,
+    /// The most sensitive class that may be seen [default: highly_restricted]
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) clearance: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -111,10 +111,7 @@ impl Keyed {
 
     fn term(key: &[u8; 32], term: &str) -> i64 {
         let digest = Digest::keyed(key, &[b"term", term.as_bytes()]);
-        let (first, _) = digest.bytes().split_at(8);
-        first
-            .iter()
-            .fold(0, |bits, byte| bits << 8 | i64::from(*byte))
+        (digest.key() >> 64) as i64
     }
 
     fn add(&mut self, text: &str, to: &mut BTreeSet<i64>) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{CatalogueArgs, Format, ReadingArgs};
+use super::{CallerArgs, CatalogueArgs, Format, ReadingArgs};
 
 /// Which store, and whose part of it.
 #[derive(Debug, Args)]
@@ -153,18 +153,8 @@ pub(crate) struct SearchArgs {
     /// The most passages
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
-    /// The caller
-    #[arg(long, value_name = "U")]
-    pub(crate) user: Option<String>,
-    /// The caller's project
-    #[arg(long, value_name = "P")]
-    pub(crate) project: Option<String>,
-    /// A role of the caller (may be repeated)
-    #[arg(long = "role", value_name = "R")]
-    pub(crate) roles: Vec<String>,
-    /// The most sensitive class that may be seen [default: highly_restricted]
-    #[arg(long, value_name = "CLASS")]
-    pub(crate) clearance: Option<String>,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant as Clock, SystemTime, UNIX_EPOCH};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use tenure::cache::{Explanation, Options, Sent, explain, plan};
-use tenure::object::{Classification, TaskType};
+use tenure::object::TaskType;
 use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
 use tenure::time::Instant;
@@ -23,7 +23,7 @@ use tenure_workspace::{
 };
 
 use super::cache::Read;
-use super::{print_json, reading, usage, write_whole};
+use super::{print_json, reading, speak, usage, write_whole};
 use crate::args::{CompileArgs, Format, View};
 use crate::failure::{Failure, printable};
 use crate::report;
@@ -350,9 +350,6 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
             }
         };
     }
-    if let Some(class) = &args.clearance {
-        request.principal.clearance = usage(class.parse::<Classification>())?;
-    }
     if args.budget == Some(0) {
         return Err(Error::new(ErrorKind::Usage, "the budget is 0 tokens").expected("at least 1"));
     }
@@ -368,9 +365,7 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     if let Some(tenant) = &args.tenant {
         principal.tenant.clone_from(tenant);
     }
-    principal.user = args.user.clone().or(principal.user.take());
-    principal.project = args.project.clone().or(principal.project.take());
-    principal.roles.extend(args.roles.iter().cloned());
+    speak(principal, &args.caller)?;
     let instant = |text: &Option<String>, flag: &str| {
         let parse = |text: &String| {
             text.parse::<Instant>()

@@ -26,14 +26,14 @@ pub(crate) mod tokens;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
-use tenure::{Error, ErrorKind, FrameKey};
+use tenure::{Error, ErrorKind, FrameKey, Principal};
 use tenure_workspace::embed::Endpoint;
 use tenure_workspace::{
     Originals, Workspace, default_catalogue_path, default_frame_key_path, default_originals_path,
     read_text,
 };
 
-use crate::args::{CatalogueArgs, EmbedderArgs, OriginalsArgs};
+use crate::args::{CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs};
 use crate::failure::{Failure, printable};
 
 /// The workspace with the models that the arguments name, or else the user's own.
@@ -42,6 +42,17 @@ fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, 
         Some(path) => workspace.load_catalogue(&path),
         None => Ok(workspace),
     }
+}
+
+/// Speaks for the caller that the arguments name, as far as they name one.
+fn speak(principal: &mut Principal, args: &CallerArgs) -> Result<(), Error> {
+    if let Some(class) = &args.clearance {
+        principal.clearance = usage(class.parse())?;
+    }
+    principal.user = args.user.clone().or(principal.user.take());
+    principal.project = args.project.clone().or(principal.project.take());
+    principal.roles.extend(args.roles.iter().cloned());
+    Ok(())
 }
 
 /// The workspace with the encoder that the arguments name.

@@ -12,7 +12,7 @@ use super::{instant, print_beliefs, tenant};
 use crate::args::{
     AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, SearchArgs,
 };
-use crate::commands::{print, print_json, query, usage, write_whole};
+use crate::commands::{print, print_json, query, speak, write_whole};
 use crate::failure::{Failure, cell};
 
 /// Whose tokens are counted in what is found.
@@ -98,16 +98,11 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
 }
 
 pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
-    let owner = Principal::owner();
-    let clearance = args.clearance.as_deref().map(str::parse);
-    let principal = Principal {
+    let mut principal = Principal {
         tenant: args.tenant.tenant.clone(),
-        user: args.user.clone(),
-        project: args.project.clone(),
-        roles: args.roles.clone(),
-        clearance: usage(clearance.transpose())?.unwrap_or(owner.clearance),
-        ..owner
+        ..Principal::owner()
     };
+    speak(&mut principal, &args.caller)?;
     let tenant = tenant(&args.tenant)?;
     let found = tenant.search(&args.query)?;
     let gathered = Gathered::over(Candidates::default(), &tenant, &found, None);
