@@ -21,6 +21,12 @@ const LAYER: u64 = 1_024;
 #[derive(Clone, Default, Debug)]
 pub struct Resident {
     version: u64,
+    /// The same at each version at which no belief changed: most writes are of logs and records.
+    held: Arc<Held>,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Held {
     /// Whether what is archived or demoted is a candidate, too.
     whole: bool,
     latest: Option<Instant>,
@@ -43,23 +49,43 @@ impl Resident {
     /// When the newest of its beliefs was opened, by the clock of the store: a machine whose own clock is
     /// behind knows that much nevertheless.
     pub fn latest(&self) -> Option<Instant> {
-        self.latest
+        self.held.latest
     }
 
     /// What may be compiled; what is archived or demoted is reported as not fetched.
     pub fn candidates(&self) -> &Arc<Candidates> {
-        &self.candidates
+        &self.held.candidates
     }
 
     /// Nothing yet, to which what is archived or demoted may be added.
     pub(crate) fn whole() -> Resident {
+        Resident::empty(true)
+    }
+
+    fn empty(whole: bool) -> Resident {
+        let held = Held {
+            whole,
+            ..Held::default()
+        };
         Resident {
-            whole: true,
-            ..Resident::default()
+            version: 0,
+            held: Arc::new(held),
         }
     }
 
     pub(crate) fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
+        Arc::make_mut(&mut self.held).put(place, row, object);
+    }
+
+    pub(crate) fn finish(mut self, version: u64) -> Resident {
+        Arc::make_mut(&mut self.held).finish();
+        self.version = version;
+        self
+    }
+}
+
+impl Held {
+    fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
         let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
@@ -89,7 +115,7 @@ impl Resident {
         left.iter().for_each(|key| drop(self.left.remove(key)));
     }
 
-    pub(crate) fn finish(mut self, version: u64) -> Resident {
+    fn finish(&mut self) {
         let unfetched = self.left.values().map(|(name, lifecycle)| Unfetched {
             what: name.to_string(),
             why: lifecycle.to_string(),
@@ -111,8 +137,6 @@ impl Resident {
         }
         let candidates = Candidates::layered(self.layers.values().cloned());
         self.candidates = Arc::new(candidates.with_unfetched(unfetched.collect()));
-        self.version = version;
-        self
     }
 }
 
@@ -140,10 +164,7 @@ impl Tenant {
             let version = rows.version()?;
             let usage = rows.usage(None)?;
             let mut sealer = Sealer::default();
-            let mut resident = Resident {
-                whole,
-                ..Resident::default()
-            };
+            let mut resident = Resident::empty(whole);
             rows.each_held(None, &mut |place, row, body| {
                 let object = read_revision(&mut sealer, row.revision, body)?;
                 let usage = usage.get(&row.object).copied().unwrap_or_default();
@@ -168,20 +189,25 @@ impl Tenant {
             let version = rows.version()?;
             let mut resident = Resident::clone(known);
             let erased = erased_since(rows, known)?;
-            erased.into_iter().for_each(|id| resident.remove(id));
             let changed = rows.changed_since(known.version)?;
+            if erased.is_empty() && changed.is_empty() {
+                resident.version = version;
+                return Ok(resident);
+            }
+            let held = Arc::make_mut(&mut resident.held);
+            erased.into_iter().for_each(|id| held.remove(id));
             let usage = rows.usage(Some(&changed))?;
             let mut sealer = Sealer::default();
             let standing = rows.standing(&changed)?;
             let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
             let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
             for (id, standing) in standing {
-                resident.remove(id);
+                held.remove(id);
                 for row in &standing.beliefs {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
                     let object = read_revision(&mut sealer, row.revision, body)?;
                     let usage = usage.get(&id).copied().unwrap_or_default();
-                    resident.put(standing.place, row, believed(&object, row, usage, None));
+                    held.put(standing.place, row, believed(&object, row, usage, None));
                 }
             }
             Ok(resident.finish(version))
@@ -234,10 +260,7 @@ impl Tenant {
                 Ok(())
             })?;
             let mut access: BTreeMap<ObjectId, Option<Arc<Access>>> = BTreeMap::new();
-            let mut resident = Resident {
-                whole,
-                ..Resident::default()
-            };
+            let mut resident = Resident::empty(whole);
             for (place, mut row, object) in held {
                 let over = |at: Instant| row.closed.is_some_and(|closed| closed.at <= at);
                 let now = match access.get(&row.object) {
@@ -287,6 +310,6 @@ fn erased_since(rows: &mut dyn Read, known: &Resident) -> Result<Vec<ObjectId>, 
         return Ok(Vec::new());
     }
     let there: BTreeSet<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
-    let gone = known.places.keys().filter(|id| !there.contains(id));
+    let gone = known.held.places.keys().filter(|id| !there.contains(id));
     Ok(gone.copied().collect())
 }

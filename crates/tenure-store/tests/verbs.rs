@@ -953,6 +953,11 @@ fn what_is_refreshed_is_what_is_loaded(home: &Home) {
         }
         let again = tenant.refresh(&resident).unwrap();
         assert!(Arc::ptr_eq(&again, &resident));
+        // What changes no belief changes no candidate.
+        tenant.append("notes", 0, vec!["{}".to_owned()]).unwrap();
+        let later = tenant.refresh(&resident).unwrap();
+        assert!(later.version() > resident.version());
+        assert!(Arc::ptr_eq(later.candidates(), resident.candidates()));
     }
 }
 
