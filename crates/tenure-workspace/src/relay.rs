@@ -35,6 +35,10 @@ use recent::Recent;
 const HELD: usize = 256 << 20;
 /// The most memory that chains of messages are remembered in, about, in bytes; others are looked up in the store.
 const CHAINS: usize = 16 << 20;
+/// The most memory in which it is remembered what messages mean, about, in bytes.
+const MEANINGS: usize = 8 << 20;
+/// Shorter messages are read again sooner than they are looked up, in bytes.
+const LONG: usize = 256;
 /// What a chain takes beside its key, about, in bytes.
 const CHAIN: usize = 160;
 /// The most memory for what is known of the windows of models, about, in bytes.
@@ -202,6 +206,8 @@ impl Unsettled {
 pub struct Relay {
     sessions: Mutex<Recent<Arc<Mutex<Session>>>>,
     chains: Arc<Mutex<Recent<Chain>>>,
+    /// What long messages mean, by the digests of their bytes: agents send them again with each request.
+    meanings: Mutex<Recent<Digest>>,
     /// What is known of the windows of models, by their logs.
     windows: Mutex<Recent<Option<Window>>>,
     /// The version of each tenant before anything of it was read.
@@ -247,6 +253,7 @@ impl Relay {
         Relay {
             sessions: Mutex::new(Recent::new(bytes)),
             chains: Arc::new(Mutex::new(Recent::new(CHAINS))),
+            meanings: Mutex::new(Recent::new(MEANINGS)),
             windows: Mutex::new(Recent::new(WINDOWS)),
             since: Mutex::default(),
             cut: OnceLock::new(),
@@ -500,7 +507,10 @@ impl Relay {
         if !stands || session.last_turn() != place.last || reply.entries.is_empty() {
             return Ok(false);
         }
-        let digest = extended(place.chain, &reply).pop().unwrap_or(place.chain);
+        let digest = self
+            .extended(place.chain, &reply)
+            .pop()
+            .unwrap_or(place.chain);
         session.defer();
         session.append_reply(reply, now)?;
         self.note(tenant, &digest, &mut session)?;
@@ -630,6 +640,49 @@ impl Relay {
         Ok(())
     }
 
+    /// The digests of the chains that a request begins with, the empty one first.
+    fn chains(
+        &self,
+        asked: &Relaying<'_>,
+        session: Option<&str>,
+        conversation: &Conversation,
+    ) -> Vec<Digest> {
+        let scope = [asked.key, asked.format.term(), session.unwrap_or_default()];
+        let chain = Digest::of_parts(scope.map(str::as_bytes));
+        let mut chains = vec![chain];
+        chains.extend(self.extended(chain, conversation));
+        chains
+    }
+
+    /// The chains that messages make behind this one: by what they say, however they are written.
+    fn extended(&self, mut chain: Digest, conversation: &Conversation) -> Vec<Digest> {
+        let entries = conversation.entries.iter();
+        let each = entries.map(|entry| {
+            let says = self.says(entry.format, &entry.message);
+            chain = Digest::of_parts([chain.bytes().as_slice(), says.bytes()]);
+            chain
+        });
+        each.collect()
+    }
+
+    /// What a message says.
+    fn says(&self, format: Format, message: &str) -> Digest {
+        if message.len() < LONG {
+            return wire::meaning(format, message);
+        }
+        let known = || self.meanings.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = Digest::of_parts([format.term().as_bytes(), message.as_bytes()]).to_string();
+        if let Some(says) = known().get(&key) {
+            return *says;
+        }
+        let says = wire::meaning(format, message);
+        let mut known = known();
+        let size = CHAIN + key.len();
+        known.put(key, says, size);
+        known.shrink(|_| true);
+        says
+    }
+
     /// The session that a request goes on with, with what is new in it, and the chain of its messages.
     fn session(
         &self,
@@ -638,11 +691,11 @@ impl Relay {
         conversation: &Conversation,
     ) -> Result<(Found, Digest), Error> {
         let count = conversation.entries.len();
-        let mut chains = chains(asked, asked.session, conversation);
+        let mut chains = self.chains(asked, asked.session, conversation);
         let mut found = self.goes_on(tenant, asked, conversation, &chains, None)?;
         // An agent may name the session that it was told, and did not name before.
         if let (None, Some(named)) = (&found, asked.session) {
-            let unnamed = self::chains(asked, None, conversation);
+            let unnamed = self.chains(asked, None, conversation);
             found = self.goes_on(tenant, asked, conversation, &unnamed, Some(named))?;
             if found.is_some() {
                 chains = unnamed;
@@ -734,11 +787,7 @@ impl Relay {
                 continue;
             }
             if length < count {
-                let new = Conversation {
-                    entries: conversation.entries[length..].to_vec(),
-                    ..conversation.clone()
-                };
-                open.append(new, asked.now)?;
+                open.append(conversation.without_first(length), asked.now)?;
                 last = open.last_turn();
                 if !asked.counted {
                     self.note(tenant, &chains[count], &mut open)?;
@@ -852,26 +901,6 @@ fn held_as(tenant: &Tenant, id: &str) -> String {
 
 fn log_of(digest: &Digest) -> String {
     format!("chain/{}", digest.to_string().trim_start_matches("sha256:"))
-}
-
-/// The digests of the chains that a request begins with, the empty one first.
-fn chains(asked: &Relaying<'_>, session: Option<&str>, conversation: &Conversation) -> Vec<Digest> {
-    let scope = [asked.key, asked.format.term(), session.unwrap_or_default()];
-    let chain = Digest::of_parts(scope.map(str::as_bytes));
-    let mut chains = vec![chain];
-    chains.extend(extended(chain, conversation));
-    chains
-}
-
-/// The chains that messages make behind this one: by what they say, however they are written.
-fn extended(mut chain: Digest, conversation: &Conversation) -> Vec<Digest> {
-    let entries = conversation.entries.iter();
-    let each = entries.map(|entry| {
-        let says = wire::meaning(entry.format, &entry.message);
-        chain = Digest::of_parts([chain.bytes().as_slice(), says.bytes()]);
-        chain
-    });
-    each.collect()
 }
 
 /// Whether the model's answer is begun already: nothing may stand behind its beginning.

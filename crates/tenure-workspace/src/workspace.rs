@@ -287,12 +287,16 @@ impl Workspace {
         let document = policy.document();
         let scores = self.scorer.is_some() && document.scorer == Scorer::Supplied;
         let points = document.scorer == Scorer::Hybrid && !candidates.is_empty();
-        let needs = match scores || may_be_code || (points && self.vectorizer.asks_outside()) {
+        let outside = points && self.vectorizer.asks_outside();
+        let needs = match scores || outside {
             true => Some(tenure::needs(world, policy, request, candidates)?),
+            false if may_be_code => {
+                Some(tenure::outline_needs(world, policy, request, candidates)?)
+            }
             false => None,
         };
         if points {
-            let asked = needs.as_ref().filter(|_| self.vectorizer.asks_outside());
+            let asked = needs.as_ref().filter(|_| outside);
             let query = std::iter::once(Cow::Owned(request.query_text()));
             let texts: Vec<Cow<'_, str>> = query.chain(request.further_texts()).collect();
             let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
@@ -303,14 +307,14 @@ impl Workspace {
             return Ok(facts);
         };
         for asked in needs.asked {
-            let text = candidates.objects()[asked.candidate].revision().content();
+            let text = || asked.text(candidates);
             let fact = match &asked.need {
                 Need::Outline { ending, .. } if outlines => Some(Fact::Outline {
-                    parts: outline(text, ending),
+                    parts: outline(text(), ending),
                 }),
                 Need::Relevance { .. } => {
                     let score = self.scorer.as_ref();
-                    let score = score.and_then(|scorer| scorer.relevance(&needs.query, text));
+                    let score = score.and_then(|scorer| scorer.relevance(&needs.query, text()));
                     score.map(|score| Fact::Relevance { score })
                 }
                 _ => None,

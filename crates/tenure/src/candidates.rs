@@ -30,19 +30,23 @@ pub struct Unfetched {
 /// ```
 #[derive(Debug, Default)]
 pub struct Candidates {
-    objects: Arc<[Arc<ContextObject>]>,
+    /// All of them; where they are made of several sets, put together when somebody asks.
+    objects: OnceLock<Arc<[Arc<ContextObject>]>>,
+    count: usize,
     unfetched: Vec<Unfetched>,
     /// The sets that these are made of; none where they are made of one.
     layers: Vec<Arc<Candidates>>,
     normalized: OnceLock<Normalized>,
     longest: OnceLock<usize>,
+    tools: OnceLock<Vec<Arc<ContextObject>>>,
 }
 
 impl Candidates {
     /// These objects, in registry order.
     pub fn new(objects: Vec<Arc<ContextObject>>) -> Candidates {
         Candidates {
-            objects: objects.into(),
+            count: objects.len(),
+            objects: OnceLock::from(Arc::from(objects)),
             ..Candidates::default()
         }
     }
@@ -70,9 +74,8 @@ impl Candidates {
                 sets.push(layer);
             }
         }
-        let objects = sets.iter().flat_map(|set| set.objects.iter().cloned());
         Candidates {
-            objects: objects.collect(),
+            count: sets.iter().map(|set| set.count).sum(),
             unfetched,
             layers: sets,
             ..Candidates::default()
@@ -84,9 +87,11 @@ impl Candidates {
     pub fn with_unfetched(self, unfetched: Vec<Unfetched>) -> Candidates {
         Candidates {
             objects: self.objects,
+            count: self.count,
             unfetched,
             layers: self.layers,
             longest: self.longest,
+            tools: self.tools,
             ..Candidates::default()
         }
     }
@@ -99,30 +104,72 @@ impl Candidates {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.objects.len()
+        self.count
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
+        self.count == 0
     }
 
     /// The objects, in registry order.
     pub fn objects(&self) -> &[Arc<ContextObject>] {
-        &self.objects
+        self.shared_objects()
     }
 
-    pub(crate) fn shared_objects(&self) -> Arc<[Arc<ContextObject>]> {
-        Arc::clone(&self.objects)
+    pub(crate) fn shared_objects(&self) -> &Arc<[Arc<ContextObject>]> {
+        self.objects.get_or_init(|| {
+            let all = self.layers.iter().flat_map(|layer| layer.objects());
+            all.cloned().collect()
+        })
+    }
+
+    /// The object at this place, found without putting all together.
+    pub(crate) fn object(&self, at: usize) -> Option<&Arc<ContextObject>> {
+        let mut rest = at;
+        for layer in self.layers() {
+            match layer.objects().get(rest) {
+                Some(object) => return Some(object),
+                None => rest -= layer.len(),
+            }
+        }
+        None
     }
 
     /// The bytes of the longest content.
     pub fn longest(&self) -> usize {
         *self.longest.get_or_init(|| {
-            let layers = self.layers.iter().map(|layer| layer.longest());
-            let own = self.objects.iter().filter(|_| self.layers.is_empty());
-            let own = own.map(|object| object.revision().content().len());
-            layers.chain(own).max().unwrap_or(0)
+            let each = |layer: &Candidates| {
+                let own = layer.objects().iter();
+                own.map(|object| object.revision().content().len()).max()
+            };
+            match self.layers.is_empty() {
+                true => each(self).unwrap_or(0),
+                false => self
+                    .layers
+                    .iter()
+                    .map(|layer| layer.longest())
+                    .max()
+                    .unwrap_or(0),
+            }
+        })
+    }
+
+    /// The tools among them, in registry order.
+    pub fn tools(&self) -> &[Arc<ContextObject>] {
+        self.tools.get_or_init(|| match self.layers.is_empty() {
+            true => {
+                let own = self.objects().iter();
+                own.filter(|object| object.revision().tool().is_some())
+                    .cloned()
+                    .collect()
+            }
+            false => self
+                .layers
+                .iter()
+                .flat_map(|layer| layer.tools())
+                .cloned()
+                .collect(),
         })
     }
 

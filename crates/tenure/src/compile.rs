@@ -36,6 +36,24 @@ pub fn needs(
     Ok(needs)
 }
 
+/// Of [`needs`] the questions about source code alone, for whoever has no others answered.
+///
+/// # Errors
+///
+/// As [`compile`], for a request that makes no sense.
+pub fn outline_needs(
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    candidates: &Candidates,
+) -> Result<Needs, Error> {
+    let settled = settled(world, policy, request, candidates)?;
+    Ok(Needs {
+        asked: outlines::needs(&settled, policy).collect(),
+        ..Needs::default()
+    })
+}
+
 /// Compiles candidates and a task into a payload that fits, with a verdict on every candidate.
 ///
 /// A pure function: the same arguments give the same bytes and the same trace, on any thread, in

@@ -117,7 +117,7 @@ impl Needs {
 impl Asked {
     /// The text that the question is about, of the candidates that it was asked of.
     pub fn text<'c>(&self, candidates: &'c Candidates) -> &'c str {
-        let Some(object) = candidates.objects().get(self.candidate) else {
+        let Some(object) = candidates.object(self.candidate) else {
             return "";
         };
         let why = object.revision().rare().why_it_matters.as_deref();

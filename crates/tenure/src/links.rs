@@ -130,9 +130,14 @@ impl<'a> Links<'a> {
         reached
     }
 
+    /// Whether `row` may need others.
+    pub(crate) fn ties(&self, row: u32) -> bool {
+        self.needs.contains_key(&row) || self.wants.contains_key(&row)
+    }
+
     /// All that `row` needs, itself excluded, in order.
     pub(crate) fn of(&self, row: u32) -> impl Iterator<Item = u32> + use<> {
-        let needed = if self.needs.contains_key(&row) || self.wants.contains_key(&row) {
+        let needed = if self.ties(row) {
             self.closure(row, usize::MAX)
         } else {
             None

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
-use tenure_store::{Resident, Tenant};
+use tenure_store::Tenant;
 use tenure_workspace::Gathered;
 use tenure_workspace::relay::{Beside, Place, Relaying, Unsettled};
 
@@ -55,8 +55,8 @@ pub(super) struct Besides {
     policy: OnceLock<Policy>,
 }
 
-/// What is resident, what of it stands beside, and what of that answers are held against.
-type Stands = (Arc<Resident>, Arc<Standing>);
+/// What is resident, and what of it stands beside.
+type Stands = (Arc<Candidates>, Arc<Standing>);
 
 /// What stands beside the conversations of a tenant.
 struct Standing {
@@ -90,17 +90,17 @@ impl Besides {
         let until = resident.latest().map_or(now(), |latest| latest.max(now()));
         let known = || self.of.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, standing)) = known().get(tenant.name())
-            && Arc::ptr_eq(of, &resident)
+            && Arc::ptr_eq(of, resident.candidates())
         {
             return Ok((Arc::clone(standing), until));
         }
-        let objects = resident.candidates().objects();
-        let is_tool = |object: &Arc<tenure::ContextObject>| object.revision().tool().is_some();
-        let gathered = if objects.iter().any(is_tool) {
-            let others = objects.iter().filter(|object| !is_tool(object)).cloned();
-            Gathered::of_sources(Candidates::new(others.collect()))
-        } else {
-            Gathered::over(Candidates::default(), tenant, &resident, None)
+        let gathered = match resident.candidates().tools() {
+            [] => Gathered::over(Candidates::default(), tenant, &resident, None),
+            _ => {
+                let objects = resident.candidates().objects().iter();
+                let others = objects.filter(|object| object.revision().tool().is_none());
+                Gathered::of_sources(Candidates::new(others.cloned().collect()))
+            }
         };
         let candidates = gathered.candidates.objects().iter().enumerate();
         let mut checked = 0;
@@ -117,7 +117,8 @@ impl Besides {
         if known.len() >= MAX_TENANTS && !known.contains_key(tenant.name()) {
             known.pop_first();
         }
-        known.insert(tenant.name().to_owned(), (resident, Arc::clone(&standing)));
+        let of = Arc::clone(resident.candidates());
+        known.insert(tenant.name().to_owned(), (of, Arc::clone(&standing)));
         Ok((standing, until))
     }
 }

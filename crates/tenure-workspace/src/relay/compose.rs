@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tenure::cache::{self, Options, Sent};
+use tenure::cache::{self, Options};
 use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, World};
 
@@ -90,10 +90,14 @@ pub(super) fn marked(
     let mut options = Options::default();
     options.turn_stays = Some(asked.beside.is_none());
     options.floor_ttl = hour.then_some(3_600);
-    let mark = || {
-        let bare = cache::strip(asked.format, &body)?;
-        let sent = Sent::body(asked.format, &bare)?;
-        cache::plan(world, &sent, &options, None)?.apply(&bare)
+    let mark = || match had {
+        true => cache::marked(
+            world,
+            asked.format,
+            &cache::strip(asked.format, &body)?,
+            &options,
+        ),
+        false => cache::marked(world, asked.format, &body, &options),
     };
     // A body without marks is as good, and dearer.
     mark().unwrap_or(body)

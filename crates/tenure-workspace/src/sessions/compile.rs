@@ -120,8 +120,7 @@ impl Workspace {
         let (budget, _) = request.budget.resolve(model, request.target)?;
         let settings = &job.policy.document().session;
         let limit = job.policy.document().limits.data_tokens;
-        let beside = job.beside.candidates.objects().iter();
-        let tools = beside.filter(|object| object.revision().tool().is_some());
+        let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
         let how = Drafting {
             world: job.world,

@@ -3,14 +3,16 @@
 use serde_json::value::RawValue;
 
 use super::body::{Block, Body, Said, Takes};
-use super::plan::{Breakpoint, CachePlan, KEY, Why};
-use super::{lasting, marks};
+use super::plan::{Breakpoint, CachePlan, KEY, Options, Why, plan_weighed};
+use super::weigh::{uncounted, weigh};
+use super::{Sent, lasting, marks};
 use crate::catalogue::{CacheMark, Model};
 use crate::conform;
 use crate::digest::Digest;
 use crate::envelope::{Compiled, Payload};
 use crate::error::Error;
 use crate::wire::Format;
+use crate::world::World;
 
 /// Bytes that stand in the place of others.
 struct Edit {
@@ -29,11 +31,15 @@ impl CachePlan {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when it is not the body that was planned for.
     pub fn apply(&self, body: &str) -> Result<String, Error> {
-        let Some(format) = self.target.filter(|_| !self.by_author) else {
-            return Ok(body.to_owned());
-        };
-        let read = Body::read(format, body)?;
-        let marks = self.edits(&read)?.into_iter();
+        match self.target.filter(|_| !self.by_author) {
+            Some(format) => self.marked(&Body::read(format, body)?),
+            None => Ok(body.to_owned()),
+        }
+    }
+
+    /// The body that was planned for, which nobody marked, with its marks.
+    fn marked(&self, read: &Body<'_>) -> Result<String, Error> {
+        let marks = self.edits(read)?.into_iter();
         let mut edits: Vec<Edit> = marks.map(|(_, edit)| edit).collect();
         let automatic = self
             .breakpoints
@@ -62,11 +68,9 @@ impl CachePlan {
                 text: beside,
             });
         }
-        Ok(edited(body, edits))
+        Ok(edited(read.json, edits))
     }
-}
 
-impl CachePlan {
     /// The marks within blocks.
     fn edits<'b, 'a>(&self, body: &'b Body<'a>) -> Result<Vec<(&'b Block<'a>, Edit)>, Error> {
         let points = self.breakpoints.iter();
@@ -182,6 +186,31 @@ fn mark(mark: Option<CacheMark>, ttl: Option<u32>) -> String {
             )
         }
         _ => "\"cache_control\":{\"type\":\"ephemeral\"}".to_owned(),
+    }
+}
+
+/// A body with the marks of its [`plan`](super::plan), for whoever wants no account of them.
+///
+/// # Errors
+///
+/// As [`plan`](super::plan) and [`CachePlan::apply`].
+pub fn marked(
+    world: &World,
+    format: Format,
+    body: &str,
+    options: &Options,
+) -> Result<String, Error> {
+    let sent = Sent::body(format, body)?;
+    let rules = world.model().cache.as_ref();
+    let weighed = match rules.and_then(|rules| rules.mark) {
+        Some(_) => weigh(world, &sent),
+        // Where nothing within the body is marked, no count decides anything.
+        None => uncounted(world, &sent),
+    };
+    let plan = plan_weighed(world, &sent, &weighed, options, None)?;
+    match plan.by_author {
+        true => Ok(body.to_owned()),
+        false => plan.marked(&sent.body),
     }
 }
 

@@ -59,6 +59,11 @@ pub(super) fn weigh(world: &World, sent: &Sent<'_>) -> Weighed {
     }
 }
 
+/// A body of which only what stands where is wanted: every block counts for nothing.
+pub(super) fn uncounted(world: &World, sent: &Sent<'_>) -> Weighed {
+    bare(world, &sent.body, &vec![0; sent.body.blocks.len()])
+}
+
 /// What a block costs by itself.
 fn own(world: &World, body: &Body<'_>) -> Vec<u32> {
     let chat = world.model().chat;

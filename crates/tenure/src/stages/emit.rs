@@ -2,6 +2,7 @@
 //! report, never a silent repair.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -628,7 +629,7 @@ fn trace(
                     | Reason::IrrelevantToActiveTask { .. }
             )
     };
-    let verdict = |(row, reason): (usize, &Option<Reason>)| {
+    let verdict = |(row, (reason, name)): (usize, (&Option<Reason>, &Arc<str>))| {
         // A candidate without a verdict is caught by `assert_promises`.
         let attached = contained.rescued.attached.get(&(row as u32));
         let reason = match (reason.clone()?, attached) {
@@ -636,7 +637,7 @@ fn trace(
             (reason, _) => reason,
         };
         Some(Verdict {
-            name: set.name(row as u32),
+            name: Arc::clone(name),
             verdict: reason.ruling(),
             section: planned.section(row as u32),
             tokens: contained.pieces[row]
@@ -704,6 +705,7 @@ fn trace(
         verdicts: live
             .verdicts
             .iter()
+            .zip(set.names())
             .enumerate()
             .filter_map(verdict)
             .collect(),

@@ -23,7 +23,7 @@ use crate::text::{Hygiene, examine};
 use crate::time::Instant;
 
 /// What the stages read of a candidate, without following a pointer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) section: Section,
     pub(crate) object_type: ObjectType,
@@ -58,6 +58,8 @@ pub(crate) struct Row {
     pub(crate) valid_until: i64,
     pub(crate) tx_from: i64,
     pub(crate) tx_until: i64,
+    /// Since when it is true, or else when it was retrieved: what its age counts from.
+    pub(crate) since: i64,
     /// Breaks ties by content, never by id or insertion.
     pub(crate) tie: u64,
 }
@@ -91,7 +93,6 @@ pub(crate) const OPEN: i64 = i64::MAX;
 /// The candidates as rows, with what was found while making them.
 #[derive(Debug)]
 pub(crate) struct Normalized {
-    pub(crate) objects: Arc<[Arc<ContextObject>]>,
     pub(crate) rows: Vec<Row>,
     pub(crate) scopes: Vec<Arc<Scope>>,
     /// What hides in which content.
@@ -113,6 +114,8 @@ const TENTHS: usize = 5;
 #[derive(Debug)]
 struct Layer {
     objects: Arc<[Arc<ContextObject>]>,
+    /// What a trace says of all of them, without going from object to object.
+    names: Vec<Arc<str>>,
     leaves: OnceLock<Vec<u8>>,
     terms: OnceLock<Arc<Part>>,
     /// What asks and what forbids, by its place.
@@ -164,8 +167,16 @@ impl Normalized {
         })
     }
 
+    /// The layer that holds a row, and where in it.
+    fn layer(&self, row: u32) -> (&Layer, usize) {
+        let after = self.layers.partition_point(|(first, _)| *first <= row);
+        let (first, layer) = &self.layers[after - 1];
+        (layer, (row - first) as usize)
+    }
+
     pub(crate) fn object(&self, row: u32) -> &ContextObject {
-        &self.objects[row as usize]
+        let (layer, at) = self.layer(row);
+        &layer.objects[at]
     }
 
     pub(crate) fn row(&self, row: u32) -> &Row {
@@ -173,16 +184,19 @@ impl Normalized {
     }
 
     pub(crate) fn name(&self, row: u32) -> Arc<str> {
-        self.object(row).shared_name()
+        let (layer, at) = self.layer(row);
+        Arc::clone(&layer.names[at])
+    }
+
+    /// The names of all rows, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.layers.iter().flat_map(|(_, layer)| &layer.names)
     }
 
     /// Of what type a row's content seems to be, found when it is first asked.
     pub(crate) fn content_type(&self, row: u32) -> ContentType {
-        let content = || detect(self.object(row).revision().content());
-        let after = self.layers.partition_point(|(first, _)| *first <= row);
-        let layer = self.layers.get(after.wrapping_sub(1));
-        let known = layer.and_then(|(first, layer)| layer.types.get((row - first) as usize));
-        known.map_or_else(content, |known| *known.get_or_init(content))
+        let (layer, at) = self.layer(row);
+        *layer.types[at].get_or_init(|| detect(layer.objects[at].revision().content()))
     }
 
     /// What ranking needs of the texts, made when something is first ranked.
@@ -367,7 +381,6 @@ pub(crate) fn normalize(candidates: &Candidates) -> &Normalized {
 /// The rows of layers, one after the other.
 fn joined(candidates: &Candidates) -> Normalized {
     let mut joined = Normalized {
-        objects: candidates.shared_objects(),
         rows: Vec::with_capacity(candidates.len()),
         scopes: Vec::new(),
         hygiene: BTreeMap::new(),
@@ -389,7 +402,7 @@ fn joined(candidates: &Candidates) -> Normalized {
         let known: Vec<u32> = known.collect();
         joined.rows.extend(layer.rows.iter().map(|row| Row {
             scope: known[row.scope as usize],
-            ..row.clone()
+            ..*row
         }));
         let hygiene = layer.hygiene.iter();
         joined
@@ -404,7 +417,7 @@ fn joined(candidates: &Candidates) -> Normalized {
 }
 
 fn alone(candidates: &Candidates) -> Normalized {
-    let objects = candidates.shared_objects();
+    let objects = Arc::clone(candidates.shared_objects());
     let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
     let mut hygiene = BTreeMap::new();
     let mut rows = Vec::with_capacity(objects.len());
@@ -433,14 +446,14 @@ fn alone(candidates: &Candidates) -> Normalized {
             0,
             Arc::new(Layer {
                 types: objects.iter().map(|_| OnceLock::new()).collect(),
-                objects: Arc::clone(&objects),
+                names: objects.iter().map(|object| object.shared_name()).collect(),
+                objects,
                 leaves: OnceLock::new(),
                 terms: OnceLock::new(),
                 stances: OnceLock::new(),
                 signed: Default::default(),
             }),
         )],
-        objects,
         rows,
         scopes,
         hygiene,
@@ -459,6 +472,9 @@ fn row(object: &ContextObject, scope: u32) -> Row {
     let digest = revision.content_digest();
     let provenance = revision.provenance();
     let valid = object.valid();
+    let since = valid
+        .from
+        .or(provenance.and_then(|found| found.retrieved_at));
     let anonymous = match revision.object_type() {
         ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
         _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
@@ -490,6 +506,7 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         valid_until: micros(valid.until, OPEN),
         tx_from: micros(status.transaction.from, UNKNOWN),
         tx_until: micros(status.transaction.until, OPEN),
+        since: micros(since, UNKNOWN),
         tie: (digest.key() >> 64) as u64,
     }
 }

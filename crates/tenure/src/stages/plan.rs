@@ -5,8 +5,9 @@
 mod context;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use crate::digest::{Digest, DigestMap};
+use crate::digest::Digest;
 use crate::error::Error;
 use crate::links::Links;
 use crate::object::{ObjectType, RevisionId};
@@ -103,7 +104,9 @@ pub(crate) fn plan<'a>(
             Err(cause) => (ledger.epoch.saturating_add(1), cause),
         },
     };
-    let is_fresh = |row: u32| cause == EpochCause::Kept && !frozen.contains_key(&row);
+    let mut holds = vec![false; set.rows.len()];
+    frozen.keys().for_each(|row| holds[*row as usize] = true);
+    let is_fresh = |row: u32| cause == EpochCause::Kept && !holds[row as usize];
     let kept = request
         .served
         .as_ref()
@@ -112,12 +115,12 @@ pub(crate) fn plan<'a>(
         None => live.pass(Stage::Plan),
         Some(ledger) => {
             // All of them are there, or the epoch would have ended.
-            let said: DigestMap<()> = ledger.said.iter().map(|id| (id.key(), ())).collect();
+            let said = Wanted::of(&ledger.said);
             live.judge(Stage::Plan, |row| {
                 if !is_fresh(row) {
                     return None;
                 }
-                if said.contains_key(&set.row(row).revision.key()) {
+                if !said.find(set.row(row).revision.key()).is_empty() {
                     return Some(Reason::AlreadySent);
                 }
                 let section = set.row(row).section;
@@ -174,9 +177,7 @@ fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
     let mut obligations = vec![None; set.rows.len()];
     for &at in &live.rows {
         let row = set.row(at);
-        obligations[at as usize] = if planned.frozen.contains_key(&at) {
-            Some(Obligation::Frozen)
-        } else if row.optional {
+        obligations[at as usize] = if row.optional {
             None
         } else if planned.section(at).tier().is_fixed() {
             Some(Obligation::FixedTier)
@@ -185,6 +186,9 @@ fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
         } else {
             None
         };
+    }
+    for at in planned.frozen.keys() {
+        obligations[*at as usize] = Some(Obligation::Frozen);
     }
     for at in open_exchange(live) {
         obligations[at as usize].get_or_insert(Obligation::OpenExchange);
@@ -242,6 +246,43 @@ pub(crate) fn called<'s>(live: &Live<'s>) -> BTreeSet<&'s str> {
     calls.map(|call| call.name.as_str()).collect()
 }
 
+/// Ids that are looked for among many rows. They are a caller's: they are sorted, and no entries of a table.
+struct Wanted {
+    /// Each id with its place, in order.
+    places: Vec<(u128, u32)>,
+    /// A bit for the lowest bits of each id: most rows are none of them, and are told so at once.
+    marked: Vec<u64>,
+}
+
+impl Wanted {
+    fn of<'i>(ids: impl IntoIterator<Item = &'i RevisionId>) -> Wanted {
+        let keys = ids.into_iter().map(RevisionId::key);
+        let mut places: Vec<(u128, u32)> = keys.zip(0..).collect();
+        places.sort_unstable();
+        let mut marked = vec![0; (places.len() / 4).next_power_of_two().clamp(1, 1 << 14)];
+        for (key, _) in &places {
+            let (word, bit) = Wanted::mark(*key, marked.len());
+            marked[word] |= bit;
+        }
+        Wanted { places, marked }
+    }
+
+    fn mark(key: u128, words: usize) -> (usize, u64) {
+        ((key as usize >> 6) & (words - 1), 1 << (key & 63))
+    }
+
+    /// The places of an id among the sorted ones.
+    fn find(&self, key: u128) -> Range<usize> {
+        let (word, bit) = Wanted::mark(key, self.marked.len());
+        if self.marked[word] & bit == 0 {
+            return 0..0;
+        }
+        let start = self.places.partition_point(|(known, _)| *known < key);
+        let same = self.places[start..].partition_point(|(known, _)| *known == key);
+        start..start + same
+    }
+}
+
 /// Each served row's place, or why the epoch ends.
 fn keep(
     ledger: &ServedLedger,
@@ -257,31 +298,41 @@ fn keep(
         return Err(EpochCause::SettingsChanged);
     }
     let set = live.set;
-    // The same revision may be there, and have been served, more than once.
-    // The ids of a ledger are a caller's: they are looked up and make no entries.
-    let mut first: DigestMap<u32> =
-        DigestMap::with_capacity_and_hasher(live.rows.len(), Default::default());
-    let mut next = vec![NO_ROW; set.rows.len()];
-    for row in live.rows.iter().rev() {
-        let later = first.insert(set.row(*row).revision.key(), *row);
-        next[*row as usize] = later.unwrap_or(NO_ROW);
+    // The same revision may be there, and have been served, more than once: each takes the next row of it.
+    let floor = Wanted::of(&ledger.floor);
+    let said = Wanted::of(&ledger.said);
+    let mut places = vec![NO_ROW; ledger.floor.len()];
+    let mut taken = vec![0u32; ledger.floor.len()];
+    let mut stands = vec![false; ledger.said.len()];
+    for &row in &live.rows {
+        let key = set.row(row).revision.key();
+        let asked = floor.find(key);
+        if let Some(next) = taken.get_mut(asked.start)
+            && (*next as usize) < asked.len()
+        {
+            places[floor.places[asked.start + *next as usize].1 as usize] = row;
+            *next += 1;
+        }
+        let asked = said.find(key);
+        if !asked.is_empty() && !stands[asked.start] {
+            stands[asked].fill(true);
+        }
     }
     let mut frozen = BTreeMap::new();
     let mut reached = 0;
-    for (place, id) in ledger.floor.iter().enumerate() {
-        let slot = first.get_mut(&id.key()).filter(|row| **row != NO_ROW);
-        let slot = slot.ok_or(EpochCause::FrozenGone)?;
-        let row = std::mem::replace(slot, next[*slot as usize]);
+    for (place, row) in (0u32..).zip(places) {
+        if row == NO_ROW {
+            return Err(EpochCause::FrozenGone);
+        }
         // A ledger without a digest may be of another layout.
         let section = set.row(row).section;
         if !policy.freezes(section) || policy.place(section) < reached {
             return Err(EpochCause::SettingsChanged);
         }
         reached = policy.place(section);
-        frozen.insert(row, place as u32);
+        frozen.insert(row, place);
     }
-    let stands = |id: &RevisionId| first.contains_key(&id.key());
-    if !ledger.said.iter().all(stands) {
+    if stands.contains(&false) {
         return Err(EpochCause::FrozenGone);
     }
     // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.

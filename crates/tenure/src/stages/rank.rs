@@ -472,14 +472,7 @@ fn age_of(set: &Normalized, at: u32, policy: &Policy, now: Option<Instant>) -> S
     if half_life.is_none() {
         return Score::ONE;
     }
-    let since = if row.valid_from != UNKNOWN {
-        Some(Instant::from_micros(row.valid_from))
-    } else {
-        set.object(at)
-            .revision()
-            .provenance()
-            .and_then(|found| found.retrieved_at)
-    };
+    let since = (row.since != UNKNOWN).then(|| Instant::from_micros(row.since));
     freshness(since, now, half_life)
 }
 

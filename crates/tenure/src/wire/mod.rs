@@ -128,6 +128,19 @@ impl Conversation {
         self.entries.iter().flat_map(|entry| &entry.objects)
     }
 
+    /// The same without the first messages, so many of them.
+    #[must_use]
+    pub fn without_first(&self, count: usize) -> Conversation {
+        Conversation {
+            format: self.format,
+            instructions: self.instructions.clone(),
+            tools: self.tools.clone(),
+            server_tools: self.server_tools.clone(),
+            entries: self.entries.iter().skip(count).cloned().collect(),
+            rest: self.rest.clone(),
+        }
+    }
+
     /// The same, with this as the instant at which the results came: evidence without one is anonymous
     /// and not compiled.
     #[must_use]

@@ -270,7 +270,7 @@ impl<'p> Elastic<'p> {
                 self.growing[at].push(row);
                 continue;
             }
-            let cost = account.cost(row);
+            let cost = entry.cost(account, section);
             if cost > room {
                 self.waiting[at].push(*entry);
             } else if !within(account, row, least) {
@@ -308,7 +308,8 @@ impl<'p> Elastic<'p> {
             for section in Section::ALL {
                 let at = section.index();
                 let mut waiting = std::mem::take(&mut self.waiting[at]);
-                waiting.retain(|Waiting { row, least, .. }| {
+                waiting.retain(|entry| {
+                    let Waiting { row, least, .. } = entry;
                     if account.chosen[*row as usize] {
                         self.growing[at].push(*row);
                         return false;
@@ -317,7 +318,7 @@ impl<'p> Elastic<'p> {
                     if *least > room {
                         return true;
                     }
-                    let cost = account.cost(*row);
+                    let cost = entry.cost(account, *section);
                     if cost <= room {
                         self.used[at] += cost;
                         account.let_in(*row, cost, verdicts);
@@ -377,23 +378,29 @@ impl<'p> Elastic<'p> {
     /// Says of everything that still waits why.
     fn judge_rest(&self, account: &Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
         for section in Section::ALL {
-            for Waiting { row, .. } in &self.waiting[section.index()] {
-                if !account.chosen[*row as usize] {
-                    verdicts.push((*row, self.why(account, *section, *row)));
+            for entry in &self.waiting[section.index()] {
+                if !account.chosen[entry.row as usize] {
+                    let needed = entry.cost(account, *section);
+                    verdicts.push((entry.row, self.why(account, *section, entry.row, needed)));
                 }
             }
         }
     }
 
-    /// Why a row that waits in this section gets nothing of what is left.
-    pub(super) fn why(&self, account: &Account<'_, '_>, section: Section, row: u32) -> Reason {
+    /// Why a row that waits in this section gets nothing of what is left, and needs so much.
+    pub(super) fn why(
+        &self,
+        account: &Account<'_, '_>,
+        section: Section,
+        row: u32,
+        needed: u32,
+    ) -> Reason {
         let at = section.index();
         let max = match self.policy.section(section).max {
             0 => u32::MAX,
             max => max,
         };
         let left = account.left.min(max.saturating_sub(self.used[at]));
-        let needed = account.cost(row);
         if needed <= left && self.has_price(section) {
             let worth = self.allocation.ceilings[at];
             Reason::NotWorthItsCost { needed, worth }
@@ -481,25 +488,41 @@ fn most_around(
     most
 }
 
+/// So many are put in order at once.
+const SORTED: usize = 512;
+
 /// By how much of its score the choice among these rows falls short of the fractional knapsack: the
 /// best by score per token in `room` tokens, the last one cut. None where nothing can be gained.
 fn gap(account: &Account<'_, '_>, queue: &[Waiting], room: u32) -> Option<Score> {
     let item = |entry: &Waiting| (u64::from(entry.score), u64::from(entry.least.max(1)));
     let mut items: Vec<(u64, u64)> = queue.iter().map(item).collect();
+    let better = |(score, cost): &(u64, u64), (other, price): &(u64, u64)| {
+        (other * cost).cmp(&(score * price)).then(cost.cmp(price))
+    };
     let standing = queue
         .iter()
         .filter(|entry| account.chosen[entry.row as usize]);
     let chosen: u64 = standing.map(|entry| u64::from(entry.score)).sum();
-    items.sort_unstable_by(|(score, cost), (other, price)| (other * cost).cmp(&(score * price)));
     let mut room = u64::from(room);
     let mut best = 0u64;
-    for (score, cost) in items {
-        if cost > room {
-            best += score * room / cost;
-            break;
+    // The room ends among the best: the others need no order.
+    let mut rest = items.as_mut_slice();
+    'full: while !rest.is_empty() {
+        let some = rest.len().min(SORTED);
+        if some < rest.len() {
+            rest.select_nth_unstable_by(some, better);
         }
-        room -= cost;
-        best += score;
+        let (first, others) = rest.split_at_mut(some);
+        first.sort_unstable_by(better);
+        for (score, cost) in first {
+            if *cost > room {
+                best += *score * room / *cost;
+                break 'full;
+            }
+            room -= *cost;
+            best += *score;
+        }
+        rest = others;
     }
     let short = best.saturating_sub(chosen);
     (best > 0).then(|| Score::from_millionths((short * 1_000_000 / best) as u32))
@@ -518,6 +541,31 @@ pub(super) struct Waiting {
     rank: u64,
     /// The content's own key.
     tie: u64,
+    /// Whether it is a tool, and whether it is a text, of those that make the provider add something.
+    tool: bool,
+    text: bool,
+    /// Whether it brings others along.
+    tied: bool,
+}
+
+impl Waiting {
+    /// What letting it in costs: as [`Account::cost`], and from what stands here where nothing comes along.
+    fn cost(&self, account: &Account<'_, '_>, section: Section) -> u32 {
+        if self.tied || account.chosen[self.row as usize] {
+            return account.cost(self.row);
+        }
+        let mut present = account.present;
+        present.tools |= self.tool;
+        present.texts[section.index()] |= self.text;
+        let heading = match &account.contained.headings[section.index()] {
+            Some(piece) if !account.opened[section.index()] => piece.tokens,
+            _ => 0,
+        };
+        let more = account.around.more(&account.present, &present);
+        let cost = self.least.saturating_add(heading).saturating_add(more);
+        debug_assert_eq!(cost, account.cost(self.row));
+        cost
+    }
 }
 
 /// These rows by rank: in the history the latest first, but those behind all others that it can do without,
@@ -526,17 +574,23 @@ pub(super) struct Waiting {
 pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32>) -> Vec<Waiting> {
     let ranked = account.contained.ranked();
     let set = account.set();
+    let links = &account.contained.rescued.links;
     let entry = |row: u32| {
         let facts = set.row(row);
         let card = &ranked.scores[row as usize];
         let score = card.composite.millionths();
         let pinned = u64::from(facts.protection != Protection::Pinned);
+        let mut present = Present::default();
+        account.place(row, &mut present);
         Waiting {
             row,
             least: account.tokens(row),
             score,
             rank: pinned << 40 | (card.grade as u64) << 32 | u64::from(1_000_000 - score),
             tie: facts.tie,
+            tool: present.tools,
+            text: present.texts[section.index()],
+            tied: links.ties(row),
         }
     };
     let mut queue: Vec<Waiting> = rows.into_iter().map(entry).collect();

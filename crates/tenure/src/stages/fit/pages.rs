@@ -224,7 +224,8 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         for section in Section::ALL {
             for Waiting { row, .. } in std::mem::take(&mut self.elastic.waiting[section.index()]) {
                 let page = full(&self.elastic, pages, *section, row).unwrap_or(0);
-                let reason = self.elastic.why(&pages[page].account, *section, row);
+                let account = &pages[page].account;
+                let reason = self.elastic.why(account, *section, row, account.cost(row));
                 for page in pages.iter_mut() {
                     if !page.account.chosen[row as usize] {
                         page.verdicts.push((row, reason.clone()));
