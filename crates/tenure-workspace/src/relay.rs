@@ -10,6 +10,7 @@
 
 mod compose;
 mod recent;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -94,6 +95,12 @@ impl Relaying<'_> {
             _ => world.model().reserve,
         }
     }
+
+    /// Whether the agent's tools are gated.
+    fn gates(&self) -> bool {
+        let policy = self.beside.map(|beside| beside.policy.document());
+        policy.is_some_and(|policy| policy.session.tools().is_some())
+    }
 }
 
 /// What stands beside the messages of an agent.
@@ -146,6 +153,9 @@ pub struct Relayed {
     pub saved: u64,
     /// Which of the watched objects stand in it.
     pub stand: Vec<usize>,
+    /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
+    /// reason, as traces have it.
+    pub left_out: BTreeMap<String, &'static str>,
 }
 
 impl Relayed {
@@ -156,6 +166,7 @@ impl Relayed {
             place: None,
             saved: 0,
             stand: Vec::new(),
+            left_out: BTreeMap::new(),
         }
     }
 }
@@ -292,7 +303,10 @@ impl Relay {
         world: &World,
         asked: &Relaying<'_>,
     ) -> Result<(Relayed, Unsettled), Error> {
-        let conversation = wire::read(asked.format, asked.body)?;
+        let mut conversation = wire::read(asked.format, asked.body)?;
+        if asked.gates() {
+            tools::spare_deferred(&mut conversation);
+        }
         let mut unsettled = Unsettled {
             session: None,
             chains: Arc::clone(&self.chains),
@@ -388,8 +402,9 @@ impl Relay {
         });
         let beside = asked.beside.filter(|_| !is_begun(conversation));
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
+        let gates = beside.is_some() && asked.gates() && !conversation.tools.is_empty();
         let goes_on = session.is_cut() || asked.beside.is_some() && session.is_served();
-        if !goes_on && whole <= u64::from(room) && stands.is_none() {
+        if !goes_on && whole <= u64::from(room) && stands.is_none() && !gates {
             return Ok(relayed);
         }
         let mut task = session.last_request().unwrap_or_default();
@@ -435,17 +450,26 @@ impl Relay {
                 (self.cut()?, &nothing)
             }
         };
-        let compiled = workspace.compile_session(
-            session,
-            &SessionJob {
-                world,
-                policy,
-                request: &request,
-                beside: gathered,
-                instructions: false,
-                now: asked.now,
-            },
-        )?;
+        let job = SessionJob {
+            world,
+            policy,
+            request: &request,
+            beside: gathered,
+            instructions: false,
+            now: asked.now,
+        };
+        let mut compiled = workspace.compile_session(session, &job)?;
+        if gates {
+            relayed.left_out = tools::left_out(&compiled, conversation)?;
+            let named = tools::named(conversation);
+            let missing = relayed.left_out.keys().filter(|name| named.contains(*name));
+            let missing: Vec<&str> = missing.map(String::as_str).collect();
+            if !missing.is_empty() {
+                session.must_offer(&missing)?;
+                compiled = workspace.compile_session(session, &job)?;
+                relayed.left_out = tools::left_out(&compiled, conversation)?;
+            }
+        }
         let Compiled { envelope, trace } = compiled.outcome.single()?;
         if let Some(beside) = beside {
             // The conversation's own stand before them.
@@ -460,7 +484,7 @@ impl Relay {
         let payload = payload
             .and_then(|payload| std::str::from_utf8(payload.bytes()).ok())
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
-        let body = compose::compose(asked, conversation, payload)?;
+        let body = compose::compose(asked, conversation, payload, &relayed.left_out)?;
         let body = compose::marked(world, asked, conversation, body);
         let sent = envelope.total_tokens.saturating_add(around);
         // What the same bytes cost in what was compiled.
@@ -792,6 +816,8 @@ impl Relay {
                 if !asked.counted {
                     self.note(tenant, &chains[count], &mut open)?;
                 }
+            } else {
+                open.reopen(conversation)?;
             }
             let reading = open.reading();
             drop(open);

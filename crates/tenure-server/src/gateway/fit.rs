@@ -14,7 +14,7 @@ use tenure_store::Tenant;
 use tenure_workspace::Gathered;
 use tenure_workspace::relay::{Beside, Place, Relaying, Unsettled};
 
-use super::output::Constraint;
+use super::output::{Constraint, LeftOut};
 use super::{Protocol, session};
 use crate::app::{App, Caller, Mode, now};
 
@@ -43,6 +43,8 @@ pub(super) struct Fitted {
     pub(super) unsettled: Option<Unsettled>,
     /// The constraints that stand in it and that its answer is held against.
     pub(super) constraints: Vec<Arc<Constraint>>,
+    /// The agent's tools that are not offered, each with the code of the reason.
+    pub(super) left_out: LeftOut,
     /// Why nothing was done where something would have been.
     pub(super) fault: Option<Error>,
 }
@@ -302,6 +304,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         place: relayed.place,
         saved: relayed.saved,
         unsettled: Some(unsettled),
+        left_out: Arc::new(relayed.left_out),
         fault: None,
     })
 }

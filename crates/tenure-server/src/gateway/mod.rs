@@ -22,6 +22,7 @@ mod schema;
 mod tap;
 mod upstream;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +46,7 @@ use crate::body::whole_body;
 use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
 pub use output::OutputFault;
-use output::{Constraint, Demands, Found};
+use output::{Constraint, Demands, Found, LeftOut};
 use recorder::{Exchange, Recorder};
 use tap::{Ahead, Tap};
 pub(crate) use upstream::Link;
@@ -65,6 +66,8 @@ const FAULT_HEADER: HeaderName = HeaderName::from_static("x-tenure-fault");
 const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
 /// Says what is wrong with an answer that was not streamed.
 const OUTPUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-output");
+/// Says how many of the agent's tools were not offered, by the codes of the reasons.
+const LEFT_OUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-tools-left-out");
 /// The most that is read of what an error says.
 const MAX_ERROR: u64 = 1 << 20;
 /// The longest name of a session, in bytes.
@@ -238,6 +241,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         status: None,
         head: None,
         constraints: fitted.constraints.clone(),
+        left_out: Arc::clone(&fitted.left_out),
         output: None,
         reply: tap::Kept::new(compiles, &gateway.held),
     });
@@ -279,6 +283,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 (ahead, retried, fitted) = (Ahead::default(), true, shorter);
                 if let Some(exchange) = open.exchange() {
                     exchange.constraints.clone_from(&fitted.constraints);
+                    exchange.left_out = Arc::clone(&fitted.left_out);
                 }
             }
         }
@@ -293,8 +298,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
             {
                 ahead = Ahead::read(&mut body, app.limits.upstream).await;
                 let request = open.exchange().and_then(|open| open.request.clone());
-                let constraints = fitted.constraints.clone();
-                output = look(format, request, constraints, &headers, &ahead).await;
+                let stands = (fitted.constraints.clone(), Arc::clone(&fitted.left_out));
+                output = look(format, request, stands, &headers, &ahead).await;
             }
             if let Some(settled) =
                 settled.take_if(|_| ahead.whole || hyper::body::Body::is_end_stream(&body))
@@ -352,10 +357,26 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         let terms: Vec<&str> = found.faults.iter().map(|fault| fault.term()).collect();
         headers.extend(HeaderValue::try_from(terms.join(", ")).map(|terms| (OUTPUT_HEADER, terms)));
     }
+    if let Some(left_out) = told(&fitted.left_out) {
+        headers.insert(LEFT_OUT_HEADER, left_out);
+    }
     if fitted.fault.is_some() {
         headers.insert(FAULT_HEADER, HeaderValue::from_static("as-it-came"));
     }
     Ok(response)
+}
+
+/// How many tools were left out, by the codes of the reasons.
+fn told(left_out: &LeftOut) -> Option<HeaderValue> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for code in left_out.values() {
+        *counts.entry(code).or_default() += 1;
+    }
+    let counts = counts.iter().map(|(code, count)| format!("{code}={count}"));
+    let counts: Vec<String> = counts.collect();
+    HeaderValue::try_from(counts.join(", "))
+        .ok()
+        .filter(|told| !told.is_empty())
 }
 
 /// What becomes of the writing of a session: why it failed, where it did.
@@ -417,7 +438,7 @@ impl Packed {
 async fn look(
     format: tenure::wire::Format,
     request: Option<Bytes>,
-    constraints: Vec<Arc<Constraint>>,
+    (constraints, left_out): (Vec<Arc<Constraint>>, LeftOut),
     headers: &HeaderMap,
     ahead: &Ahead,
 ) -> Option<Found> {
@@ -430,6 +451,7 @@ async fn look(
             format,
             request: &asked.body,
             constraints: &constraints,
+            left_out: &left_out,
         };
         if !demands.are_any() {
             return Some(Found::default());
@@ -564,7 +586,8 @@ mod tests {
             let looked = |ahead| {
                 let format = tenure::wire::Format::OpenAiChat;
                 let request = Some(request.clone());
-                Box::pin(look(format, request, Vec::new(), &headers, ahead))
+                let stands = (Vec::new(), LeftOut::default());
+                Box::pin(look(format, request, stands, &headers, ahead))
             };
             let mut first = looked(&whole);
             // Whoever asks for it does not do it.

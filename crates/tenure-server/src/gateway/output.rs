@@ -27,6 +27,8 @@ const TEXT: usize = 64;
 pub enum OutputFault {
     /// It calls a tool that the request does not offer.
     ToolNotOffered,
+    /// It calls a tool that the request offers, and that the gate left out.
+    ToolLeftOut,
     /// The arguments of a call are no JSON object.
     ArgumentsNoObject,
     /// The arguments of a call are not what the tool's schema says.
@@ -43,8 +45,9 @@ pub enum OutputFault {
 
 impl OutputFault {
     /// All of them.
-    pub const ALL: [OutputFault; 7] = [
+    pub const ALL: [OutputFault; 8] = [
         OutputFault::ToolNotOffered,
+        OutputFault::ToolLeftOut,
         OutputFault::ArgumentsNoObject,
         OutputFault::ArgumentsSchema,
         OutputFault::ToolNotCalled,
@@ -57,6 +60,7 @@ impl OutputFault {
     pub fn term(self) -> &'static str {
         match self {
             OutputFault::ToolNotOffered => "tool_not_offered",
+            OutputFault::ToolLeftOut => "tool_left_out",
             OutputFault::ArgumentsNoObject => "arguments_no_object",
             OutputFault::ArgumentsSchema => "arguments_schema",
             OutputFault::ToolNotCalled => "tool_not_called",
@@ -78,6 +82,9 @@ impl FromStr for OutputFault {
         found.ok_or_else(|| unknown_name("fault of an answer", text, names))
     }
 }
+
+/// An agent's tools that the model was not offered, each with the code of the reason.
+pub(super) type LeftOut = Arc<BTreeMap<String, &'static str>>;
 
 /// A constraint that answers are held against.
 #[derive(Debug)]
@@ -115,6 +122,8 @@ pub(super) struct Demands<'r> {
     pub(super) request: &'r Value,
     /// The constraints that stand in it.
     pub(super) constraints: &'r [Arc<Constraint>],
+    /// The tools of the request that the model was not offered.
+    pub(super) left_out: &'r BTreeMap<String, &'static str>,
 }
 
 /// What is wrong with an answer.
@@ -157,6 +166,9 @@ impl<'r> Demands<'r> {
         let tools = offered(self.request);
         if !tools.is_empty() {
             for (name, arguments) in &said.calls {
+                if self.left_out.contains_key(*name) {
+                    faults.insert(OutputFault::ToolLeftOut);
+                }
                 faults.extend(fault_of_call(&tools, name, arguments, &mut steps));
             }
         }
@@ -512,6 +524,7 @@ mod tests {
             format,
             request,
             constraints: &[],
+            left_out: &BTreeMap::new(),
         };
         demands.look(message).faults
     }
@@ -647,6 +660,7 @@ mod tests {
             format: Format::OpenAiChat,
             request: &json!({}),
             constraints: &all,
+            left_out: &BTreeMap::new(),
         };
         assert!(demands.are_any());
         let broken = |message: Value| {
@@ -736,6 +750,7 @@ mod tests {
                 format,
                 request: &json!({}),
                 constraints: &constraints,
+                left_out: &BTreeMap::new(),
             };
             let faults = demands.look(&message).faults;
             assert_eq!(faults, [OutputFault::ConstraintBroken], "{message}");
@@ -746,6 +761,7 @@ mod tests {
             format: Format::Anthropic,
             request: &json!({}),
             constraints: &constraints,
+            left_out: &BTreeMap::new(),
         };
         let deep = format!(
             "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"name\":\"a\",\"input\":{}}}]}}",
@@ -768,6 +784,7 @@ mod tests {
                 format: Format::OpenAiChat,
                 request: &json!({}),
                 constraints,
+                left_out: &BTreeMap::new(),
             };
             demands.look(&message).faults
         };

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
 
 use bytes::Bytes;
+use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Digest, Error, ErrorKind, World};
@@ -22,7 +23,7 @@ use tenure_workspace::relay::{Place, Relay};
 
 use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, plain, usage};
-use super::output::{self, Constraint, Demands, Found};
+use super::output::{self, Constraint, Demands, Found, LeftOut};
 use super::tap::Kept;
 use crate::metrics::{Metrics, What, Word};
 
@@ -38,6 +39,8 @@ const TRIES: u32 = 30;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The most replies that wait; what is too much comes with the agent's next request.
 const REPLIES: usize = 1_024;
+/// The most tools that a record names as left out.
+const MAX_TOOLS: usize = 256;
 /// The most models whose vocabularies are remembered.
 const MAX_WORLDS: usize = 64;
 
@@ -65,6 +68,8 @@ pub(super) struct Exchange {
     pub(super) head: Option<Duration>,
     /// The constraints that stand in it.
     pub(super) constraints: Vec<Arc<Constraint>>,
+    /// The agent's tools that the model was not offered.
+    pub(super) left_out: LeftOut,
     /// What is wrong with the answer, where it was looked at before it went on.
     pub(super) output: Option<Found>,
     pub(super) reply: Kept,
@@ -334,6 +339,7 @@ impl Desk {
                 format,
                 request: &asked.body,
                 constraints: &exchange.constraints,
+                left_out: &exchange.left_out,
             };
             let unseen = output.is_none() && demands.are_any();
             let message = match parts.as_slice() {
@@ -405,6 +411,12 @@ impl Desk {
             ending,
             output: faults.iter().map(|fault| fault.term().to_owned()).collect(),
             broken: broken.iter().map(|constraint| constraint.id).collect(),
+            tools_left_out: exchange
+                .left_out
+                .iter()
+                .take(MAX_TOOLS)
+                .map(|(name, code)| (clip(name), (*code).to_owned()))
+                .collect(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Records of what went through a gateway: how much, how long, what it used. No contents, no credentials.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tenure::object::ObjectId;
 use tenure::time::Instant;
@@ -90,13 +92,17 @@ pub struct ExchangeRecord {
     /// How it ended.
     pub ending: Ending,
     /// What is wrong with the answer, where it was looked at: `tool_not_offered`, `arguments_no_object`,
-    /// `arguments_schema`, `tool_not_called`, `response_schema`, `constraint_broken`,
+    /// `arguments_schema`, `tool_left_out`, `tool_not_called`, `response_schema`, `constraint_broken`,
     /// `constraint_unchecked`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<String>,
     /// The constraints that it breaks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<ObjectId>,
+    /// The agent's tools that the model was not offered, the first 256 by name, each with the code of the reason
+    /// as traces have it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools_left_out: BTreeMap<String, String>,
 }
 
 impl Workspace {
@@ -179,6 +185,7 @@ mod tests {
             ending: Ending::ClientLeft,
             output: Vec::new(),
             broken: Vec::new(),
+            tools_left_out: [("jump".to_owned(), "gated_out".to_owned())].into(),
         };
         workspace
             .keep_exchanges(&tenant, std::slice::from_ref(&record))

@@ -6,7 +6,7 @@ use tenure::cache::{self, Options};
 use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, World};
 
-use super::Relaying;
+use super::{Relaying, tools};
 
 /// What a compiled body holds that stands in the agent's.
 #[derive(Deserialize)]
@@ -25,16 +25,19 @@ struct Own<'b> {
     messages: &'b RawValue,
     #[serde(borrow, default, alias = "instructions")]
     system: Option<&'b RawValue>,
+    #[serde(borrow, default)]
+    tools: Option<&'b RawValue>,
 }
 
 /// Marks of a cache, as they stand in bodies.
 const MARKS: [&str; 2] = ["\"cache_control\"", "\"prompt_cache_breakpoint\""];
 
-/// The agent's body with what was compiled.
+/// The agent's body with what was compiled, without the tools that are left out.
 pub(super) fn compose(
     asked: &Relaying<'_>,
     conversation: &Conversation,
     payload: &str,
+    left_out: &tools::LeftOut,
 ) -> Result<String, Error> {
     let compiled: Compiled<'_> = serde_json::from_str(payload)
         .map_err(|error| Error::assertion(format!("a compiled body has messages: {error}")))?;
@@ -58,6 +61,11 @@ pub(super) fn compose(
     let mut changes = vec![(field(asked.format), messages.as_str())];
     if let Some((key, value)) = &system {
         changes.push((key, value));
+    }
+    let offered = own.tools.filter(|_| !left_out.is_empty());
+    let offered = offered.map(|list| tools::offered(conversation, list, left_out));
+    if let Some(offered) = &offered {
+        changes.push(("tools", offered));
     }
     wire::with_fields(asked.body, &changes)
 }

@@ -119,6 +119,7 @@ impl Workspace {
         }
         let (budget, _) = request.budget.resolve(model, request.target)?;
         let settings = &job.policy.document().session;
+        request.tools = request.tools.or(settings.tools());
         let limit = job.policy.document().limits.data_tokens;
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();

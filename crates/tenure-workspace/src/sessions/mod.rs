@@ -630,12 +630,46 @@ impl Session {
         };
         let before = &conversation.instructions;
         let instructions = before.iter().flat_map(|entry| entry.objects.clone());
+        // What had to be offered once is offered from then on.
+        let must = |name: &str| {
+            let mut known = self.opening.tools.iter();
+            known.any(|tool| tool.name == name && tool.removable == Some(false))
+        };
+        let tools = conversation.tools.iter().cloned().map(|mut tool| {
+            if must(&tool.name) {
+                tool.removable = Some(false);
+            }
+            own(tool)
+        });
         Opening {
             instructions: instructions.map(own).collect(),
             messages: before.iter().map(|entry| entry.message.clone()).collect(),
-            tools: conversation.tools.iter().cloned().map(own).collect(),
+            tools: tools.collect(),
             server_tools: conversation.server_tools.clone(),
         }
+    }
+
+    /// Takes over what stands before the history, where it is not what is known of it.
+    pub(crate) fn reopen(&mut self, conversation: &Conversation) -> Result<(), Error> {
+        let opening = self.opening_of(conversation);
+        if opening == Opening::default() || opening == self.opening {
+            return Ok(());
+        }
+        self.push(vec![Entry::Opening(opening)])
+    }
+
+    /// Offers these tools from now on, whatever the step: no gate leaves them out.
+    pub(crate) fn must_offer(&mut self, names: &[&str]) -> Result<(), Error> {
+        let mut opening = self.opening.clone();
+        for tool in &mut opening.tools {
+            if names.contains(&tool.name.as_str()) {
+                tool.removable = Some(false);
+            }
+        }
+        if opening == self.opening {
+            return Ok(());
+        }
+        self.push(vec![Entry::Opening(opening)])
     }
 
     /// The window that a provider's error named.

@@ -16,6 +16,7 @@ mod worth;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::gate::Gate;
 use crate::num::Score;
 
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
@@ -50,6 +51,13 @@ pub struct SessionPolicy {
     /// Whether the epoch also ends where that is cheaper by the catalogue's prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_when_cheaper: bool,
+    /// How many tools an epoch offers at most, the nearest to the step, where the request has no gate for them.
+    /// 0: any number.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub tools_top_k: u32,
+    /// The least relevance of a tool that an epoch offers, where the request has no gate for them. 0: any.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub tools_threshold: Score,
 }
 
 impl Default for SessionPolicy {
@@ -67,11 +75,30 @@ impl Default for SessionPolicy {
             most: 512,
             kept_most: 1_024,
             ends_when_cheaper: false,
+            tools_top_k: 0,
+            tools_threshold: Score::ZERO,
         }
     }
 }
 
+fn is_nought(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_none(score: &Score) -> bool {
+    *score == Score::ZERO
+}
+
 impl SessionPolicy {
+    /// The gate for tools, where there is one.
+    pub fn tools(&self) -> Option<Gate> {
+        let gate = Gate {
+            threshold: Some(self.tools_threshold).filter(|least| *least > Score::ZERO),
+            top_k: Some(self.tools_top_k).filter(|most| *most > 0),
+        };
+        (gate != Gate::default()).then_some(gate)
+    }
+
     /// What is wrong with these settings.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if !(self.low_water < self.high_water && self.high_water <= Score::ONE) {

@@ -1,0 +1,153 @@
+//! Which of an agent's tools are offered. Where the policy has a gate for them, what an epoch chose goes on in the
+//! place of the agent's list, in its order and byte for byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tenure::Error;
+use tenure::trace::{Reason, Ruling};
+use tenure::wire::Conversation;
+
+use crate::sessions::SessionCompiled;
+
+/// Tools that are not offered, each with the code of the reason.
+pub(super) type LeftOut = BTreeMap<String, &'static str>;
+
+/// Takes tools out of the gate's reach that the provider itself keeps from the model until it looks for them.
+pub(super) fn spare_deferred(conversation: &mut Conversation) {
+    for tool in &mut conversation.tools {
+        let json = tool.wire.as_ref().and_then(|wire| wire.message.as_deref());
+        let fields = json.and_then(|json| serde_json::from_str::<Value>(json).ok());
+        if fields.is_some_and(|fields| fields["defer_loading"] == true) {
+            tool.removable = Some(false);
+        }
+    }
+}
+
+/// The tools that the request's `tool_choice` names: without them it would be refused.
+pub(super) fn named(conversation: &Conversation) -> BTreeSet<String> {
+    let mut rest = conversation.rest.iter();
+    let choice = rest.find(|(key, _)| key == "tool_choice");
+    let choice = choice.and_then(|(_, json)| serde_json::from_str(json).ok());
+    let mut names = BTreeSet::new();
+    collect(&choice.unwrap_or(Value::Null), &mut names);
+    names
+}
+
+fn collect(choice: &Value, names: &mut BTreeSet<String>) {
+    match choice {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+        Value::Object(fields) => {
+            let name = fields.get("name").and_then(Value::as_str);
+            names.extend(name.map(str::to_owned));
+            fields.values().for_each(|value| collect(value, names));
+        }
+        _ => {}
+    }
+}
+
+/// What a compile does not offer of the agent's tools. Where that would be all of them, it is none: a list of
+/// tools must not be empty.
+pub(super) fn left_out(
+    compiled: &SessionCompiled,
+    conversation: &Conversation,
+) -> Result<LeftOut, Error> {
+    let verdicts = &compiled.outcome.single()?.trace.verdicts;
+    let objects = compiled.gathered.candidates.objects();
+    let mut left = LeftOut::new();
+    let mut stand = BTreeSet::new();
+    for (object, verdict) in objects.iter().zip(verdicts) {
+        match &verdict.reason {
+            _ if object.revision().tool().is_none() => {}
+            _ if verdict.verdict == Ruling::Included => drop(stand.insert(object.name())),
+            reason @ (Reason::GatedOut { .. } | Reason::NextEpoch) => {
+                left.insert(object.name().to_owned(), reason.code());
+            }
+            _ => {}
+        }
+    }
+    left.retain(|name, _| !stand.contains(name.as_str()));
+    let mut own = conversation.tools.iter();
+    let is_empty =
+        conversation.server_tools.is_empty() && own.all(|tool| left.contains_key(&tool.name));
+    Ok(if is_empty { LeftOut::new() } else { left })
+}
+
+/// The agent's list of tools without those that are left out.
+pub(super) fn offered(conversation: &Conversation, list: &RawValue, left: &LeftOut) -> String {
+    let gone = conversation.tools.iter();
+    let gone = gone.filter(|tool| left.contains_key(&tool.name));
+    let gone: BTreeSet<&str> = gone
+        .filter_map(|tool| tool.wire.as_ref()?.message.as_deref())
+        .collect();
+    let items: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
+    let items = items.iter().map(|item| item.get());
+    let stand: Vec<&str> = items.filter(|item| !gone.contains(item)).collect();
+    format!("[{}]", stand.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure::wire::{self, Format};
+
+    fn read(format: Format, body: &Value) -> Conversation {
+        wire::read(format, &body.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_choice_names_tools_in_every_form() {
+        let said = serde_json::json!([{ "role": "user", "content": "Hi." }]);
+        let tool =
+            |name: &str| serde_json::json!({ "type": "function", "function": { "name": name } });
+        let named = |choice: Value| {
+            let body = serde_json::json!({ "model": "m", "messages": said, "tool_choice": choice });
+            let names = named(&read(Format::OpenAiChat, &body));
+            names.into_iter().collect::<Vec<_>>()
+        };
+        for none in [
+            serde_json::json!("auto"),
+            serde_json::json!({ "type": "any" }),
+        ] {
+            assert!(named(none).is_empty());
+        }
+        assert_eq!(named(tool("a")), ["a"]);
+        assert_eq!(
+            named(serde_json::json!({ "type": "tool", "name": "a" })),
+            ["a"]
+        );
+        let some = serde_json::json!({ "mode": "auto", "tools": [tool("b"), tool("a")] });
+        let some = serde_json::json!({ "type": "allowed_tools", "allowed_tools": some });
+        assert_eq!(named(some), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_stays_keeps_its_order_and_bytes() {
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"Hi."}],"tools":[ {"name": "a", "input_schema":{"type":"object"}}, {"type":"web_search_20250305","name":"web_search"},{"name":"b","input_schema":{"type":"object"} } ]}"#;
+        let conversation = wire::read(Format::Anthropic, body).unwrap();
+        let list = &body[body.find("[ {").unwrap()..body.len() - 1];
+        let list = RawValue::from_string(list.to_owned()).unwrap();
+        let left: LeftOut = [("a".to_owned(), "gated_out")].into();
+        let stand = r#"[{"type":"web_search_20250305","name":"web_search"},{"name":"b","input_schema":{"type":"object"} }]"#;
+        assert_eq!(offered(&conversation, &list, &left), stand);
+    }
+
+    #[test]
+    fn what_the_provider_defers_is_not_gated() {
+        let mut conversation = read(
+            Format::Anthropic,
+            &serde_json::json!({
+                "model": "m",
+                "messages": [{ "role": "user", "content": "Hi." }],
+                "tools": [
+                    { "name": "a", "input_schema": {}, "defer_loading": true },
+                    { "name": "b", "input_schema": {} },
+                ],
+            }),
+        );
+        spare_deferred(&mut conversation);
+        let spared = conversation.tools.iter().map(|tool| tool.removable);
+        assert_eq!(spared.collect::<Vec<_>>(), [Some(false), None]);
+    }
+}
