@@ -19,7 +19,7 @@ use tenure_workspace::{ReadRegistry, RegistryRef, Workspace};
 use crate::audit::Audit;
 use crate::error::Refusal;
 use crate::gateway::{Gateway, OutputFault, Upstream};
-use crate::jwt::Jwt;
+use crate::jwt::{Issuers, Jwt};
 use crate::limits::Rates;
 use crate::log::{Log, LogLevel};
 use crate::metrics::Metrics;
@@ -164,8 +164,8 @@ pub struct Options {
     pub tenant: String,
     /// Where the gateway forwards to.
     pub upstreams: Vec<Upstream>,
-    /// Whose tokens are accepted, beside the keys of the store.
-    pub jwt: Option<Jwt>,
+    /// The issuers whose tokens are accepted, beside the keys of the store.
+    pub jwt: Vec<Jwt>,
     /// What the gateway does.
     pub mode: Mode,
     /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
@@ -198,7 +198,7 @@ impl Options {
             store: None,
             tenant: LOCAL_TENANT.into(),
             upstreams: Vec::new(),
-            jwt: None,
+            jwt: Vec::new(),
             mode: Mode::Observe,
             fail_closed: false,
             rejects: Vec::new(),
@@ -217,7 +217,7 @@ impl Options {
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) tenant: Arc<str>,
-    /// The id of the key, where there was one, or `jwt:` and the subject of the token.
+    /// The id of the key, where there was one, or `jwt:`, the name of the issuer where it has one, and the subject of the token.
     pub(crate) key: Option<Arc<str>>,
     pub(crate) grant: Arc<Grant>,
 }
@@ -300,7 +300,7 @@ pub(crate) struct App {
     archives: Versioned<Arc<str>, Resident>,
     /// The registries that compiles asked for.
     registries: Versioned<(Arc<str>, String), ReadRegistry>,
-    pub(crate) jwt: Option<Jwt>,
+    pub(crate) jwt: Issuers,
     keys: Option<Keys>,
     known: RwLock<Arc<KeySet>>,
     stopping: AtomicBool,
@@ -375,7 +375,7 @@ impl App {
             residents: Mutex::default(),
             archives: Versioned::of(MAX_ARCHIVES),
             registries: Versioned::of(MAX_REGISTRIES),
-            jwt: options.jwt,
+            jwt: Issuers::new(options.jwt)?,
             keys,
             known: RwLock::new(Arc::new(known)),
             stopping: AtomicBool::new(false),
@@ -402,7 +402,7 @@ impl App {
 
     /// Whether everybody must show who they are.
     pub(crate) fn is_locked(&self) -> bool {
-        self.jwt.is_some() || !self.known_keys().is_empty()
+        !self.jwt.is_empty() || !self.known_keys().is_empty()
     }
 
     /// Who shows this key or token. Once there is a key, or tokens are accepted, everybody must show one, and
@@ -421,10 +421,10 @@ impl App {
                 grant: Arc::new(key.grant.clone()),
             }));
         }
-        match &self.jwt {
-            // No key has a dot.
-            Some(jwt) if shown.contains('.') => jwt.caller(shown, now()).await.map(Some),
-            _ => Ok(None),
+        // No key has a dot.
+        match !self.jwt.is_empty() && shown.contains('.') {
+            true => self.jwt.caller(shown, now()).await.map(Some),
+            false => Ok(None),
         }
     }
 

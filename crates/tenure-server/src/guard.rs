@@ -194,9 +194,9 @@ fn check(app: &App, request: &Request) -> Result<(), Refusal> {
 /// Who asks, if they may.
 async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, Refusal> {
     let caller = app.caller(shown).await?.ok_or_else(|| {
-        let (what, expected) = match app.jwt {
-            Some(_) => ("no valid key or token was shown", "a key or token"),
-            None => ("no valid key was shown", "a key"),
+        let (what, expected) = match app.jwt.is_empty() {
+            false => ("no valid key or token was shown", "a key or token"),
+            true => ("no valid key was shown", "a key"),
         };
         let place = if path.starts_with("/v1/") {
             "of this server in `x-tenure-key`, beside the provider's own"

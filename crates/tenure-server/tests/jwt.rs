@@ -190,6 +190,10 @@ impl Issuer {
 
 /// What accepts these keys; `jwks` is an address or the text of a set.
 fn accepting(jwks: &str, more: &str) -> Result<Jwt, tenure::Error> {
+    accepting_of(ISSUER, jwks, more)
+}
+
+fn accepting_of(issuer: &str, jwks: &str, more: &str) -> Result<Jwt, tenure::Error> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("ca.pem"), file("tls/ca.pem")).unwrap();
     let place = match jwks.contains("://") {
@@ -200,7 +204,7 @@ fn accepting(jwks: &str, more: &str) -> Result<Jwt, tenure::Error> {
         }
     };
     let text = format!(
-        "issuer = \"{ISSUER}\"\naudience = \"tenure\"\njwks = \"{place}\"\n\
+        "issuer = \"{issuer}\"\naudience = \"tenure\"\njwks = \"{place}\"\n\
          claims.tenant = \"org\"\nclaims.roles = \"roles\"\n{more}\n\
          [grants.admin]\noperator = true\nclearance = \"restricted\"\n\
          [grants.backend]\nany_user = true\n[grants.planner]\nany_project = true\n"
@@ -213,14 +217,14 @@ fn accepting(jwks: &str, more: &str) -> Result<Jwt, tenure::Error> {
 fn bench(jwt: Jwt) -> Bench {
     Bench::with(&[], |options| Options {
         audit: Some(options.originals.clone().unwrap().with_extension("audit")),
-        jwt: Some(jwt),
+        jwt: vec![jwt],
         ..options
     })
 }
 
 fn ask(bench: &Bench, token: &str) -> Reply {
     let header = format!("authorization: Bearer {token}");
-    bench.ask("GET", "/api/v1/objects", &[&header], b"")
+    bench.ask("GET", "/api/v1/records", &[&header], b"")
 }
 
 /// Compiles on behalf of this principal; of null, of whomever the token speaks for.
@@ -286,10 +290,14 @@ fn a_token_opens_what_its_claims_say() {
     };
     let token = issuer.token(&claims());
     assert_eq!(write(&token).status, 200);
-    let listed = ask(&bench, &token).json();
-    assert_eq!(listed["objects"].as_array().unwrap().len(), 1);
+    let listed = |token: &str| {
+        let own = format!("authorization: Bearer {token}");
+        let page = bench.ask("GET", "/api/v1/objects", &[&own], b"").json();
+        page["objects"].as_array().unwrap().len()
+    };
+    assert_eq!(listed(&token), 1);
     let other = issuer.token(&with("org", json!("other")));
-    assert_eq!(ask(&bench, &other).json()["objects"], json!([]));
+    assert_eq!(listed(&other), 0);
     // Who did it stands in the audit log; the token does not.
     let audit = bench.folder.path().join("originals.audit");
     let audit = std::fs::read_to_string(audit).unwrap();
@@ -617,7 +625,7 @@ fn the_gateway_takes_a_token_and_keeps_it() {
     let issuer = Issuer::new();
     let upstream = Upstream::saying("application/json", "{}");
     let bench = Bench::with(&[upstream.url()], |options| Options {
-        jwt: Some(accepting(&issuer.set(), "").unwrap()),
+        jwt: vec![accepting(&issuer.set(), "").unwrap()],
         ..options
     });
     let token = issuer.token(&claims());
@@ -889,6 +897,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         (&set, "keep_s = 30", "keep_s"),
         (&set, "tenant = \"acme\"", "said once"),
         (&set, "secret = \"x\"", "secret"),
+        (&set, "name = \"a:b\"", "name of an issuer"),
         ("{}", "", "no key set"),
         ("http://id.example.com/keys", "", "no address of keys"),
         (
@@ -924,8 +933,116 @@ fn tokens_let_a_server_be_reached_from_other_machines() {
     let workspace = tenure_workspace::Workspace::new(tenure::FrameKey::new("test", [7; 32]));
     let options = Options {
         listen: "0.0.0.0:0".into(),
-        jwt: Some(accepting(&Issuer::new().set(), "").unwrap()),
+        jwt: vec![accepting(&Issuer::new().set(), "").unwrap()],
         ..Options::new(workspace.unwrap())
     };
     assert!(Server::bind(options).is_ok());
+}
+
+const PARTNER: &str = "https://login.partner.example/";
+
+/// What a good token of the partner's claims.
+fn partners(name: &str, value: Value) -> Value {
+    let mut claims = claims();
+    (claims["iss"], claims["org"]) = (PARTNER.into(), "partner".into());
+    claims[name] = value;
+    claims
+}
+
+fn both(ours: &str, theirs: &str) -> Bench {
+    let ours = accepting(ours, "name = \"staff\"\ntenants = [\"acme\"]").unwrap();
+    let more = "name = \"partner\"\ntenants = [\"partner\", \"shared\"]\nalgorithms = [\"ES256\"]";
+    let theirs = accepting_of(PARTNER, theirs, more).unwrap();
+    Bench::with(&[], |options| Options {
+        audit: Some(options.originals.clone().unwrap().with_extension("audit")),
+        jwt: vec![ours, theirs],
+        ..options
+    })
+}
+
+#[test]
+fn each_issuer_opens_with_its_own_keys_what_is_its_own() {
+    let (ours, theirs) = (Issuer::new(), Issuer::new());
+    // Both call their keys the same.
+    let bench = both(&ours.set(), &theirs.set());
+    let plain = partners("sub", "ana".into());
+    assert_eq!(ask(&bench, &ours.token(&claims())).status, 200);
+    assert_eq!(ask(&bench, &theirs.token(&plain)).status, 200);
+    for (token, status, says) in [
+        // A key of one issuer signs nothing for another.
+        (theirs.token(&claims()), 401, "signature is wrong"),
+        (ours.token(&plain), 401, "signature is wrong"),
+        // What one accepts, the other need not.
+        (theirs.ed.token("d1", &plain), 401, "EdDSA"),
+        (
+            ours.token(&with("iss", json!("https://id.example.com"))),
+            401,
+            "another issuer",
+        ),
+        (
+            ours.token(&with("iss", json!([ISSUER, PARTNER]))),
+            401,
+            "another issuer",
+        ),
+        // Neither names the other's tenants.
+        (
+            theirs.token(&partners("org", "acme".into())),
+            403,
+            "may not claim",
+        ),
+        (
+            ours.token(&with("org", json!("partner"))),
+            403,
+            "may not claim",
+        ),
+        (ours.token(&with("org", json!("*"))), 403, "may not claim"),
+    ] {
+        is_refused(&bench, &token, status, says);
+    }
+    // Two of one name are two callers.
+    let audit = bench.folder.path().join("originals.audit");
+    let lines = std::fs::read_to_string(audit).unwrap();
+    let keys = lines.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line["key"].as_str().map(str::to_owned)
+    });
+    let keys: Vec<String> = keys.collect();
+    assert_eq!(keys, ["jwt:staff:ana", "jwt:partner:ana"]);
+}
+
+#[test]
+fn an_issuer_that_is_away_holds_up_its_own_tokens_only() {
+    let (ours, theirs) = (Issuer::new(), Issuer::new());
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let bench = both(&ours.set(), &format!("http://{nobody}/keys"));
+    assert_eq!(
+        ask(&bench, &theirs.token(&partners("sub", "ana".into()))).status,
+        503
+    );
+    assert_eq!(ask(&bench, &ours.token(&claims())).status, 200);
+}
+
+#[test]
+fn issuers_that_cannot_be_told_apart_are_refused() {
+    let set = Issuer::new().set();
+    let named = |name: &str| format!("name = \"{name}\"\ntenants = [\"*\"]");
+    let other = |more: &str| accepting_of(PARTNER, &set, more).unwrap();
+    for (second, says) in [
+        (accepting(&set, &named("b")).unwrap(), "there twice"),
+        (other("tenants = [\"*\"]"), "no name"),
+        (other(&named("a")), "no name"),
+        (other("name = \"b\""), "any tenant"),
+    ] {
+        let workspace = tenure_workspace::Workspace::new(tenure::FrameKey::new("test", [7; 32]));
+        let options = Options {
+            listen: "127.0.0.1:0".into(),
+            jwt: vec![accepting(&set, &named("a")).unwrap(), second],
+            ..Options::new(workspace.unwrap())
+        };
+        let error = Server::bind(options).err().unwrap();
+        assert!(error.to_string().contains(says), "{says}: {error}");
+    }
 }

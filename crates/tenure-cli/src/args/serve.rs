@@ -26,8 +26,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) upstream_ca: Option<PathBuf>,
     /// Accept the tokens (JWT) of an identity provider, as this TOML file says, beside the keys of the store
+    /// (may be repeated: a token is held against the file of its issuer alone)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) jwt: Option<PathBuf>,
+    pub(crate) jwt: Vec<PathBuf>,
     /// What the gateway does to requests: observe (nothing: they are recorded), fit (what does not fit
     /// the model's window is cut, as a turn of a session) or full (what the store knows stands beside
     /// them, too, under the stored policy `gateway` if there is one)
@@ -37,8 +38,8 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) fail_closed: bool,
     /// In `fit` and `full`: do not let an answer with this fault go on, where it is not streamed (may be repeated):
-    /// tool_not_offered, arguments_no_object, arguments_schema, tool_not_called, response_schema,
-    /// constraint_broken or constraint_unchecked
+    /// tool_not_offered, tool_left_out, arguments_no_object, arguments_schema, tool_not_called,
+    /// response_schema, constraint_broken or constraint_unchecked
     #[arg(long = "reject", value_name = "FAULT")]
     pub(crate) rejects: Vec<String>,
     /// The tenant of the requests while there are no keys

@@ -50,7 +50,11 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         store,
         tenant: args.tenant.clone(),
         upstreams,
-        jwt: args.jwt.as_deref().map(Jwt::open).transpose()?,
+        jwt: args
+            .jwt
+            .iter()
+            .map(|path| Jwt::open(path))
+            .collect::<Result<_, _>>()?,
         mode,
         fail_closed: args.fail_closed,
         rejects: usage(args.rejects.iter().map(|text| text.parse()).collect())?,

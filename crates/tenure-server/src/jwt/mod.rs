@@ -9,6 +9,8 @@
 //! leeway_s = 30                              # how far clocks may be apart
 //! keep_s = 3600                              # after which keys are read again
 //! pause_s = 60                               # the least time between two readings
+//! name = "staff"                             # where there are several issuers: what its callers are told apart by
+//! tenants = ["acme"]                         # which tenants its tokens may claim; any, unless it is said
 //!
 //! [claims]                                   # a name, or a path such as "/realm_access/roles"
 //! tenant = "org"                             # instead: `tenant = "acme"` above, where all are of one
@@ -23,6 +25,7 @@
 //! Deny by default: what a token does not claim, or a role does not grant, nobody gets. A token without a claim that is
 //! named here is refused, but for roles, of which it has none then.
 
+mod issuers;
 mod key_set;
 mod source;
 #[cfg(test)]
@@ -49,6 +52,7 @@ use self::source::{Missing, Source};
 use self::token::{Claims, Unverified};
 use crate::app::Caller;
 use crate::error::Refusal;
+pub(crate) use issuers::Issuers;
 
 /// What the id of a caller begins with who shows a token, in logs and records.
 const PREFIX: &str = "jwt:";
@@ -57,7 +61,7 @@ const MAX_NAME: usize = 256;
 /// The most roles of a token.
 const MAX_ROLES: usize = 256;
 
-/// Whose tokens are accepted, and what they grant.
+/// An issuer whose tokens are accepted, and what they grant.
 pub struct Jwt {
     settings: Settings,
     source: Arc<Source>,
@@ -68,6 +72,7 @@ pub struct Jwt {
 #[serde(deny_unknown_fields)]
 struct Settings {
     issuer: String,
+    name: Option<String>,
     audience: OneOrMore,
     jwks: String,
     ca: Option<String>,
@@ -80,6 +85,9 @@ struct Settings {
     #[serde(default = "a_minute")]
     pause_s: u32,
     tenant: Option<String>,
+    /// The tenants that tokens may claim; `*` is any of them.
+    #[serde(default)]
+    tenants: Vec<String>,
     #[serde(default)]
     claims: Names,
     #[serde(default)]
@@ -197,7 +205,10 @@ impl Jwt {
         let (subject, grant) = settings.grant(&claims)?;
         Ok(Caller {
             tenant: grant.tenant.as_str().into(),
-            key: Some(format!("{PREFIX}{subject}").into()),
+            key: Some(match &settings.name {
+                Some(issuer) => format!("{PREFIX}{issuer}:{subject}").into(),
+                None => format!("{PREFIX}{subject}").into(),
+            }),
             grant: Arc::new(grant),
         })
     }
@@ -223,6 +234,21 @@ impl Settings {
             return wrong(
                 "an `issuer` or `audience` is empty",
                 "what `iss` and `aud` of a token must be",
+            );
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if let Some(name) = &self.name
+            && (!(1..=32).contains(&name.len()) || !name.chars().all(plain))
+        {
+            return wrong(
+                "`name` cannot be the name of an issuer",
+                "1 to 32 letters, digits, `_`, `-` or `.`",
+            );
+        }
+        if self.tenant.is_some() && !self.tenants.is_empty() {
+            return wrong(
+                "`tenants` are those that tokens may claim, and `tenant` is that of all",
+                "one without the other",
             );
         }
         if self.algorithms.is_empty() {
@@ -290,6 +316,11 @@ impl Settings {
             (Some(tenant), _) => tenant.clone(),
             (None, claim) => claimed(claim.as_deref().unwrap_or_default(), "the tenant")?,
         };
+        let may_be = |name: &String| *name == tenant || name == "*";
+        if !self.tenants.is_empty() && !self.tenants.iter().any(may_be) {
+            let what = "the token is of a tenant that its issuer may not claim";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, what));
+        }
         if tenant == KEYS_TENANT {
             let what = "the token is of a tenant that there cannot be";
             return Err(Refusal::new(StatusCode::FORBIDDEN, what));

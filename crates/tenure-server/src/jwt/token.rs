@@ -30,20 +30,63 @@ struct Header {
     crit: Option<Value>,
 }
 
+/// The parts of a token in its compact form: what is signed (header and claims), and the signature.
+struct Parts<'t> {
+    message: &'t str,
+    header: &'t str,
+    claims: &'t str,
+    signature: &'t str,
+}
+
+fn form() -> String {
+    "the token is no JSON Web Token in its compact form".to_owned()
+}
+
+fn parts(text: &str) -> Result<Parts<'_>, String> {
+    if text.len() > MAX_TOKEN {
+        return Err(format!("the token is longer than {MAX_TOKEN} bytes"));
+    }
+    let (message, signature) = text.rsplit_once('.').ok_or_else(form)?;
+    let (header, claims) = message.split_once('.').ok_or_else(form)?;
+    if claims.contains('.') {
+        return Err(form());
+    }
+    Ok(Parts {
+        message,
+        header,
+        claims,
+        signature,
+    })
+}
+
+fn decoded(part: &str) -> Result<Vec<u8>, String> {
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| form())
+}
+
+/// Whom a token says that it is from, which nobody has verified: it chooses whose keys it is held against.
+pub(super) fn issuer(text: &str) -> Result<Option<String>, String> {
+    let Parts { header, claims, .. } = parts(text)?;
+    let _: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| form())?;
+    let claims = decoded(claims)?;
+    let claims: Map<String, Value> = serde_json::from_slice(&claims).map_err(|_| no_claims())?;
+    let issuer = claims.get("iss").and_then(Value::as_str);
+    Ok(issuer.map(str::to_owned))
+}
+
+fn no_claims() -> String {
+    "the token's claims are no JSON object".into()
+}
+
 impl<'t> Unverified<'t> {
     /// Reads a token whose algorithm is one of those that are allowed; else says why it is refused.
     pub(super) fn read(text: &'t str, allowed: &[Algorithm]) -> Result<Unverified<'t>, String> {
-        if text.len() > MAX_TOKEN {
-            return Err(format!("the token is longer than {MAX_TOKEN} bytes"));
-        }
-        let form = || "the token is no JSON Web Token in its compact form".to_owned();
-        let (message, signature) = text.rsplit_once('.').ok_or_else(form)?;
-        let (header, claims) = message.split_once('.').ok_or_else(form)?;
-        if claims.contains('.') {
-            return Err(form());
-        }
-        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| form());
-        let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| form())?;
+        let Parts {
+            message,
+            header,
+            claims,
+            signature,
+        } = parts(text)?;
+        let header: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| form())?;
         let named = serde_json::from_value(Value::String(header.alg.clone())).ok();
         let algorithm = named.filter(|algorithm| allowed.contains(algorithm));
         let algorithm = algorithm
@@ -65,7 +108,7 @@ impl<'t> Unverified<'t> {
         Ok(Unverified {
             message,
             claims,
-            signature: decode(signature)?,
+            signature: decoded(signature)?,
             algorithm,
             kid: header.kid,
         })
@@ -80,7 +123,7 @@ impl<'t> Unverified<'t> {
         }
         let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();
         let claims = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
-        claims.ok_or_else(|| "the token's claims are no JSON object".into())
+        claims.ok_or_else(no_claims)
     }
 }
 
