@@ -14,8 +14,9 @@ use crate::facts::{Facts, Needs};
 use crate::gate::Gating;
 use crate::outlines;
 use crate::policy::Policy;
-use crate::request::Request;
+use crate::request::{Principal, Request};
 use crate::stages::{self, settle::Settled};
+use crate::trace::Reason;
 use crate::world::World;
 
 /// What a compile would ask of the outside, for settled objects only: nothing that the caller may
@@ -143,6 +144,38 @@ pub fn visible(
 ) -> Result<Vec<usize>, Error> {
     let Settled(resolved) = settled(world, policy, request, candidates)?;
     Ok(resolved.live.rows.iter().map(|row| *row as usize).collect())
+}
+
+/// The places of the candidates that a principal may see, whatever holds of them and whether or not they could stand
+/// in a payload: what of a store may be shown on the principal's behalf.
+///
+/// ```
+/// use tenure::{Candidates, ObjectDocument, Policy, Principal};
+/// let mut closed = ObjectDocument::new("pay", "What Ana earns.");
+/// closed.user_id = Some("ana".into());
+/// let open = ObjectDocument::new("units", "Report pascal.");
+/// let candidates = Candidates::new(vec![closed.seal()?, open.seal()?]);
+/// let policy = Policy::preset("standard")?;
+/// let bob = Principal { user: Some("bob".into()), ..Principal::default() };
+/// assert_eq!(tenure::admitted(&policy, &bob, &candidates), [1]);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub fn admitted(policy: &Policy, principal: &Principal, candidates: &Candidates) -> Vec<usize> {
+    let request = Request {
+        principal: principal.clone(),
+        ..Request::default()
+    };
+    let stages::admit::Admitted(live) =
+        stages::admit(stages::normalize(candidates), policy, &request);
+    // Who may see an object is judged before what is wrong with it.
+    let is_open = |at: &usize| {
+        let verdict = live.verdicts.get(*at).and_then(Option::as_ref);
+        matches!(
+            verdict,
+            None | Some(Reason::AnonymousEvidence | Reason::UnsupportedModality { .. })
+        )
+    };
+    (0..candidates.len()).filter(is_open).collect()
 }
 
 /// The first four stages: what the caller may see and what holds at the instants asked for.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::inspect::{Quality, why_not};
 use tenure::object::Sealer;
-use tenure::policy::PolicyDocument;
+use tenure::policy::{PiiRule, PolicyDocument};
 use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::trace::View;
@@ -254,7 +254,13 @@ pub(super) fn prepare(
         true => Some(tenant(app, caller)?),
         false => None,
     };
-    let policy = policy(app, tenant.as_ref(), call.policy, request.as_of.known)?;
+    let policy = policy(
+        app,
+        caller,
+        tenant.as_ref(),
+        call.policy,
+        request.as_of.known,
+    )?;
     let mut sealer = Sealer::default();
     let mut objects = Vec::with_capacity(call.objects.len());
     for mut document in call.objects {
@@ -337,8 +343,10 @@ fn request(caller: &Caller, value: Value) -> Result<Request, Error> {
     Ok(request)
 }
 
+/// The policy that is asked for. One that the caller brings grants nothing that the caller was not granted.
 pub(super) fn policy(
     app: &App,
+    caller: &Caller,
     tenant: Option<&Tenant>,
     asked: Option<Value>,
     known: Option<Instant>,
@@ -355,6 +363,10 @@ pub(super) fn policy(
         Some(whole) => {
             let document: PolicyDocument =
                 serde_json::from_value(whole).map_err(|error| json_error(&error, "policy"))?;
+            if document.pii == PiiRule::Off && !(caller.grant.pii || caller.grant.operator) {
+                let what = "the policy shows personal data, which is not granted";
+                return Err(Error::new(ErrorKind::Policy, what).expected("`pii` = `tagged`"));
+            }
             Policy::seal(document)
         }
     }

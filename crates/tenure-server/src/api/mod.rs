@@ -133,6 +133,17 @@ const AFTER: Parameter = parameter(
 .taking(Takes::Id);
 const AS_OF: Parameter =
     parameter("as_of", "query", "What was believed at this instant").taking(Takes::Instant);
+const SEARCH: Parameter = parameter(
+    "search",
+    "query",
+    "Only objects in which every one of these words stands, archived and demoted ones included; not with `as_of`",
+);
+const PRINCIPAL: Parameter = parameter(
+    "principal",
+    "query",
+    "On whose behalf it is read: a principal as a compile takes it, as JSON, no more than the key grants. Default: an \
+     operator's key reads past the access lists of objects, another what it grants",
+);
 const VALID_AT: Parameter = parameter(
     "valid_at",
     "query",
@@ -313,13 +324,13 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LIMIT, AFTER, AS_OF],
+                parameters: &[LIMIT, AFTER, AS_OF, SEARCH, PRINCIPAL],
                 answer: openapi::shape::<objects::Page>,
-                ..operators(
+                ..operation(
                     "get",
                     "/api/v1/objects",
                     "listObjects",
-                    "List the objects that are believed",
+                    "List the objects that are believed, as far as their reader may see them",
                 )
             },
             get(objects::list),
@@ -339,12 +350,12 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[OBJECT, AS_OF, VALID_AT],
-                ..operators(
+                parameters: &[OBJECT, AS_OF, VALID_AT, PRINCIPAL],
+                ..operation(
                     "get",
                     "/api/v1/objects/{object}",
                     "getObject",
-                    "Show what is believed of an object",
+                    "Show what is believed of an object, as far as its reader may see it",
                 )
             },
             get(objects::show),
@@ -376,12 +387,12 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[OBJECT],
-                ..operators(
+                parameters: &[OBJECT, PRINCIPAL],
+                ..operation(
                     "get",
                     "/api/v1/objects/{object}/history",
                     "getHistory",
-                    "Show everything that was ever believed of an object",
+                    "Show everything that was ever believed of an object, as far as its reader may see it now",
                 )
             },
             get(objects::history),

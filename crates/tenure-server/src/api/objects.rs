@@ -9,14 +9,101 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::object::{ObjectId, RevisionId, clip};
+use tenure::request::json_error;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind, ObjectDocument};
-use tenure_store::{Expect, Put, Tenant, Written, true_at};
+use tenure::{
+    Candidates, ContextObject, Error, ErrorKind, ObjectDocument, Policy, Principal, admitted,
+};
+use tenure_store::{Expect, Put, StoredObject, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
 use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
+
+/// On whose behalf objects are read.
+enum Reader {
+    /// An operator's own: past every access list.
+    Operator,
+    /// Somebody who sees what each object's labels and lists let them.
+    Somebody(Box<(Principal, Policy)>),
+}
+
+impl Reader {
+    /// The caller, or whom the request names as JSON, which is no more than the caller is.
+    fn of(caller: &Caller, named: Option<&str>) -> Result<Reader, Error> {
+        let principal = match named {
+            None if caller.grant.operator => return Ok(Reader::Operator),
+            None => caller.grant.principal(),
+            // A list would be taken for the fields in their order.
+            Some(json) if !json.trim_start().starts_with('{') => {
+                return Err(Error::input("the principal is no JSON object")
+                    .expected("as a compile takes it: {\"tenant\": …}"));
+            }
+            Some(json) => {
+                let named = serde_json::from_str(json);
+                caller
+                    .grant
+                    .bind(named.map_err(|error| json_error(&error, "principal"))?)?
+            }
+        };
+        // Personal data is what is tagged so, whatever policies a tenant keeps.
+        let policy = Policy::preset("standard")?;
+        Ok(Reader::Somebody(Box::new((principal, policy))))
+    }
+
+    /// Those of these objects that may be shown, in their order.
+    fn among<'c>(&self, candidates: &'c Candidates) -> Vec<&'c Arc<ContextObject>> {
+        let objects = candidates.objects();
+        match self {
+            Reader::Operator => objects.iter().collect(),
+            Reader::Somebody(reader) => {
+                let (principal, policy) = &**reader;
+                let open = admitted(policy, principal, candidates);
+                open.into_iter().filter_map(|at| objects.get(at)).collect()
+            }
+        }
+    }
+
+    /// Those of these beliefs that may be shown.
+    fn of_beliefs(&self, beliefs: Vec<StoredObject>) -> Vec<StoredObject> {
+        let Reader::Somebody(reader) = self else {
+            return beliefs;
+        };
+        let (principal, policy) = &**reader;
+        let objects = beliefs.iter().map(|belief| Arc::clone(&belief.object));
+        let open = admitted(policy, principal, &Candidates::new(objects.collect()));
+        let places = (0..).zip(beliefs);
+        let open = places.filter(|(at, _)| open.binary_search(at).is_ok());
+        open.map(|(_, belief)| belief).collect()
+    }
+
+    /// The object that a path names, where there is one of which anything may be shown.
+    fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+        if let Reader::Operator = self {
+            return existing(tenant, named);
+        }
+        let ids = match named.parse() {
+            Ok(id) => vec![id],
+            Err(_) => tenant.named(named)?,
+        };
+        let mut open = Vec::new();
+        for id in ids {
+            if !self.of_beliefs(tenant.history(id)?).is_empty() {
+                open.push(id);
+            }
+        }
+        match open.as_slice() {
+            [] => Ok(None),
+            [id] => Ok(Some(*id)),
+            several => {
+                let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
+                let what = format!("{} objects are named `{}`", several.len(), clip(named));
+                Err(Error::input(what).expected(format!("the id of one: {}", ids.join(", "))))
+            }
+        }
+    }
+}
 
 /// What a list is asked for.
 #[derive(Deserialize)]
@@ -25,6 +112,8 @@ pub(super) struct Listing {
     limit: Option<u32>,
     after: Option<ObjectId>,
     as_of: Option<String>,
+    search: Option<String>,
+    principal: Option<String>,
 }
 
 /// A page of a list.
@@ -60,12 +149,18 @@ pub(super) async fn list(
     let most = limit(asked.limit)? as usize;
     let known = instant(asked.as_of.as_deref(), "as_of")?;
     let listed = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
-        let resident = match known {
-            Some(known) => Arc::new(tenant.load_as_of(known)?),
-            None => app.resident(&tenant)?,
+        let resident = match (&asked.search, known) {
+            (Some(_), Some(_)) => {
+                return Err(Error::input("`search` looks into what is believed now")
+                    .expected("no `as_of` beside it"));
+            }
+            (Some(words), None) => Arc::new(tenant.search(words)?),
+            (None, Some(known)) => Arc::new(tenant.load_as_of(known)?),
+            (None, None) => app.resident(&tenant)?,
         };
-        let objects = resident.candidates().objects();
+        let objects = reader.among(resident.candidates());
         let start = match asked.after {
             None => 0,
             Some(after) => {
@@ -105,6 +200,7 @@ pub(super) async fn list(
 pub(super) struct When {
     as_of: Option<String>,
     valid_at: Option<String>,
+    principal: Option<String>,
 }
 
 pub(super) async fn show(
@@ -118,14 +214,15 @@ pub(super) async fn show(
     let valid = instant(when.valid_at.as_deref(), "valid_at")?;
     let past = known.is_some() || valid.is_some();
     let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, when.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
-        let Some(id) = existing(&tenant, &named)? else {
+        let Some(id) = reader.existing(&tenant, &named)? else {
             return Ok(Err(unknown(&named)));
         };
-        let mut beliefs = match known {
+        let mut beliefs = reader.of_beliefs(match known {
             Some(known) => tenant.as_of(id, known)?,
             None => tenant.get(id)?,
-        };
+        });
         if let Some(valid) = valid {
             beliefs = true_at(beliefs, valid);
         }
@@ -157,17 +254,26 @@ pub(super) async fn show(
     Ok(response)
 }
 
+/// On whose behalf a history is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Whose {
+    principal: Option<String>,
+}
+
 pub(super) async fn history(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Named(named): Named,
+    Asked(whose): Asked<Whose>,
 ) -> Result<Response, Refusal> {
     let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, whose.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
-        let Some(id) = existing(&tenant, &named)? else {
+        let Some(id) = reader.existing(&tenant, &named)? else {
             return Ok(Err(unknown(&named)));
         };
-        let history = tenant.history(id)?;
+        let history = reader.of_beliefs(tenant.history(id)?);
         if history.is_empty() {
             return Ok(Err(unknown(&named)));
         }

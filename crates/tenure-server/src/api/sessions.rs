@@ -673,7 +673,7 @@ pub(super) async fn checkpoint(
         };
         let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
         let tenant = tenant(&app, &caller)?;
-        let policy = policy(&app, Some(&tenant), asked.policy, None)?;
+        let policy = policy(&app, &caller, Some(&tenant), asked.policy, None)?;
         let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
             Ok(made) => made,
             Err(error) => return conditional(expected, error),
