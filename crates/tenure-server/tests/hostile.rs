@@ -8,8 +8,8 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use support::{Bench, Upstream, answer, chunk, wait_for};
-use tenure_server::{Limits, Options};
+use support::{Bench, Upstream, answer, chunk, compiling, wait_for};
+use tenure_server::{Limits, Mode, Options};
 use tenure_workspace::records::Ending;
 
 fn quick(limits: impl FnOnce(Limits) -> Limits) -> impl FnOnce(Options) -> Options {
@@ -388,6 +388,147 @@ fn a_path_that_climbs_reaches_nothing() {
         assert_eq!(bench.get(path).status, 404, "{path}");
     }
     assert!(upstream.seen().is_empty());
+}
+
+/// Names as they stand in a path that would leave it, end it, or be none.
+fn climbing() -> Vec<String> {
+    let names = [
+        "%2e%2e",
+        "..%2f..%2f..%2fetc%2fpasswd",
+        "..%5c..%5cwin.ini",
+        "%2fetc%2fpasswd",
+        "C:%5ctemp",
+        "a%00b",
+        "%ff%fe",
+        "%c0%ae%c0%ae%c0%af",
+        "%252e%252e%252f",
+        "..;",
+        "%0d%0aset-cookie:%20a=b",
+        "%e2%80%ae",
+    ];
+    let long = "x".repeat(8_000);
+    names.into_iter().map(str::to_owned).chain([long]).collect()
+}
+
+#[test]
+fn names_that_climb_name_nothing() {
+    let bench = Bench::new(&[]);
+    let files = || {
+        let found = std::fs::read_dir(bench.folder.path()).unwrap();
+        let names = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with("store.db")).collect();
+        names.sort();
+        names
+    };
+    let before = files();
+    let json = "content-type: application/json";
+    for name in climbing() {
+        for (method, path, body) in [
+            ("GET", "objects/NAME", "".to_owned()),
+            ("GET", "objects/NAME/history", "".to_owned()),
+            ("DELETE", "objects/NAME", "{}".to_owned()),
+            (
+                "PUT",
+                "objects/NAME",
+                r#"{"name":"x","content":"y"}"#.to_owned(),
+            ),
+            ("GET", "models/NAME", "".to_owned()),
+            ("GET", "records/NAME", "".to_owned()),
+            ("GET", "registries/NAME", "".to_owned()),
+            ("GET", "sessions/NAME", "".to_owned()),
+            ("GET", "sessions/NAME/export", "".to_owned()),
+            ("POST", "sessions/NAME/compile", "{}".to_owned()),
+        ] {
+            let path = format!("/api/v1/{}", path.replace("NAME", &name));
+            let reply = bench.ask(method, &path, &[json], body.as_bytes());
+            assert!(
+                (400..500).contains(&reply.status),
+                "{method} {path} {}",
+                reply.status
+            );
+            assert_eq!(reply.header("set-cookie"), None);
+        }
+    }
+    // The same in bodies.
+    for name in [
+        "../../../../etc/passwd",
+        "/etc/passwd",
+        "..\\\\..\\\\x",
+        "/tmp/x.json",
+        "a\\u0000b",
+        "",
+    ] {
+        let task = r#""task":{"objective":"x"},"budget":{"tokens":500}"#;
+        for (path, body) in [
+            (
+                "compile",
+                format!(r#"{{"request":{{{task},"model":"{name}"}}}}"#),
+            ),
+            (
+                "compile",
+                format!(r#"{{"request":{{{task}}},"policy":"{name}"}}"#),
+            ),
+            (
+                "compile",
+                format!(r#"{{"request":{{{task}}},"registry":"{name}"}}"#),
+            ),
+            ("tokens", format!(r#"{{"text":"x","model":"{name}"}}"#)),
+            ("sessions", format!(r#"{{"id":"{name}"}}"#)),
+            ("replay", format!(r#"{{"record_id":"{name}"}}"#)),
+        ] {
+            let reply = bench.post(&format!("/api/v1/{path}"), body.as_bytes());
+            let said = String::from_utf8_lossy(&reply.body).into_owned();
+            assert!((400..500).contains(&reply.status), "{path} {body} {said}");
+            assert!(!said.contains("root:"), "{said}");
+        }
+    }
+    assert_eq!(files(), before);
+}
+
+#[test]
+fn bodies_that_are_no_json_harm_nobody() {
+    let upstream = Upstream::saying("application/json", r#"{"choices":[]}"#);
+    let chat = r#"{"model":"gpt-4o","messages":[{"role":"user","content":"Hi"}]}"#;
+    let deep = [
+        b"{\"model\":\"gpt-4o\",\"messages\":".to_vec(),
+        vec![b'['; 200_000],
+    ]
+    .concat();
+    let bodies: [Vec<u8>; 10] = [
+        b"\xff\xfe{\"model\":\"gpt-4o\"}".to_vec(),
+        b"{\"model\":\"gpt-4o\",\"messages\":[{\"role\":\"user\",\"content\":\"\xc3\x28\"}]}"
+            .to_vec(),
+        [b"\xef\xbb\xbf", chat.as_bytes()].concat(),
+        chat.replace("Hi", "\\ud800").into_bytes(),
+        chat.replace("\"Hi\"", "1e999999").into_bytes(),
+        chat.replace("gpt-4o\"", "gpt-4o\",\"model\":[]")
+            .into_bytes(),
+        chat.as_bytes()[..chat.len() - 2].to_vec(),
+        deep,
+        b"null".to_vec(),
+        b"\0".to_vec(),
+    ];
+    for mode in [Mode::Observe, Mode::Fit, Mode::Full] {
+        let bench = compiling(&upstream, mode, |options| options);
+        for body in &bodies {
+            // It is the provider's to say what it thinks of it.
+            for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages"] {
+                let reply = bench.post(path, body);
+                assert_eq!(reply.status, 200, "{path}");
+                assert_eq!(&upstream.seen().pop().unwrap().body, body, "{path}");
+            }
+            for path in ["compile", "objects", "sessions", "query", "tokens"] {
+                let reply = bench.post(&format!("/api/v1/{path}"), body);
+                assert_eq!(
+                    reply.status,
+                    400,
+                    "{path}: {:?}",
+                    String::from_utf8_lossy(&reply.body)
+                );
+            }
+        }
+        assert_eq!(bench.get("/readyz").status, 200);
+    }
 }
 
 #[test]
