@@ -389,6 +389,35 @@ fn a_client_that_leaves_cancels_the_upstream() {
 }
 
 #[test]
+fn a_client_that_leaves_with_the_last_event_has_the_whole_answer() {
+    let upstream = Upstream::new(|_, stream| {
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+            .unwrap();
+        let delta = r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Warm."}}]}"#;
+        let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+        let events = format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+        stream.write_all(&chunk(events.as_bytes())).unwrap();
+        // The body has no end before the client has left.
+        let _ = std::io::Read::read(stream, &mut [0]);
+    });
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let mut client = bench.connect();
+    let body = br#"{"model":"small","stream":true,"messages":[{"role":"user","content":"Hi"}]}"#;
+    client.send("POST", "/v1/chat/completions", &[], body);
+    let head = client.head().unwrap();
+    let mut all = String::new();
+    while !all.contains("[DONE]\n\n") {
+        all.push_str(&String::from_utf8(client.some()).unwrap());
+    }
+    drop(client);
+    let record = bench.record("local", head.header("x-tenure-record").unwrap());
+    assert_eq!(record.ending, Ending::Whole);
+    let kept = "tenure_gateway_replies_total{what=\"kept\"}";
+    wait_for(|| (bench.metric(kept) == Some(1.0)).then_some(()));
+}
+
+#[test]
 fn a_client_that_leaves_before_the_answer_cancels_it() {
     let upstream = Upstream::new(|_, stream| {
         // The upstream thinks until it is left alone.

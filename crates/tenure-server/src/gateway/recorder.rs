@@ -145,7 +145,14 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.end(Ending::ClientLeft);
+        // OpenAI's clients leave with the last event, before the end of the body.
+        let is_said = self.exchange.as_ref().is_some_and(|exchange| {
+            exchange.status == Some(200) && exchange.encoding.is_none() && exchange.reply.is_said()
+        });
+        self.end(match is_said {
+            true => Ending::Whole,
+            false => Ending::ClientLeft,
+        });
     }
 }
 

@@ -29,6 +29,13 @@ const TAIL: usize = 1 << 20;
 const WHOLE: usize = 16 << 20;
 /// The most that is read of an answer before it goes on.
 const AHEAD: usize = 1 << 20;
+/// The last events of streams, where they have names.
+const LAST: [&str; 4] = [
+    "message_stop",
+    "response.completed",
+    "response.incomplete",
+    "response.failed",
+];
 /// The most that is kept of all answers together, until they are recorded.
 const ALL: usize = 256 << 20;
 
@@ -137,6 +144,29 @@ impl Kept {
             gone: true,
             ..Kept::default()
         };
+    }
+
+    /// Whether it is a stream whose last event is there: what follows it says nothing.
+    pub(super) fn is_said(&self) -> bool {
+        let backwards = self.tail.iter().rev().chain(self.head.iter().rev());
+        let mut end: Vec<u8> = backwards.take(TAIL).copied().collect();
+        end.reverse();
+        let end = String::from_utf8_lossy(&end);
+        let is_blank = |line: &&str| line.is_empty();
+        let mut lines = end.lines().rev();
+        // An event ends with a blank line.
+        if !end.ends_with('\n') || lines.next() != Some("") {
+            return false;
+        }
+        let last = lines
+            .skip_while(is_blank)
+            .take_while(|line| !is_blank(line));
+        let mut fields = last.filter_map(|line| line.split_once(':'));
+        fields.any(|(field, value)| match field {
+            "event" => LAST.contains(&value.trim()),
+            "data" => value.trim() == "[DONE]",
+            _ => false,
+        })
     }
 
     /// What is held in memory.
@@ -403,6 +433,40 @@ mod tests {
         let mut kept = Kept::default();
         kept.keep(&text);
         assert_eq!(kept.parts()[1], text[text.len() - TAIL..]);
+    }
+
+    #[test]
+    fn a_stream_is_said_with_its_last_event() {
+        let is_said = |text: &str| {
+            let mut kept = Kept::default();
+            for piece in text.as_bytes().chunks(7) {
+                kept.keep(piece);
+            }
+            kept.is_said()
+        };
+        let long = format!("data: {{\"text\":\"{}\"}}\n\n", "é".repeat(HEAD));
+        for said in [
+            "data: {}\n\ndata: [DONE]\n\n",
+            "data: {}\r\n\r\ndata:[DONE]\r\n\r\n",
+            "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+            "data: {}\n\ndata: {\"type\":\"response.completed\"}\nevent: response.completed\n\n\n",
+            &format!("{long}data: [DONE]\n\n"),
+        ] {
+            assert!(is_said(said), "{said}");
+        }
+        for unsaid in [
+            "",
+            "\n\n",
+            "data: [DONE]",
+            "data: [DONE]\n",
+            "data: {}\n\n",
+            "data: [DONE]\n\ndata: {}\n\n",
+            "event: message_stop\ndata: {",
+            "event: message_start\ndata: \"message_stop\"\n\n",
+            &long,
+        ] {
+            assert!(!is_said(unsaid), "{unsaid}");
+        }
     }
 
     #[test]
