@@ -12,6 +12,7 @@ import path from "node:path";
 const [packages, what, ...rest] = process.argv.slice(2);
 const require = createRequire(path.resolve(packages, "gateway_sdk.js"));
 const OpenAI = require("openai").default;
+const { ChatCompletionStream } = require("openai/lib/ChatCompletionStream");
 const Anthropic = require("@anthropic-ai/sdk").default;
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -108,19 +109,35 @@ async function talk(through) {
   };
 
   const chat = openai(through).chat.completions;
-  const messages = [{ role: "user", content: "What is this?" }];
-  const asked = { model: "gpt-4o", messages, tools: CHAT_TOOLS };
-  for (let turn = 0; turn < 2; turn += 1) {
-    const { data, response } = await chat.create(asked).withResponse();
-    await heard(response);
-    const reply = data.choices[0].message;
+  const url = `data:image/png;base64,${PIXEL}`;
+  const text = { type: "text", text: "What is this?" };
+  const messages = [{ role: "user", content: [text, { type: "image_url", image_url: { url } }] }];
+  // Near to what is asked; the other is not.
+  const look = { name: "look", description: "Says what this is." };
+  const paint = { name: "paint" };
+  const functions = [{ ...look, parameters: LOOK }, { ...paint, parameters: { type: "object", properties: {} } }];
+  const asked = { model: "gpt-4o", messages, tools: functions.map((tool) => ({ type: "function", function: tool })) };
+  for (const streamed of [false, true]) {
+    let reply;
+    if (streamed) {
+      const { data, response } = await chat.create({ ...asked, stream: true }).withResponse();
+      const stream = ChatCompletionStream.fromReadableStream(data.toReadableStream());
+      reply = (await stream.finalChatCompletion()).choices[0].message;
+      await heard(response);
+    } else {
+      const { data, response } = await chat.create(asked).withResponse();
+      await heard(response);
+      reply = data.choices[0].message;
+    }
     messages.push(reply, { role: "tool", tool_call_id: reply.tool_calls[0].id, content: "A pump." });
   }
 
   const claude = anthropic(through).messages;
-  const turns = [{ role: "user", content: "What is this?" }];
+  const source = { type: "base64", media_type: "image/png", data: PIXEL };
+  const turns = [{ role: "user", content: [text, { type: "image", source }] }];
+  const tools = [{ ...look, input_schema: LOOK }, { ...paint, input_schema: { type: "object" } }];
   for (let turn = 0; turn < 2; turn += 1) {
-    const stream = claude.stream({ model: "claude-opus-4-5", max_tokens: 100, tools: TOOLS, messages: turns });
+    const stream = claude.stream({ model: "claude-opus-4-5", max_tokens: 100, tools, messages: turns });
     const { response } = await stream.withResponse();
     const reply = await stream.finalMessage();
     await heard(response);
@@ -129,7 +146,8 @@ async function talk(through) {
     turns.push({ role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: "A pump." }] });
   }
 
-  const input = [{ role: "user", content: "What is this?" }];
+  const parts = [{ type: "input_text", text: text.text }, { type: "input_image", image_url: url, detail: "auto" }];
+  const input = [{ role: "user", content: parts }];
   for (let turn = 0; turn < 2; turn += 1) {
     const ask = openai(through).responses.create({ model: "gpt-4o", input, stream: true });
     const { data, response } = await ask.withResponse();

@@ -5,7 +5,8 @@ usage: gateway_sdk.py TENURE PACKAGES
 TENURE is the binary, PACKAGES the folder in which npm has installed the Node SDKs. A small provider on
 loopback answers each call twice, once asked directly and once through `tenure serve`: the bytes that it gets,
 and what the SDK makes of its answers, must be the same. Then agents of both languages talk through the modes
-`fit` and `full`: each reply, as the SDK sends it back, must be the one that the gateway had put together.
+`fit` and `full`, with images and tools, streaming and not, with a gate for their tools and without: each reply, as
+the SDK sends it back, must be the one that the gateway had put together.
 """
 
 import json
@@ -30,6 +31,8 @@ LOOK = {
     "properties": {"at": {"type": "string"}},
     "required": ["at"],
 }
+# Near to what the agents ask.
+WHAT = "Says what this is."
 
 CHAT = {
     "id": "chatcmpl-1",
@@ -68,10 +71,17 @@ def chat_delta(delta, reason=None, usage=None):
     return {**chunk, "choices": choices, "usage": usage}
 
 
+def call_delta(**call):
+    return (None, chat_delta({"tool_calls": [{"index": 0, **call}]}))
+
+
 CHAT_STREAM = [
     (None, chat_delta({"role": "assistant", "content": "He"})),
     (None, chat_delta({"content": "llo é 🧑‍🚀"})),
-    (None, chat_delta({}, reason="stop")),
+    call_delta(id="call_1", type="function", function={"name": "look", "arguments": ""}),
+    call_delta(function={"arguments": '{"at":'}),
+    call_delta(function={"arguments": '"é"}'}),
+    (None, chat_delta({}, reason="tool_calls")),
     (None, chat_delta({}, usage={"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12})),
 ]
 
@@ -106,20 +116,21 @@ RESPONSE_USAGE = {
     "total_tokens": 36,
 }
 RESPONSE = response("completed", [MESSAGE_ITEM], RESPONSE_USAGE)
+TEXT = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+BEGUN = {**MESSAGE_ITEM, "status": "in_progress", "content": []}
+EVENTS = [
+    ("created", {"response": response("in_progress", [], None)}),
+    ("output_item.added", {"output_index": 0, "item": BEGUN}),
+    ("content_part.added", {**TEXT, "part": {**MESSAGE_ITEM["content"][0], "text": ""}}),
+    ("output_text.delta", {**TEXT, "delta": "Hel", "logprobs": []}),
+    ("output_text.delta", {**TEXT, "delta": "lo.", "logprobs": []}),
+    ("output_text.done", {**TEXT, "text": "Hello.", "logprobs": []}),
+    ("content_part.done", {**TEXT, "part": MESSAGE_ITEM["content"][0]}),
+    ("output_item.done", {"output_index": 0, "item": MESSAGE_ITEM}),
+    ("completed", {"response": RESPONSE}),
+]
 RESPONSE_STREAM = [
-    ("response.created", {"sequence_number": 0, "response": response("in_progress", [], None)}),
-    (
-        "response.output_text.delta",
-        {
-            "sequence_number": 1,
-            "item_id": "msg_1",
-            "output_index": 0,
-            "content_index": 0,
-            "delta": "Hello.",
-            "logprobs": [],
-        },
-    ),
-    ("response.completed", {"sequence_number": 2, "response": RESPONSE}),
+    (f"response.{name}", {"sequence_number": at, **event}) for at, (name, event) in enumerate(EVENTS)
 ]
 
 MESSAGE = {
@@ -310,6 +321,19 @@ def rule(folder):
     return path
 
 
+def gate(folder):
+    """The policy of a gateway that offers one tool."""
+    path = os.path.join(folder, "gateway.toml")
+    with open(path, "w") as file:
+        file.write('name = "gateway"\nrequired = []\n[session]\ntools_top_k = 1\n')
+    return path
+
+
+def tools_of(body):
+    tools = json.loads(body).get("tools", [])
+    return [tool.get("function", tool)["name"] for tool in tools]
+
+
 def refused(call, kind):
     try:
         call()
@@ -368,17 +392,30 @@ def talk(through):
         kept(through, len(sessions))
 
     client = openai.OpenAI(base_url=f"{through}/v1", api_key="sk-3", max_retries=0, timeout=60)
-    messages = [{"role": "user", "content": "What is this?"}]
-    tools = [{"type": "function", "function": {"name": "look", "parameters": LOOK, "strict": False}}]
-    for _ in range(2):
-        raw = client.chat.completions.with_raw_response.create(model="gpt-4o", messages=messages, tools=tools)
-        reply = raw.parse().choices[0].message
-        heard(raw.headers)
+    asked = {"type": "text", "text": "What is this?"}
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    messages = [{"role": "user", "content": [asked, image]}]
+    strict = {"name": "look", "description": WHAT, "parameters": {**LOOK, "additionalProperties": False}, "strict": True}
+    paint = {"name": "paint", "parameters": {"type": "object", "properties": {}, "additionalProperties": False, "required": []}}
+    tools = [{"type": "function", "function": tool} for tool in (strict, {**paint, "strict": True})]
+    for streamed in False, True:
+        if streamed:
+            with client.chat.completions.stream(model="gpt-4o", messages=messages, tools=tools) as stream:
+                reply = stream.get_final_completion().choices[0].message
+                heard(stream._response.headers)
+        else:
+            raw = client.chat.completions.with_raw_response.create(model="gpt-4o", messages=messages, tools=tools)
+            reply = raw.parse().choices[0].message
+            heard(raw.headers)
         messages += [reply, {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": "A pump."}]
 
     client2 = anthropic.Anthropic(base_url=through, api_key="sk-3", max_retries=0, timeout=60)
-    turns = [{"role": "user", "content": "What is this?"}]
-    tools = [{"name": "look", "input_schema": LOOK}]
+    source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+    turns = [{"role": "user", "content": [asked, {"type": "image", "source": source}]}]
+    tools = [
+        {"name": "look", "description": WHAT, "input_schema": LOOK},
+        {"name": "paint", "input_schema": {"type": "object"}},
+    ]
     for _ in range(2):
         with client2.messages.stream(model="claude-opus-4-5", max_tokens=100, messages=turns, tools=tools) as stream:
             reply = stream.get_final_message()
@@ -387,11 +424,18 @@ def talk(through):
         result = {"type": "tool_result", "tool_use_id": call.id, "content": "A pump."}
         turns += [{"role": "assistant", "content": reply.content}, {"role": "user", "content": [result]}]
 
-    items = [{"role": "user", "content": "What is this?"}]
-    for _ in range(2):
-        raw = client.responses.with_raw_response.create(model="gpt-4o", input=items)
-        heard(raw.headers)
-        items += [*raw.parse().output, {"role": "user", "content": "And this?"}]
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "auto"}
+    items = [{"role": "user", "content": [{"type": "input_text", "text": "What is this?"}, image]}]
+    for streamed in False, True:
+        if streamed:
+            with client.responses.stream(model="gpt-4o", input=items) as stream:
+                output = stream.get_final_response().output
+                heard(stream._response.headers)
+        else:
+            raw = client.responses.with_raw_response.create(model="gpt-4o", input=items)
+            output = raw.parse().output
+            heard(raw.headers)
+        items += [*output, {"role": "user", "content": "And this?"}]
     return sessions
 
 
@@ -491,10 +535,12 @@ def main():
 
         # Agents that talk: what the gateway put together is what they send back.
         talks = 0
-        for mode in "fit", "full":
-            store = f"sqlite://{folder}/{mode}.db"
+        for mode, gated in ("fit", False), ("full", False), ("full", True):
+            store = f"sqlite://{folder}/{mode}{gated}.db"
             if mode == "full":
                 run("store", "put", rule(folder))
+            if gated:
+                run("store", "policy", gate(folder))
             for talker in talk, lambda through: node("talk", through):
                 server = subprocess.Popen(
                     [tenure, "serve", "--listen", "127.0.0.1:0", "--store", store, "--upstream", direct, "--mode", mode],
@@ -508,6 +554,10 @@ def main():
                     sessions = talker(server.stdout.readline().strip())
                     said = [b"kelvin" in body for _, body, _ in Provider.received]
                     same(f"what stands beside, {mode}", [mode == "full"] * len(said), said)
+                    images = [PIXEL.encode() in body for _, body, _ in Provider.received]
+                    assert all(images), images
+                    offered = [tools_of(body) for _, body, _ in Provider.received if b'"tools"' in body]
+                    same(f"tools, {mode}", [["look"] if gated else ["look", "paint"]] * len(offered), offered)
                     server.send_signal(signal.SIGTERM)
                     assert server.wait(20) == 0, server.returncode
                 finally:
