@@ -283,7 +283,7 @@ impl Workspace {
         let mut facts = Facts::none();
         // Most candidates raise no question, and finding that out need not settle them.
         let above = policy.document().condense_above as usize;
-        let may_be_code = outlines && above > 0 && candidates.longest() > above;
+        let may_be_code = outlines && above > 0 && candidates.longest_data() > above;
         let document = policy.document();
         let scores = self.scorer.is_some() && document.scorer == Scorer::Supplied;
         let points = document.scorer == Scorer::Hybrid && !candidates.is_empty();

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::object::{ContextObject, Overrides};
+use crate::object::{Authority, ContextObject, ObjectType, Overrides, Revision};
 use crate::stages::normalize::{Normalized, normalize};
 use crate::time::{Instant, Interval};
 
@@ -37,7 +37,7 @@ pub struct Candidates {
     /// The sets that these are made of; none where they are made of one.
     layers: Vec<Arc<Candidates>>,
     normalized: OnceLock<Normalized>,
-    longest: OnceLock<usize>,
+    longest_data: OnceLock<usize>,
     tools: OnceLock<Vec<Arc<ContextObject>>>,
 }
 
@@ -90,7 +90,7 @@ impl Candidates {
             count: self.count,
             unfetched,
             layers: self.layers,
-            longest: self.longest,
+            longest_data: self.longest_data,
             tools: self.tools,
             ..Candidates::default()
         }
@@ -136,23 +136,21 @@ impl Candidates {
         None
     }
 
-    /// The bytes of the longest content.
-    pub fn longest(&self) -> usize {
-        *self.longest.get_or_init(|| {
-            let each = |layer: &Candidates| {
-                let own = layer.objects().iter();
-                own.map(|object| object.revision().content().len()).max()
-            };
-            match self.layers.is_empty() {
-                true => each(self).unwrap_or(0),
-                false => self
-                    .layers
-                    .iter()
-                    .map(|layer| layer.longest())
-                    .max()
-                    .unwrap_or(0),
-            }
-        })
+    /// The bytes of the longest content of data and of results of tools, which may be condensed.
+    pub fn longest_data(&self) -> usize {
+        *self
+            .longest_data
+            .get_or_init(|| match self.layers.is_empty() {
+                true => {
+                    let revisions = self.objects().iter().map(|object| object.revision());
+                    let data = revisions.filter(|revision| may_be_condensed(revision));
+                    data.map(|data| data.content().len()).max().unwrap_or(0)
+                }
+                false => {
+                    let layers = self.layers.iter();
+                    layers.map(|layer| layer.longest_data()).max().unwrap_or(0)
+                }
+            })
     }
 
     /// The tools among them, in registry order.
@@ -188,6 +186,12 @@ impl Candidates {
     }
 }
 
+/// Whether it is data, or what a tool returned: its content may be made shorter.
+fn may_be_condensed(revision: &Revision) -> bool {
+    revision.authority_level() == Authority::Data
+        || revision.object_type() == ObjectType::ToolResult
+}
+
 /// The digest of these objects in this order: what a compile may depend on in each of them, and
 /// what was not fetched.
 pub(crate) fn digest_of<'a>(
@@ -202,14 +206,12 @@ pub(crate) fn digest_of_leaves<'l>(
     runs: impl IntoIterator<Item = &'l [u8]>,
     unfetched: &[Unfetched],
 ) -> Digest {
-    let mut leaves = Vec::new();
-    for Unfetched { what, why } in unfetched {
-        let report = Digest::of_parts([what.as_bytes(), why.as_bytes()]);
-        leaves.extend_from_slice(report.bytes());
-    }
-    runs.into_iter()
-        .for_each(|run| leaves.extend_from_slice(run));
-    Digest::of(&leaves)
+    let reports = unfetched.iter().flat_map(|Unfetched { what, why }| {
+        *Digest::of_parts([what.as_bytes(), why.as_bytes()]).bytes()
+    });
+    let reports: Vec<u8> = reports.collect();
+    let runs: Vec<&[u8]> = runs.into_iter().collect();
+    Digest::of_joined([&[reports.as_slice()], runs.as_slice()].concat())
 }
 
 /// What a compile may depend on in each of these objects.

@@ -20,6 +20,13 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
+    /// The same of runs of bytes, one after the other.
+    pub(crate) fn of_joined<'a>(runs: impl IntoIterator<Item = &'a [u8]>) -> Digest {
+        let mut hasher = Sha256::new();
+        runs.into_iter().for_each(|run| hasher.update(run));
+        Digest(hasher.finalize().into())
+    }
+
     /// The digest of several parts, each preceded by its length so that no two lists of parts
     /// share a digest.
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {

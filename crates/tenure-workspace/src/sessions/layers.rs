@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tenure::{Candidates, ContextObject};
 
+/// So many neighbours of about one size become one layer.
+const MANY: usize = 8;
 /// The most objects of a layer that was put together from others.
-const MOST: usize = 128;
+const MOST: usize = 512;
 
 /// The layers of the last compile.
 #[derive(Debug, Default)]
@@ -13,8 +15,8 @@ pub(super) struct Layers(Vec<Arc<Candidates>>);
 
 impl Layers {
     /// These objects in layers: as many of the last layers as hold what still stands there, and one for the
-    /// others. Neighbours of about one size become one, so that there are few, and each object is read
-    /// again only so often as its layer has doubled.
+    /// others. Many neighbours of about one size become one, so that there are few, and each object is read
+    /// again only so often as its layer has grown to a size of its own.
     pub(super) fn over(&mut self, objects: &[Arc<ContextObject>]) -> Vec<Arc<Candidates>> {
         let mut rest = objects;
         let stands = self.0.iter().take_while(|layer| {
@@ -34,16 +36,25 @@ impl Layers {
         if !rest.is_empty() {
             self.0.push(Arc::new(Candidates::new(rest.to_vec())));
         }
-        while let [.., older, newer] = self.0.as_slice()
-            && older.len() < 2 * newer.len()
-            && older.len() + newer.len() <= MOST
-        {
-            let both = [older.objects(), newer.objects()].concat();
-            self.0.truncate(self.0.len() - 2);
-            self.0.push(Arc::new(Candidates::new(both)));
+        while let Some(few) = self.0.len().checked_sub(MANY) {
+            let all = &self.0[few..];
+            let newest = size(&all[MANY - 1]);
+            let count: usize = all.iter().map(|layer| layer.len()).sum();
+            if count > MOST || all.iter().any(|layer| size(layer) > newest) {
+                break;
+            }
+            let objects: Vec<_> = all.iter().map(|layer| layer.objects()).collect();
+            let one = Arc::new(Candidates::new(objects.concat()));
+            self.0.truncate(few);
+            self.0.push(one);
         }
         self.0.clone()
     }
+}
+
+/// About what size a layer has.
+fn size(layer: &Candidates) -> u32 {
+    layer.len().max(1).ilog(MANY)
 }
 
 /// Whether the two are the same revision of an object of a session, which has neither status nor overrides.
