@@ -460,14 +460,15 @@ impl Relay {
         };
         let mut compiled = workspace.compile_session(session, &job)?;
         if gates {
-            relayed.left_out = tools::left_out(&compiled, conversation)?;
+            let beside = gathered.candidates.len();
+            relayed.left_out = tools::left_out(&compiled, beside, conversation)?;
             let named = tools::named(conversation);
             let missing = relayed.left_out.keys().filter(|name| named.contains(*name));
             let missing: Vec<&str> = missing.map(String::as_str).collect();
             if !missing.is_empty() {
                 session.must_offer(&missing)?;
                 compiled = workspace.compile_session(session, &job)?;
-                relayed.left_out = tools::left_out(&compiled, conversation)?;
+                relayed.left_out = tools::left_out(&compiled, beside, conversation)?;
             }
         }
         let Compiled { envelope, trace } = compiled.outcome.single()?;

@@ -47,17 +47,19 @@ fn collect(choice: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// What a compile does not offer of the agent's tools. Where that would be all of them, it is none: a list of
-/// tools must not be empty.
+/// What a compile does not offer of the agent's tools, of which it tells before so many objects that stand beside the
+/// session. Where that would be all of them, it is none: a list of tools must not be empty.
 pub(super) fn left_out(
     compiled: &SessionCompiled,
+    beside: usize,
     conversation: &Conversation,
 ) -> Result<LeftOut, Error> {
     let verdicts = &compiled.outcome.single()?.trace.verdicts;
     let objects = compiled.gathered.candidates.objects();
+    let own = verdicts.len().saturating_sub(beside);
     let mut left = LeftOut::new();
     let mut stand = BTreeSet::new();
-    for (object, verdict) in objects.iter().zip(verdicts) {
+    for (object, verdict) in objects.iter().zip(verdicts).take(own) {
         match &verdict.reason {
             _ if object.revision().tool().is_none() => {}
             _ if verdict.verdict == Ruling::Included => drop(stand.insert(object.name())),
