@@ -110,3 +110,27 @@ impl SessionPolicy {
         (self.least > self.most).then_some("`session`: least must not be above most")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_for_tools_is_one_only_where_a_policy_sets_it() {
+        let off = SessionPolicy::default();
+        assert_eq!(off.tools(), None);
+        let few = SessionPolicy {
+            tools_top_k: 3,
+            ..off
+        };
+        assert_eq!(few.tools(), Some(Gate::top(3)));
+        let near = SessionPolicy {
+            tools_threshold: Score::ONE,
+            ..off
+        };
+        assert_eq!(near.tools(), Some(Gate::threshold(Score::ONE)));
+        // A policy that sets none is the one that it was.
+        let json = serde_json::to_string(&off).unwrap();
+        assert!(!json.contains("tools"), "{json}");
+    }
+}
