@@ -150,13 +150,15 @@ pub fn visible(
 /// in a payload: what of a store may be shown on the principal's behalf.
 ///
 /// ```
+/// use tenure::object::Classification;
 /// use tenure::{Candidates, ObjectDocument, Policy, Principal};
 /// let mut closed = ObjectDocument::new("pay", "What Ana earns.");
 /// closed.user_id = Some("ana".into());
 /// let open = ObjectDocument::new("units", "Report pascal.");
 /// let candidates = Candidates::new(vec![closed.seal()?, open.seal()?]);
 /// let policy = Policy::preset("standard")?;
-/// let bob = Principal { user: Some("bob".into()), ..Principal::default() };
+/// let clearance = Classification::Restricted;
+/// let bob = Principal { user: Some("bob".into()), clearance, ..Principal::default() };
 /// assert_eq!(tenure::admitted(&policy, &bob, &candidates), [1]);
 /// # Ok::<(), tenure::Error>(())
 /// ```
