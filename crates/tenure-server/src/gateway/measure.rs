@@ -1,15 +1,52 @@
 //! What a record says of a request and its answer, read from their bytes after both have gone.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use serde_json::Value;
-use tenure::World;
 use tenure::trace::ProviderUsage;
+use tenure::{Digest, World};
 
 use super::Protocol;
 
 /// The largest that an answer may become when it is unpacked.
 pub(super) const MAX_UNPACKED: u64 = 64 << 20;
+
+/// Texts of fewer bytes are counted sooner than found.
+const SHORT: usize = 256;
+/// How many prices are remembered, twice: a few MiB.
+const PRICES: usize = 32 << 10;
+
+/// What texts cost that came before: agents send their whole history each time. When the younger half is full it
+/// becomes the older, which is let go.
+#[derive(Default)]
+pub(super) struct Prices {
+    young: HashMap<Digest, u32>,
+    old: HashMap<Digest, u32>,
+}
+
+impl Prices {
+    fn of(&mut self, world: &World, text: &str) -> u32 {
+        if text.len() < SHORT {
+            return world.price(text);
+        }
+        let key = Digest::of_parts([world.model_name().as_bytes(), text.as_bytes()]);
+        if let Some(price) = self.young.get(&key) {
+            return *price;
+        }
+        let price = self.old.get(&key).copied();
+        let price = price.unwrap_or_else(|| world.price(text));
+        self.keep(key, price);
+        price
+    }
+
+    fn keep(&mut self, key: Digest, price: u32) {
+        if self.young.len() >= PRICES {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, price);
+    }
+}
 
 /// What a request says of itself.
 #[derive(Default)]
@@ -53,8 +90,8 @@ impl Asked {
 
     /// The tokens of its texts, tools and calls. Not of images, of what is opaque, nor of what a
     /// provider puts around messages.
-    pub(super) fn tokens(&self, world: &World) -> u64 {
-        let mut count = |text: &str| u64::from(world.price(text));
+    pub(super) fn tokens(&self, world: &World, prices: &mut Prices) -> u64 {
+        let mut count = |text: &str| u64::from(prices.of(world, text));
         let mut total = 0;
         for part in ["system", "instructions", "messages", "input"] {
             total += texts(&self.body[part], &mut count);
@@ -337,7 +374,7 @@ mod tests {
         assert!(asked.streamed);
         let texts = ["Be brief.", "What is this?", "look", "{\"at\":1}", "a cat"];
         let expected: u64 = texts.iter().map(|text| count(text)).sum();
-        assert_eq!(asked.tokens(&world), expected);
+        assert_eq!(asked.tokens(&world, &mut Prices::default()), expected);
 
         let asked = Asked::read(
             br#"{"model":"claude","system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
@@ -354,13 +391,37 @@ mod tests {
             "a cat",
         ];
         let expected: u64 = texts.iter().map(|text| count(text)).sum();
-        assert_eq!(asked.tokens(&world), expected);
+        assert_eq!(asked.tokens(&world, &mut Prices::default()), expected);
         let demands =
             Asked::demands(br#"{"messages":[1],"tools":[{"name":"look"}],"text":{"format":{}}}"#);
         assert_eq!(demands.body["tools"][0]["name"], "look");
         assert!(demands.body["text"]["format"].is_object());
         assert!(demands.body["messages"].is_null());
         let broken = Asked::read(b"{\"model\": \"gpt-4o\", \xff");
-        assert!(broken.model.is_none() && broken.tokens(&world) == 0);
+        assert!(broken.model.is_none() && broken.tokens(&world, &mut Prices::default()) == 0);
+    }
+
+    #[test]
+    fn a_text_that_came_before_costs_what_it_did() {
+        let workspace = tenure_workspace::Workspace::new(tenure::FrameKey::new("test", [7; 32]));
+        let workspace = workspace.unwrap();
+        let worlds = ["gpt-4o", "gpt-4"].map(|model| workspace.world(model).unwrap());
+        let long = |at: usize| format!("Pump {at} is warm, unlike the others. ").repeat(9);
+        let mut prices = Prices::default();
+        for world in worlds.iter().chain(&worlds) {
+            for text in ["", "short", &long(1), &long(2)] {
+                assert_eq!(prices.of(world, text), world.price(text), "{text}");
+            }
+        }
+        assert_eq!((prices.young.len(), prices.old.len()), (4, 0));
+        // What is asked for again stays, however much comes between.
+        for at in 0..3 * PRICES {
+            prices.keep(Digest::of(&at.to_le_bytes()), 0);
+            prices.of(&worlds[0], &long(1));
+            assert!(prices.young.len() <= PRICES && prices.old.len() <= PRICES);
+        }
+        let first = &worlds[0];
+        let key = Digest::of_parts([first.model_name().as_bytes(), long(1).as_bytes()]);
+        assert!(prices.young.contains_key(&key));
     }
 }

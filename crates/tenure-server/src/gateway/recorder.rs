@@ -22,7 +22,7 @@ use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord}
 use tenure_workspace::relay::{Place, Relay};
 
 use super::Protocol;
-use super::measure::{Asked, MAX_UNPACKED, plain, usage};
+use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
 use super::output::{self, Constraint, Demands, Found, LeftOut};
 use super::tap::Kept;
 use crate::metrics::{Metrics, What, Word};
@@ -190,6 +190,7 @@ impl Recorder {
             workspace,
             metrics: Arc::clone(&metrics),
             worlds: BTreeMap::new(),
+            prices: Prices::default(),
         };
         let threads = vec![
             spawn("tenure-recorder", move || desk.work())?,
@@ -274,7 +275,8 @@ struct Desk {
     store: Option<Store>,
     workspace: Arc<Workspace>,
     metrics: Arc<Metrics>,
-    worlds: BTreeMap<String, Option<World>>,
+    worlds: BTreeMap<String, Option<Arc<World>>>,
+    prices: Prices,
 }
 
 impl Desk {
@@ -330,7 +332,8 @@ impl Desk {
             .map(Asked::read)
             .unwrap_or_default();
         let world = asked.model.as_deref().and_then(|model| self.world(model));
-        let request_tokens = world.map(|world| asked.tokens(world));
+        let prices = &mut self.prices;
+        let request_tokens = world.as_ref().map(|world| asked.tokens(world, prices));
         let count = world.map(|world| world.tokenizer().kind());
         let response_bytes = exchange.reply.bytes;
         let encoding = exchange.encoding.as_deref();
@@ -428,7 +431,7 @@ impl Desk {
     }
 
     /// The world of a model, by its name or by the longest name that it is a version of.
-    fn world(&mut self, model: &str) -> Option<&World> {
+    fn world(&mut self, model: &str) -> Option<Arc<World>> {
         if self.worlds.len() >= MAX_WORLDS && !self.worlds.contains_key(model) {
             return None;
         }
@@ -440,9 +443,9 @@ impl Desk {
             };
             let names = workspace.catalogue().names().filter(version);
             let name = names.max_by_key(|name| name.len())?;
-            workspace.world(name).ok()
+            workspace.world(name).ok().map(Arc::new)
         });
-        world.as_ref()
+        world.clone()
     }
 
     /// Stores records; waits a while for a store that is away.
