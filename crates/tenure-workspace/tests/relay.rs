@@ -197,6 +197,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
             place: None,
             saved: 0,
             stand: Vec::new(),
+            left_out: std::collections::BTreeMap::new(),
         }
     );
 }
