@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Let only the blocks near a task pass, in their order, and show which
     ///
-    /// Blocks that are not removable stay, and what they need. Nothing is compiled and no model is asked.
+    /// Blocks that are not removable stay, and what they need. Nothing is compiled, and no model is asked but an encoder or a scorer that is named.
     Gate(GateSourcesArgs),
     /// Show how a budget is shared, and what another would change
     ///
@@ -188,7 +188,7 @@ pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(crate) embedder: EmbedderArgs,
+    pub(crate) relevance: RelevanceArgs,
     /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
@@ -292,7 +292,7 @@ pub(crate) struct GateSourcesArgs {
     #[command(flatten)]
     pub(crate) limits: GateLimits,
     #[command(flatten)]
-    pub(crate) embedder: EmbedderArgs,
+    pub(crate) relevance: RelevanceArgs,
     /// The registry of a snapshot whose blocks are taken [default: the only one]
     #[arg(long, value_name = "LABEL")]
     pub(crate) registry: Option<String>,

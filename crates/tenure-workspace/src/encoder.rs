@@ -1,4 +1,4 @@
-//! Sentence encoders: how much of a text each of them sees.
+//! Sentence encoders: how much of a text each of them sees, and how a vector is made of what it says.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -11,6 +11,17 @@ use tenure::{Digest, Error};
 /// The name of the built-in table.
 const BUILTIN: &str = "tenure-static-256";
 
+/// How the vectors of a text's tokens become the text's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pooling {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// The first one stands for all.
+    Cls,
+}
+
 /// An encoder that a relevance index is made with, as far as loading must know it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Encoder {
@@ -18,6 +29,14 @@ pub struct Encoder {
     pub name: String,
     /// How many tokens of a text it sees.
     pub max_tokens: u32,
+    /// How many components its vectors have.
+    pub dimensions: u32,
+    /// How the vectors of the tokens become one.
+    pub pooling: Pooling,
+    /// What it expects before a query.
+    pub query_prefix: String,
+    /// What it expects before what is searched.
+    pub passage_prefix: String,
     /// The similarity that texts may have which have nothing to do with each other. Nought: not known.
     pub unrelated: Score,
     /// The similarity above which two texts speak of the same. One: not known.
@@ -30,6 +49,10 @@ impl Default for Encoder {
         Encoder {
             name: "all-MiniLM-L6-v2".to_owned(),
             max_tokens: 256,
+            dimensions: 384,
+            pooling: Pooling::Mean,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
             unrelated: Score::ZERO,
             related: Score::ONE,
         }
@@ -55,6 +78,10 @@ impl Encoder {
             Some(row) => Ok(Encoder {
                 name: name.to_owned(),
                 max_tokens: row.max_tokens,
+                dimensions: row.dimensions,
+                pooling: row.pooling,
+                query_prefix: row.query_prefix.clone(),
+                passage_prefix: row.passage_prefix.clone(),
                 unrelated: row.unrelated.unwrap_or(Score::ZERO),
                 related: row.related.unwrap_or(Score::ONE),
             }),
@@ -63,6 +90,17 @@ impl Encoder {
                 name,
                 table.encoders.keys().map(String::as_str),
             )),
+        }
+    }
+
+    /// An encoder that nothing is known of but its name.
+    pub(crate) fn unknown(name: &str) -> Encoder {
+        Encoder {
+            name: name.to_owned(),
+            max_tokens: u32::MAX,
+            unrelated: Score::ZERO,
+            related: Score::ONE,
+            ..Encoder::default()
         }
     }
 
@@ -119,13 +157,18 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Row {
     max_tokens: u32,
+    dimensions: u32,
+    #[serde(default)]
+    pooling: Pooling,
+    #[serde(default)]
+    query_prefix: String,
+    #[serde(default)]
+    passage_prefix: String,
     unrelated: Option<Score>,
     related: Option<Score>,
     /// Of which weights the thresholds are.
     #[serde(rename = "digest")]
     _digest: Option<Digest>,
-    #[serde(rename = "dimensions")]
-    _dimensions: u32,
     #[serde(rename = "size_mb")]
     _size_mb: Option<u32>,
 }
@@ -167,7 +210,7 @@ mod tests {
         let row = &table.encoders[BUILTIN];
         let shipped = crate::embed::StaticTable::builtin().unwrap();
         assert_eq!(row._digest, Some(shipped.digest()));
-        assert_eq!(row._dimensions as usize, crate::embed::DIMENSIONS);
+        assert_eq!(row.dimensions as usize, crate::embed::DIMENSIONS);
         let encoder = Encoder::builtin().unwrap();
         assert!(encoder.unrelated > Score::ZERO && encoder.related > encoder.unrelated);
     }

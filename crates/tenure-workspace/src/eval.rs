@@ -1,11 +1,15 @@
 //! Evaluation of the ranker: how much of what a query needs fits a budget, filled by rank.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use tenure::Error;
 use tenure::error::ErrorKind;
 use tenure::ranker::{Ranker, Unit, Weights};
+use tenure::vectors::Vectors;
+use tenure::{Digest, Error, Facts};
 
-use crate::embed::{Rarity, StaticTable, Vector};
+use crate::embed::{Embedder, Rarity, StaticTable, Vector, builtin_model};
+use crate::relevance::RelevanceScorer;
 
 /// One set to find things in, and what is asked: a line of an evaluation file.
 #[derive(Clone, Debug, Deserialize)]
@@ -129,36 +133,115 @@ pub fn read_sets(text: &str, source: &str) -> Result<Vec<EvalSet>, Error> {
     Ok(sets)
 }
 
+/// What the units of an evaluation are ranked by.
+#[derive(Clone, Copy)]
+pub enum RankedBy<'r> {
+    /// The built-in ranker, with the built-in table of vectors.
+    Table(Weights),
+    /// The built-in ranker, with vectors of one's own.
+    Embedder(&'r dyn Embedder, Weights),
+    /// What a scorer says of each unit's text.
+    Scorer(&'r dyn RelevanceScorer),
+}
+
+/// The units that a query is asked of, the best first, each with its score.
+type Rank<'s> = dyn Fn(&str) -> Result<Vec<(usize, f64)>, Error> + 's;
+
+impl RankedBy<'_> {
+    fn ranking<'s>(&'s self, set: &'s EvalSet) -> Result<Box<Rank<'s>>, Error> {
+        let units: Vec<Unit<'_>> = set.units.iter().map(EvalUnit::unit).collect();
+        Ok(match *self {
+            RankedBy::Table(weights) => {
+                let table = StaticTable::builtin()?;
+                let mut rarity = Rarity::new(table);
+                units.iter().for_each(|unit| rarity.add(table, unit.text));
+                let among = rarity.weights(table);
+                let vectors = units.iter();
+                let vectors = vectors.map(|unit| table.embed_among(unit.text, &among));
+                let vectors: Vec<Vector> = vectors.collect();
+                let ranker = Ranker::new(&units, weights);
+                Box::new(move |query| {
+                    let asked = table.embed_among(query, &among);
+                    let dense = vectors.iter();
+                    let dense = dense.map(|vector| asked.similarity(vector).to_f64());
+                    Ok(ranker.rank(query, Some(&dense.collect::<Vec<f64>>())))
+                })
+            }
+            RankedBy::Embedder(embedder, weights) => {
+                let vectors = vectors_of(Some(embedder), set)?;
+                let ranker = Ranker::new(&units, weights);
+                Box::new(move |query| {
+                    let dense = units.iter();
+                    let dense = dense.map(|unit| similarity(&vectors, query, unit.text));
+                    Ok(ranker.rank(query, Some(&dense.collect::<Vec<f64>>())))
+                })
+            }
+            RankedBy::Scorer(scorer) => {
+                let texts: Vec<&str> = units.iter().map(|unit| unit.text).collect();
+                Box::new(move |query| {
+                    let scores = scorer.relevance(query, &texts)?.into_iter();
+                    let scores = scores.map(|score| score.map_or(0.0, |score| score.to_f64()));
+                    let mut ranked: Vec<(usize, f64)> = scores.enumerate().collect();
+                    // Of equals the first stays the first.
+                    ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+                    Ok(ranked)
+                })
+            }
+        })
+    }
+}
+
+/// The vectors of a set's units and of its queries, by this encoder or else the built-in table.
+fn vectors_of(embedder: Option<&dyn Embedder>, set: &EvalSet) -> Result<Facts, Error> {
+    let mut facts = Facts::none();
+    let units: Vec<&str> = set.units.iter().map(|unit| &*unit.text).collect();
+    let queries: Vec<&str> = set.queries.iter().map(|query| &*query.text).collect();
+    let Some(embedder) = embedder else {
+        let table = StaticTable::builtin()?;
+        let mut vectors = Vectors::new(builtin_model()?);
+        for text in units.into_iter().chain(queries) {
+            vectors.add_rounded(Digest::of(text.as_bytes()), table.embed(text).components())?;
+        }
+        facts.add_vectors(Arc::new(vectors))?;
+        return Ok(facts);
+    };
+    let made = [
+        (embedder.embed(&units)?, units),
+        (embedder.embed_queries(&queries)?, queries),
+    ];
+    for (made, texts) in made {
+        let mut vectors = Vectors::new(embedder.model());
+        for (text, vector) in texts.iter().zip(made) {
+            vectors.add(Digest::of(text.as_bytes()), &vector)?;
+        }
+        facts.add_vectors(Arc::new(vectors))?;
+    }
+    Ok(facts)
+}
+
+fn similarity(vectors: &Facts, query: &str, text: &str) -> f64 {
+    let [query, text] = [query, text].map(|text| Digest::of(text.as_bytes()));
+    let similarity = vectors.similarity(&query, &text);
+    similarity.map_or(0.0, |similarity| similarity.to_f64())
+}
+
 /// How much of what each query needs stands in the budget, when the units are taken by rank until one no
 /// longer fits. Queries that nothing is relevant to do not count.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Internal`] when the built-in table of vectors was altered.
-pub fn recall(sets: &[EvalSet], budget: u64, weights: Weights) -> Result<Recall, Error> {
-    let table = StaticTable::builtin()?;
+/// What the encoder or the scorer failed with; [`ErrorKind::Internal`] when the built-in table of vectors was altered.
+pub fn recall(sets: &[EvalSet], budget: u64, by: RankedBy<'_>) -> Result<Recall, Error> {
     let (mut found, mut found_at_5, mut queries, mut units) = (0.0, 0.0, 0, 0);
     for set in sets {
-        let own: Vec<Unit<'_>> = set.units.iter().map(EvalUnit::unit).collect();
-        let ranker = Ranker::new(&own, weights);
-        units += own.len();
-        let mut rarity = Rarity::new(table);
-        own.iter().for_each(|unit| rarity.add(table, unit.text));
-        let among = rarity.weights(table);
-        let vectors: Vec<Vector> = own
-            .iter()
-            .map(|unit| table.embed_among(unit.text, &among))
-            .collect();
+        let rank = by.ranking(set)?;
+        units += set.units.len();
         for query in set
             .queries
             .iter()
             .filter(|query| !query.relevant.is_empty())
         {
-            let asked = table.embed_among(&query.text, &among);
-            let dense = vectors
-                .iter()
-                .map(|vector| asked.similarity(vector).to_f64());
-            let ranked = ranker.rank(&query.text, Some(&dense.collect::<Vec<f64>>()));
+            let ranked = rank(&query.text)?;
             let is_relevant = |unit: usize| query.relevant.contains(&set.units[unit].id);
             let mut left = Some(budget);
             let (mut hits, mut hits_at_5) = (0, 0);
@@ -233,25 +316,25 @@ impl Quantiles {
     }
 }
 
-/// The similarities that the built-in table finds between queries and units, each by itself.
+/// The similarities that an encoder, or else the built-in table, finds between queries and units, each by itself.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Internal`] when the built-in table of vectors was altered.
-pub fn similarities(sets: &[EvalSet]) -> Result<Similarities, Error> {
-    let table = StaticTable::builtin()?;
+/// What the encoder failed with; [`ErrorKind::Internal`] when the built-in table of vectors was altered.
+pub fn similarities(
+    sets: &[EvalSet],
+    embedder: Option<&dyn Embedder>,
+) -> Result<Similarities, Error> {
     let (mut related, mut unrelated) = (Vec::new(), Vec::new());
     for set in sets {
-        let units = set.units.iter().map(|unit| (unit, table.embed(&unit.text)));
-        let units: Vec<(&EvalUnit, Vector)> = units.collect();
+        let vectors = vectors_of(embedder, set)?;
         for query in &set.queries {
-            let asked = table.embed(&query.text);
-            for (unit, vector) in &units {
+            for unit in &set.units {
                 let values = match query.relevant.contains(&unit.id) {
                     true => &mut related,
                     false => &mut unrelated,
                 };
-                values.push(asked.similarity(vector).to_f64());
+                values.push(similarity(&vectors, &query.text, &unit.text));
             }
         }
     }
@@ -270,7 +353,8 @@ mod tests {
         let line = r#"{"units":[{"id":"a","text":"The pump leaks.","speaker":"Ann"},{"id":"b","text":"A film about whales, long and slow, that nobody saw."}],"queries":[{"text":"Which pump leaks?","relevant":["a"]},{"text":"whales","relevant":["b"]}]}"#;
         let sets = read_sets(line, "x").unwrap();
         assert_eq!(sets[0].units[0].cost(), 5);
-        let at = |budget| recall(&sets, budget, Weights::default()).unwrap().recall;
+        let by = RankedBy::Table(Weights::default());
+        let at = |budget| recall(&sets, budget, by).unwrap().recall;
         assert_eq!((at(5), at(13), at(4)), (0.5, 1.0, 0.0));
         let twice = line.replace("\"b\"", "\"a\"");
         assert!(read_sets(&twice, "x").is_err());

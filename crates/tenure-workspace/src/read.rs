@@ -40,13 +40,18 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, is a folder or is too large.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    read_up_to(path, MAX_FILE)
+}
+
+/// The bytes of a file that may be as large as this.
+pub(crate) fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let shown = path.display().to_string();
     let file = fs::File::open(path).map_err(|error| failed(&shown, &error))?;
     let metadata = file.metadata().map_err(|error| failed(&shown, &error))?;
     if metadata.is_dir() {
         return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
     }
-    read_bytes_from(file, &shown)
+    take(file, &shown, most)
 }
 
 /// The bytes of what is read under this name.
@@ -55,15 +60,19 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read or is too large.
 pub fn read_bytes_from(source: impl Read, shown: &str) -> Result<Vec<u8>, Error> {
+    take(source, shown, MAX_FILE)
+}
+
+fn take(source: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     // One byte more than allowed tells a large file, and a pipe that never ends, from a full one.
     source
-        .take(MAX_FILE + 1)
+        .take(most + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| failed(shown, &error))?;
-    if bytes.len() as u64 > MAX_FILE {
+    if bytes.len() as u64 > most {
         return Err(
-            Error::input(format!("`{shown}` is larger than {} MiB", MAX_FILE >> 20))
+            Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
                 .hint("split it into smaller files"),
         );
     }

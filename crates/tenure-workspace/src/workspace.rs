@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::gate::Gating;
-use tenure::num::Score;
 use tenure::policy::Scorer;
 use tenure::time::Instant;
 use tenure::{
@@ -21,14 +20,8 @@ use crate::embed::{Embedder, Vectorizer};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::originals::Originals;
 use crate::read::{read_text, user_folder};
+use crate::relevance::{RelevanceScorer, add_scores};
 use crate::tokenizer_json::TokenizerJson;
-
-/// Says how relevant a text is to a query: a cross-encoder, a model, or any function of the caller.
-/// Asked only when the policy says `scorer = "supplied"`, and only about what the caller may see.
-pub trait RelevanceScorer: Send + Sync {
-    /// The relevance of `text` to `query`, or `None` to fall back on the built-in ranker.
-    fn relevance(&self, query: &str, text: &str) -> Option<Score>;
-}
 
 /// Where a user's own models are kept unless the caller says otherwise: under `$XDG_CONFIG_HOME`, or
 /// `~/.config`, in `tenure/models.toml`. None where there is no home or no such file.
@@ -97,7 +90,7 @@ impl Workspace {
         Workspace::open(&default_frame_key_path()?)
     }
 
-    /// The same workspace with a scorer.
+    /// The same workspace with a scorer, which is asked where the policy says `scorer = "supplied"`.
     #[must_use]
     pub fn with_scorer(self, scorer: impl RelevanceScorer + 'static) -> Workspace {
         Workspace {
@@ -306,21 +299,13 @@ impl Workspace {
         let Some(needs) = needs else {
             return Ok(facts);
         };
+        if let Some(scorer) = &self.scorer {
+            add_scores(&**scorer, &needs, candidates, &mut facts)?;
+        }
         for asked in needs.asked {
-            let text = || asked.text(candidates);
-            let fact = match &asked.need {
-                Need::Outline { ending, .. } if outlines => Some(Fact::Outline {
-                    parts: outline(text(), ending),
-                }),
-                Need::Relevance { .. } => {
-                    let score = self.scorer.as_ref();
-                    let score = score.and_then(|scorer| scorer.relevance(&needs.query, text()));
-                    score.map(|score| Fact::Relevance { score })
-                }
-                _ => None,
-            };
-            if let Some(fact) = fact {
-                facts.insert(&asked.need, fact);
+            if let (true, Need::Outline { ending, .. }) = (outlines, &asked.need) {
+                let parts = outline(asked.text(candidates), ending);
+                facts.insert(&asked.need, Fact::Outline { parts });
             }
         }
         Ok(facts)
@@ -407,13 +392,15 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure::num::Score;
     use tenure::{Budget, ObjectDocument, Ruling};
 
     struct LikesCats;
 
     impl RelevanceScorer for LikesCats {
-        fn relevance(&self, _query: &str, text: &str) -> Option<Score> {
-            text.contains("cat").then_some(Score::ONE)
+        fn relevance(&self, _: &str, texts: &[&str]) -> Result<Vec<Option<Score>>, Error> {
+            let likes = |text: &&str| text.contains("cat").then_some(Score::ONE);
+            Ok(texts.iter().map(likes).collect())
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{Format, tokens};
+use super::{EmbedderArgs, Format, RelevanceArgs, tokens};
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
@@ -16,7 +16,7 @@ pub(crate) struct EvalArgs {
 pub(crate) enum EvalCommand {
     /// How much of what queries need stands in a budget that is filled by rank
     Recall(RecallArgs),
-    /// How similar the built-in vectors find queries and what answers them, and what does not: what a
+    /// How similar the vectors find queries and what answers them, and what does not: what a
     /// threshold is chosen by
     Similarities(SimilaritiesArgs),
 }
@@ -26,6 +26,8 @@ pub(crate) struct SimilaritiesArgs {
     /// JSON Lines, as for `recall`; or `-` for standard input
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
@@ -43,6 +45,8 @@ pub(crate) struct RecallArgs {
     /// Look at each unit by itself: no neighbours, no speakers
     #[arg(long)]
     pub(crate) alone: bool,
+    #[command(flatten)]
+    pub(crate) relevance: RelevanceArgs,
     /// How to print the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,

@@ -18,9 +18,24 @@ pub(crate) struct CatalogueArgs {
 /// Where vectors come from.
 #[derive(Debug, Args)]
 pub(crate) struct EmbedderArgs {
-    /// A TOML file that names an OpenAI-compatible endpoint for embeddings [default: the built-in table]
-    #[arg(long, value_name = "FILE", env = "TENURE_EMBEDDER", value_hint = ValueHint::FilePath)]
+    /// A folder with a sentence encoder (model.onnx, tokenizer.json), or a TOML file that names one or an
+    /// OpenAI-compatible endpoint for embeddings [default: the built-in table]
+    #[arg(long, value_name = "FOLDER|FILE", env = "TENURE_EMBEDDER", value_hint = ValueHint::AnyPath)]
     pub(crate) embedder: Option<PathBuf>,
+    /// The ONNX Runtime library that runs such models, as libonnxruntime.so; nothing is downloaded
+    #[arg(long, value_name = "FILE", env = "ORT_DYLIB_PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) onnxruntime: Option<PathBuf>,
+}
+
+/// Where relevance comes from: vectors and terms, or somebody who reads query and text.
+#[derive(Debug, Args)]
+pub(crate) struct RelevanceArgs {
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
+    /// A folder with a cross-encoder (model.onnx, tokenizer.json), or a TOML file that names one or a judge
+    /// behind an OpenAI-compatible endpoint: what it says takes the place of vectors and terms
+    #[arg(long, value_name = "FOLDER|FILE", env = "TENURE_SCORER", value_hint = ValueHint::AnyPath)]
+    pub(crate) scorer: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{CatalogueArgs, EmbedderArgs, Format, ReadingArgs};
+use super::{CatalogueArgs, Format, ReadingArgs, RelevanceArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
@@ -323,7 +323,7 @@ pub(crate) struct GateArgs {
     #[command(flatten)]
     pub(crate) limits: GateLimits,
     #[command(flatten)]
-    pub(crate) embedder: EmbedderArgs,
+    pub(crate) relevance: RelevanceArgs,
 }
 
 /// How near to the task blocks must be.

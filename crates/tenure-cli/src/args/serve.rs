@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{CatalogueArgs, EmbedderArgs, Format, StoreUrl};
+use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -76,7 +76,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(crate) embedder: EmbedderArgs,
+    pub(crate) relevance: RelevanceArgs,
     /// The folder that keeps the originals of what is condensed with loss
     /// [default: the store, where there is one, else $XDG_STATE_HOME/tenure/originals]
     #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]

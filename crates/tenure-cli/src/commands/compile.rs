@@ -195,7 +195,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         None => default_frame_key_path()?,
     };
     let workspace = super::with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
-    let workspace = super::with_embedder(workspace, &args.embedder)?;
+    let workspace = super::with_relevance(workspace, &args.relevance)?;
     let store = match args.stored.no_store {
         true => None,
         false => super::store::opened(&args.stored.url)?,
@@ -206,6 +206,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     // Whether an instant was asked for; else it is now.
     let looks_back = request.as_of.known.is_some();
     let policy = policy(&workspace, tenant.as_ref(), args, &request)?;
+    let policy = super::asking_scorer(policy, &args.relevance)?;
     let model = args
         .model
         .as_deref()

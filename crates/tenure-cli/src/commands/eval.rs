@@ -1,10 +1,10 @@
 //! `tenure eval`.
 
 use tenure::ranker::Weights;
-use tenure_workspace::eval::{Quantiles, read_sets, recall, similarities};
+use tenure_workspace::eval::{Quantiles, RankedBy, read_sets, recall, similarities};
 use tenure_workspace::read_text;
 
-use super::{print, print_json};
+use super::{embedder, print, print_json, scorer};
 use crate::args::{EvalArgs, EvalCommand, Format, RecallArgs, SimilaritiesArgs};
 use crate::failure::Failure;
 
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
 
 fn run_similarities(args: &SimilaritiesArgs) -> Result<(), Failure> {
     let sets = read_sets(&read_text(&args.file)?, &args.file.display().to_string())?;
-    let found = similarities(&sets)?;
+    let found = similarities(&sets, embedder(&args.embedder)?.as_deref())?;
     if args.format == Format::Json {
         return print_json(&found);
     }
@@ -48,7 +48,16 @@ fn run_recall(args: &RecallArgs) -> Result<(), Failure> {
         true => Weights::default().alone(),
         false => Weights::default(),
     };
-    let found = recall(&sets, u64::from(args.budget), weights)?;
+    let (embedder, scorer) = (
+        embedder(&args.relevance.embedder)?,
+        scorer(&args.relevance)?,
+    );
+    let by = match (&scorer, &embedder) {
+        (Some(scorer), _) => RankedBy::Scorer(&**scorer),
+        (None, Some(embedder)) => RankedBy::Embedder(&**embedder, weights),
+        (None, None) => RankedBy::Table(weights),
+    };
+    let found = recall(&sets, u64::from(args.budget), by)?;
     match args.format {
         Format::Json => print_json(&found),
         Format::Text => print(&format!(

@@ -9,8 +9,8 @@ use tenure::num::Score;
 use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, FrameKey, Policy, Request, World};
 use tenure_workspace::{Collect, Workspace};
 
-use super::{compile, print, print_json, reading, registry, with_embedder};
-use crate::args::{EmbedderArgs, Format, GateLimits, GateSourcesArgs};
+use super::{asking_scorer, compile, print, print_json, reading, registry, with_relevance};
+use crate::args::{Format, GateLimits, GateSourcesArgs, RelevanceArgs};
 use crate::failure::{Failure, cell};
 
 /// How these candidates stand before the gate of a task.
@@ -18,6 +18,7 @@ pub(super) fn gating(
     workspace: &Workspace,
     task: &str,
     limits: &GateLimits,
+    relevance: &RelevanceArgs,
     candidates: &Candidates,
 ) -> Result<Gating, Error> {
     let now = compile::now();
@@ -33,13 +34,13 @@ pub(super) fn gating(
     };
     // Nothing is counted and nothing framed: any model and key will do.
     let world = World::for_model("gpt-4o", key())?;
-    let policy = Policy::preset("ordered")?;
+    let policy = asking_scorer(Policy::preset("ordered")?, relevance)?;
     workspace.gate(&world, &policy, &request, candidates)
 }
 
-/// A workspace that gates with these vectors.
-pub(super) fn workspace(embedder: &EmbedderArgs) -> Result<Workspace, Error> {
-    with_embedder(Workspace::new(key())?, embedder)
+/// A workspace that gates with these vectors, or this scorer.
+pub(super) fn workspace(relevance: &RelevanceArgs) -> Result<Workspace, Error> {
+    with_relevance(Workspace::new(key())?, relevance)
 }
 
 fn key() -> FrameKey {
@@ -84,11 +85,17 @@ pub(crate) fn run(args: &GateSourcesArgs) -> Result<(), Failure> {
         registry: args.registry.clone(),
         ..reading::options(&args.reading)?
     };
-    let workspace = workspace(&args.embedder)?;
+    let workspace = workspace(&args.relevance)?;
     let collected = workspace.collect(&args.sources, &collect)?;
     reading::warn(&collected.warnings);
     let candidates = &collected.candidates;
-    let gating = gating(&workspace, &args.task, &args.limits, candidates)?;
+    let gating = gating(
+        &workspace,
+        &args.task,
+        &args.limits,
+        &args.relevance,
+        candidates,
+    )?;
     let gated = gating.gated.iter();
     let standings: BTreeMap<usize, Standing> = gated
         .map(|gated| (gated.candidate, gated.standing))

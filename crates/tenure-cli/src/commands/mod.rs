@@ -24,16 +24,17 @@ pub(crate) mod store;
 pub(crate) mod tokens;
 
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tenure::{Error, ErrorKind, FrameKey, Principal};
-use tenure_workspace::embed::Endpoint;
+use tenure::policy::{PolicyDocument, Scorer};
+use tenure::{Error, ErrorKind, FrameKey, Policy, Principal};
+use tenure_workspace::embed::Embedder;
 use tenure_workspace::{
-    Originals, Workspace, default_catalogue_path, default_frame_key_path, default_originals_path,
-    read_text,
+    Originals, RelevanceScorer, Workspace, default_catalogue_path, default_frame_key_path,
+    default_originals_path, read_text,
 };
 
-use crate::args::{CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs};
+use crate::args::{CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs};
 use crate::failure::{Failure, printable};
 
 /// The workspace with the models that the arguments name, or else the user's own.
@@ -57,10 +58,44 @@ fn speak(principal: &mut Principal, args: &CallerArgs) -> Result<(), Error> {
 
 /// The workspace with the encoder that the arguments name.
 fn with_embedder(workspace: Workspace, args: &EmbedderArgs) -> Result<Workspace, Error> {
-    Ok(match &args.embedder {
-        Some(path) => workspace.with_embedder(Endpoint::open(path)?),
+    Ok(match embedder(args)? {
+        Some(embedder) => workspace.with_embedder(embedder),
         None => workspace,
     })
+}
+
+/// The workspace with the encoder and the scorer that the arguments name.
+fn with_relevance(workspace: Workspace, args: &RelevanceArgs) -> Result<Workspace, Error> {
+    let workspace = with_embedder(workspace, &args.embedder)?;
+    Ok(match scorer(args)? {
+        Some(scorer) => workspace.with_scorer(scorer),
+        None => workspace,
+    })
+}
+
+/// The encoder that the arguments name.
+fn embedder(args: &EmbedderArgs) -> Result<Option<Box<dyn Embedder>>, Error> {
+    let library = args.onnxruntime.as_deref();
+    let open = |path: &PathBuf| tenure_workspace::embed::open(path, library);
+    args.embedder.as_ref().map(open).transpose()
+}
+
+/// The scorer that the arguments name.
+fn scorer(args: &RelevanceArgs) -> Result<Option<Box<dyn RelevanceScorer>>, Error> {
+    let library = args.embedder.onnxruntime.as_deref();
+    let open = |path: &PathBuf| tenure_workspace::relevance::open(path, library);
+    args.scorer.as_ref().map(open).transpose()
+}
+
+/// The policy that asks the scorer which the arguments name, or as it is where they name none.
+fn asking_scorer(policy: Policy, args: &RelevanceArgs) -> Result<Policy, Error> {
+    match &args.scorer {
+        None => Ok(policy),
+        Some(_) => Policy::seal(PolicyDocument {
+            scorer: Scorer::Supplied,
+            ..policy.document().clone()
+        }),
+    }
 }
 
 /// A workspace for what frames nothing, and so needs no key.

@@ -11,7 +11,7 @@ use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Workspace, default_frame_key_path, read_text};
 
 use super::store::{instant, open};
-use super::{compile, print, print_json, usage, with_embedder, with_models};
+use super::{compile, print, print_json, usage, with_models, with_relevance};
 use crate::args::{
     Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
 };
@@ -35,7 +35,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         None => default_frame_key_path()?,
     };
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
-    let workspace = with_embedder(workspace, &args.embedder)?;
+    let workspace = with_relevance(workspace, &args.relevance)?;
     let store = match args.no_store {
         true => None,
         false => Some(open(&args.url, true)?),

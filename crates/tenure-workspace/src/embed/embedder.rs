@@ -23,6 +23,36 @@ pub trait Embedder: Send + Sync {
     ///
     /// Whatever went wrong; the compile that asked then fails with it.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error>;
+
+    /// The vector of each text as a query, where the model tells queries from what they search.
+    ///
+    /// # Errors
+    ///
+    /// As [`Embedder::embed`].
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        self.embed(texts)
+    }
+}
+
+impl<E: Embedder + ?Sized> Embedder for Box<E> {
+    fn model(&self) -> VectorModel {
+        (**self).model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        (**self).embed(texts)
+    }
+
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        (**self).embed_queries(texts)
+    }
+}
+
+/// What texts are to each other: some models put them in different places.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Passage,
+    Query,
 }
 
 /// How many layers of candidates are remembered besides those that were used last: of some sessions, and of
@@ -101,14 +131,19 @@ impl Vectorizer {
                     let of = layer.digest();
                     let vectors = match by_digest.get(&of) {
                         Some(known) => Arc::clone(&known.vectors),
-                        None => Arc::new(self.vectors(model.clone(), &texts_of(layer), &recent)?),
+                        None => {
+                            let texts = texts_of(layer);
+                            let role = Role::Passage;
+                            Arc::new(self.vectors(model.clone(), role, &texts, &recent)?)
+                        }
                     };
                     used.push(Remembered { of, vectors });
                 }
             }
             Some(needs) => {
                 let wanted: Vec<(Digest, &str)> = needs.vectors(candidates).collect();
-                let vectors = Arc::new(self.vectors(model.clone(), &wanted, &recent)?);
+                let made = self.vectors(model.clone(), Role::Passage, &wanted, &recent);
+                let vectors = Arc::new(made?);
                 let of = candidates.digest();
                 used.push(Remembered { of, vectors });
             }
@@ -124,7 +159,8 @@ impl Vectorizer {
             .iter()
             .map(|text| (Digest::of(text.as_bytes()), *text));
         let asked: Vec<(Digest, &str)> = asked.collect();
-        facts.add_vectors(Arc::new(self.vectors(model, &asked, &recent)?))
+        let queries = self.vectors(model, Role::Query, &asked, &recent)?;
+        facts.add_vectors(Arc::new(queries))
     }
 
     /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;
@@ -148,7 +184,8 @@ impl Vectorizer {
         let vectors = match known {
             Some(known) => Arc::clone(&known.vectors),
             None => {
-                let vectors = Arc::new(self.vectors(model.clone(), texts, &recent)?);
+                let made = self.vectors(model.clone(), Role::Passage, texts, &recent);
+                let vectors = Arc::new(made?);
                 let made = Arc::clone(&vectors);
                 self.remember(vec![Remembered { of, vectors }]);
                 made
@@ -156,7 +193,7 @@ impl Vectorizer {
         };
         let asked = Digest::of(query.as_bytes());
         let mut both = Facts::none();
-        let query = self.vectors(model, &[(asked, query)], &recent)?;
+        let query = self.vectors(model, Role::Query, &[(asked, query)], &recent)?;
         both.add_vectors(vectors)?;
         both.add_vectors(Arc::new(query))?;
         let similarity = |text: &Digest| match both.similarity(text, &asked) {
@@ -172,9 +209,15 @@ impl Vectorizer {
     fn vectors(
         &self,
         model: VectorModel,
+        role: Role,
         texts: &[(Digest, &str)],
         recent: &[Remembered],
     ) -> Result<Vectors, Error> {
+        // What is remembered are passages: a query that says the same may point elsewhere.
+        let recent = match (&self.source, role) {
+            (Source::Own(_), Role::Query) => &[],
+            _ => recent,
+        };
         let same = recent
             .iter()
             .filter(|known| *known.vectors.model() == model);
@@ -202,6 +245,7 @@ impl Vectorizer {
             Source::Own(own) => {
                 let made = match fresh.is_empty() {
                     true => Vec::new(),
+                    false if role == Role::Query => own.embed_queries(&fresh)?,
                     false => own.embed(&fresh)?,
                 };
                 if made.len() != fresh.len() {

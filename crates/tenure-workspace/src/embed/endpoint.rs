@@ -7,35 +7,29 @@
 //! key_env = "EMBEDDINGS_KEY"             # the variable that holds the key; none is sent without it
 //! timeout_s = 30                         # for each request
 //! batch = 64                             # texts in a request
+//! query_prefix = "query: "              # what the model expects before a query; `passage_prefix` before what is searched
 //! revision = "2024-05"                   # of the weights: another one is another model
 //! ```
 //!
 //! `unrelated` and `related`, the thresholds of the model, are those of the catalogue of encoders where it
 //! knows the model by name. The endpoint sees only what the caller may see, each text once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use hyper::{Method, StatusCode, Uri};
-use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::{Connect, HttpConnector};
-use hyper_util::rt::TokioExecutor;
 use serde::{Deserialize, Serialize};
 use tenure::num::Score;
-use tenure::object::clip;
 use tenure::vectors::{MAX_DIMENSIONS, VectorModel};
-use tenure::{Digest, Error, ErrorKind};
-use tenure_store::tls;
+use tenure::{Digest, Error};
 
 use super::Embedder;
 use crate::encoder::Encoder;
+use crate::openai::{self, Api};
 use crate::read::read_text;
+use crate::settings::{from_toml, in_file, variable};
 
 /// More than the digits of a component take, and what stands around the vectors.
 const PER_COMPONENT: usize = 32;
@@ -43,13 +37,13 @@ const AROUND: usize = 64 << 10;
 
 /// An endpoint, and the model behind it.
 pub struct Endpoint {
-    uri: Uri,
+    api: Api,
     model: VectorModel,
     asks_dimensions: bool,
-    key: Option<HeaderValue>,
-    timeout: Duration,
     batch: usize,
     max_bytes: usize,
+    query_prefix: String,
+    passage_prefix: String,
 }
 
 /// The configuration, as it is written.
@@ -63,19 +57,19 @@ struct Settings {
     #[serde(default)]
     ask_dimensions: bool,
     key_env: Option<String>,
-    #[serde(default = "thirty")]
+    #[serde(default = "openai::timeout")]
     timeout_s: u64,
     #[serde(default = "sixty_four")]
     batch: usize,
     /// What is behind so many bytes of a text is not embedded. Default: nothing is cut.
     max_bytes: Option<usize>,
+    /// What the model expects before a query, and before what is searched. Default: the catalogue's, where it
+    /// knows the model.
+    query_prefix: Option<String>,
+    passage_prefix: Option<String>,
     revision: Option<String>,
     unrelated: Option<Score>,
     related: Option<Score>,
-}
-
-fn thirty() -> u64 {
-    30
 }
 
 fn sixty_four() -> usize {
@@ -109,13 +103,8 @@ impl Endpoint {
     ///
     /// [`ErrorKind::Input`] with the file and line.
     pub fn open(path: &Path) -> Result<Endpoint, Error> {
-        let text = read_text(path)?;
-        let shown = path.display().to_string();
-        let endpoint = Endpoint::from_toml(&text, &|name| std::env::var(name).ok());
-        endpoint.map_err(|error| {
-            let line = error.at.as_ref().and_then(|at| at.line);
-            error.at(shown, line)
-        })
+        let endpoint = Endpoint::from_toml(&read_text(path)?, &variable);
+        endpoint.map_err(in_file(path, super::WHAT))
     }
 
     /// An endpoint as this TOML says; `variable` gives the value of the variable that holds the key.
@@ -127,29 +116,16 @@ impl Endpoint {
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Endpoint, Error> {
-        let settings: Settings = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start));
-            let line = before.map(|before| before.matches('\n').count() + 1);
-            tenure::error::parse_error(error.message()).at("embedder", line)
-        })?;
+        let settings: Settings = from_toml(text, super::WHAT)?;
         let refused = |what: String, expected: &str| Err(Error::input(what).expected(expected));
-        let base = settings.url.trim_end_matches('/');
-        let uri = format!("{base}/embeddings").parse::<Uri>().ok();
-        let known =
-            |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
-        let Some(uri) = uri.filter(known) else {
-            let what = format!("`url = \"{}\"` cannot be asked", clip(&settings.url));
-            return refused(what, "a URL such as `http://127.0.0.1:8080/v1`");
-        };
-        if uri
-            .authority()
-            .is_some_and(|authority| authority.as_str().contains('@'))
-        {
-            return refused(
-                "the `url` holds a password".into(),
-                "the key in a variable, named by `key_env`",
-            );
-        }
+        let api = Api::new(
+            &settings.url,
+            "embeddings",
+            "the embeddings of",
+            settings.key_env.as_deref(),
+            settings.timeout_s,
+            variable,
+        )?;
         if settings.model.trim().is_empty() {
             return refused(
                 "`model` is empty".into(),
@@ -160,31 +136,13 @@ impl Endpoint {
             let what = format!("`dimensions = {}`", settings.dimensions);
             return refused(what, &format!("from 1 to {MAX_DIMENSIONS}"));
         }
-        if !(1..=3_600).contains(&settings.timeout_s) || !(1..=2_048).contains(&settings.batch) {
-            let what = format!(
-                "`timeout_s = {}`, `batch = {}`",
-                settings.timeout_s, settings.batch
-            );
-            return refused(what, "1 to 3600 seconds, and 1 to 2048 texts");
+        if !(1..=2_048).contains(&settings.batch) {
+            return refused(format!("`batch = {}`", settings.batch), "1 to 2048 texts");
         }
-        let key = match &settings.key_env {
-            None => None,
-            Some(name) => {
-                let value = variable(name).filter(|value| !value.trim().is_empty());
-                let header = value
-                    .and_then(|key| HeaderValue::try_from(format!("Bearer {}", key.trim())).ok());
-                let Some(mut header) = header else {
-                    let what = format!("the variable `{}` holds no key", clip(name));
-                    return refused(what, "the key of the endpoint, as printable ASCII");
-                };
-                header.set_sensitive(true);
-                Some(header)
-            }
-        };
-        let encoder = Encoder::named(&settings.model).ok();
-        let (unrelated, related) = encoder.map_or((Score::ZERO, Score::ONE), |encoder| {
-            (encoder.unrelated, encoder.related)
-        });
+        let known = Encoder::named(&settings.model).ok();
+        let known = known.unwrap_or_else(|| Encoder::unknown(&settings.model));
+        let query_prefix = settings.query_prefix.unwrap_or(known.query_prefix);
+        let passage_prefix = settings.passage_prefix.unwrap_or(known.passage_prefix);
         let dimensions = settings.dimensions.to_le_bytes();
         let max_bytes = settings.max_bytes.unwrap_or(usize::MAX);
         let revision = settings.revision.unwrap_or_default();
@@ -196,121 +154,75 @@ impl Endpoint {
             &dimensions,
             // Nor are vectors of beginnings those of whole texts.
             &(max_bytes as u64).to_le_bytes(),
+            query_prefix.as_bytes(),
+            passage_prefix.as_bytes(),
         ]);
         let model = VectorModel {
             dimensions: settings.dimensions,
-            unrelated: settings.unrelated.unwrap_or(unrelated),
-            related: settings.related.unwrap_or(related),
+            unrelated: settings.unrelated.unwrap_or(known.unrelated),
+            related: settings.related.unwrap_or(known.related),
             ..VectorModel::new(settings.model, digest)
         };
         Ok(Endpoint {
-            uri,
+            api,
             model,
             asks_dimensions: settings.ask_dimensions,
-            key,
-            timeout: Duration::from_secs(settings.timeout_s),
             batch: settings.batch,
             max_bytes,
+            query_prefix,
+            passage_prefix,
         })
     }
 
-    fn failed(&self, what: impl fmt::Display) -> Error {
-        let shown = &self.uri;
-        Error::new(
-            ErrorKind::Unavailable,
-            format!("the embeddings of `{shown}`: {what}"),
-        )
-    }
-
-    /// Asks for all of them, over one connection.
-    async fn ask<C>(
-        &self,
-        client: Client<C, Full<Bytes>>,
-        texts: &[&str],
-    ) -> Result<Vec<Vec<f32>>, Error>
-    where
-        C: Connect + Clone + Send + Sync + 'static,
-    {
-        let mut vectors = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(self.batch) {
-            let asked = tokio::time::timeout(self.timeout, self.ask_once(&client, batch));
-            let answer = asked.await.map_err(|_| {
-                let seconds = self.timeout.as_secs();
-                self.failed(format!("no answer within {seconds} s"))
-                    .hint("a longer `timeout_s`, or a smaller `batch`")
-            })?;
-            vectors.extend(answer?);
-        }
-        Ok(vectors)
-    }
-
-    async fn ask_once<C>(
-        &self,
-        client: &Client<C, Full<Bytes>>,
-        texts: &[&str],
-    ) -> Result<Vec<Vec<f32>>, Error>
-    where
-        C: Connect + Clone + Send + Sync + 'static,
-    {
+    /// A request for these texts, and the most bytes of its answer.
+    fn body(&self, texts: &[&str]) -> Result<(Vec<u8>, usize), Error> {
         let body = Body {
             model: &self.model.name,
             input: texts,
             encoding_format: "float",
             dimensions: self.asks_dimensions.then_some(self.model.dimensions),
         };
-        let body = serde_json::to_vec(&body).map_err(|error| self.failed(error))?;
-        let mut request = hyper::Request::builder()
-            .method(Method::POST)
-            .uri(self.uri.clone())
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = &self.key {
-            request = request.header(AUTHORIZATION, key.clone());
-        }
-        let request = request
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|error| self.failed(error))?;
-        let answer = client.request(request).await.map_err(|error| {
-            let mut cause: &dyn std::error::Error = &error;
-            while let Some(deeper) = cause.source() {
-                cause = deeper;
-            }
-            self.failed(cause)
-                .hint("is it running, and is the `url` right?")
-        })?;
-        let status = answer.status();
+        let body = serde_json::to_vec(&body).map_err(|error| self.api.failed(error))?;
         let most = texts.len() * self.model.dimensions as usize * PER_COMPONENT + AROUND;
-        let body = Limited::new(answer.into_body(), most).collect().await;
-        let body = body.map_err(|error| {
-            self.failed(format!("the answer ends early or is too long: {error}"))
-        })?;
-        let body = body.to_bytes();
-        if !status.is_success() {
-            return Err(self.refusal(status, &body));
-        }
-        let answer: Answer = serde_json::from_slice(&body).map_err(|error| {
-            self.failed(format!("an answer that cannot be read: {error}"))
-                .expected("`{\"data\": [{\"index\": 0, \"embedding\": […]}]}`")
-        })?;
-        self.in_order(texts.len(), answer)
+        Ok((body, most))
     }
 
-    fn refusal(&self, status: StatusCode, body: &[u8]) -> Error {
-        let said = serde_json::from_slice::<serde_json::Value>(body).ok();
-        let said = said.as_ref().and_then(|body| {
-            let message = body.pointer("/error/message").or_else(|| body.get("error"));
-            message.and_then(|message| message.as_str())
+    /// The vectors of so many texts in this answer.
+    fn read(&self, texts: usize, answer: &Bytes) -> Result<Vec<Vec<f32>>, Error> {
+        let answer: Answer = serde_json::from_slice(answer).map_err(|error| {
+            self.api
+                .failed(format!("an answer that cannot be read: {error}"))
+                .expected("`{\"data\": [{\"index\": 0, \"embedding\": […]}]}`")
+        })?;
+        self.in_order(texts, answer)
+    }
+
+    fn all(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        let nothing = || vec![0.0; self.model.dimensions as usize];
+        // Endpoints refuse empty texts, which point nowhere.
+        let cut = |text: &str| text.floor_char_boundary(self.max_bytes.min(text.len()));
+        let texts = texts.iter().map(|text| &text[..cut(text)]);
+        let prefixed = texts.map(|text| match text.trim().is_empty() {
+            true => None,
+            false if prefix.is_empty() => Some(Cow::Borrowed(text)),
+            false => Some(Cow::Owned(format!("{prefix}{text}"))),
         });
-        let said = said.map_or_else(String::new, |said| format!(": {}", clip(said)));
-        let error = self.failed(format!("{status}{said}"));
-        match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                error.hint("name the variable that holds the key by `key_env`")
-            }
-            StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
-                error.hint("where texts are too long for the model, set `max_bytes`")
-            }
-            _ => error,
+        let prefixed: Vec<Option<Cow<'_, str>>> = prefixed.collect();
+        let asked: Vec<&str> = prefixed.iter().flatten().map(AsRef::as_ref).collect();
+        let batches = asked.chunks(self.batch);
+        let bodies: Result<_, Error> = batches.clone().map(|batch| self.body(batch)).collect();
+        // One after the other, over one connection.
+        let answers = self.api.ask(bodies?, 1)?;
+        let mut made = Vec::with_capacity(asked.len());
+        for (batch, answer) in batches.zip(&answers) {
+            made.extend(self.read(batch.len(), answer)?);
         }
+        let mut made = made.into_iter();
+        let vectors = prefixed.iter().map(|text| match text {
+            None => nothing(),
+            Some(_) => made.next().unwrap_or_default(),
+        });
+        Ok(vectors.collect())
     }
 
     /// The vectors in the order of the texts, each with the dimensions that were promised.
@@ -321,6 +233,7 @@ impl Endpoint {
             if row.embedding.len() != wanted {
                 let what = format!("a vector of {} dimensions", row.embedding.len());
                 return Err(self
+                    .api
                     .failed(what)
                     .expected(format!("{wanted}, as the configuration says")));
             }
@@ -329,6 +242,7 @@ impl Endpoint {
         if rows.len() != texts || rows.keys().next_back().is_some_and(|last| *last >= texts) {
             let what = format!("{} vectors for {texts} texts", rows.len());
             return Err(self
+                .api
                 .failed(what)
                 .expected("one for each text, by its `index`"));
         }
@@ -338,7 +252,7 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Endpoint({} at {})", self.model.name, self.uri)
+        write!(f, "Endpoint({} at {:?})", self.model.name, self.api)
     }
 }
 
@@ -348,42 +262,11 @@ impl Embedder for Endpoint {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
-        let nothing = || vec![0.0; self.model.dimensions as usize];
-        // Endpoints refuse empty texts, which point nowhere.
-        let cut = |text: &&'_ str| text.floor_char_boundary(self.max_bytes.min(text.len()));
-        let texts: Vec<&str> = texts.iter().map(|text| &text[..cut(text)]).collect();
-        let said = texts.iter().copied();
-        let asked: Vec<&str> = said.filter(|text| !text.trim().is_empty()).collect();
-        let work = || -> Result<Vec<Vec<f32>>, Error> {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_io()
-                .enable_time()
-                .build()
-                .map_err(|error| self.failed(error))?;
-            let mut tcp = HttpConnector::new();
-            tcp.enforce_http(false);
-            tcp.set_nodelay(true);
-            tcp.set_connect_timeout(Some(self.timeout));
-            let client = Client::builder(TokioExecutor::new());
-            if self.uri.scheme_str() == Some("http") {
-                return runtime.block_on(self.ask(client.build(tcp), &asked));
-            }
-            let roots = HttpsConnectorBuilder::new().with_tls_config(tls::client(&[])?);
-            let connector = roots.https_only().enable_http1().wrap_connector(tcp);
-            runtime.block_on(self.ask(client.build(connector), &asked))
-        };
-        if asked.is_empty() {
-            return Ok(texts.iter().map(|_| nothing()).collect());
-        }
-        // On a thread of its own: whoever compiles may be inside a runtime, in which none may block.
-        let made = std::thread::scope(|scope| scope.spawn(work).join());
-        let made = made.map_err(|_| self.failed("the thread that asked ended"))??;
-        let mut made = made.into_iter();
-        let vector = |text: &&str| match text.trim().is_empty() {
-            true => nothing(),
-            false => made.next().unwrap_or_default(),
-        };
-        Ok(texts.iter().map(vector).collect())
+        self.all(&self.passage_prefix, texts)
+    }
+
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        self.all(&self.query_prefix, texts)
     }
 }
 
@@ -395,7 +278,7 @@ mod tests {
 
     use super::*;
     use crate::Workspace;
-    use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Request};
+    use tenure::{Budget, Candidates, ErrorKind, FrameKey, ObjectDocument, Policy, Request};
 
     /// A real server on the loopback that gives these answers in turn and tells what it was asked.
     fn server(answers: Vec<(&'static str, String)>) -> (String, Receiver<String>) {
@@ -468,6 +351,23 @@ mod tests {
         );
         assert!(told.recv().unwrap().contains(r#""input":["five"]"#));
         assert!(!format!("{endpoint:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn queries_and_passages_have_what_the_model_expects_before_them() {
+        let (url, told) = server(vec![rows(ONE), rows(ONE), rows(ONE)]);
+        let text = format!("url = \"{url}\"\nmodel = \"e5-base-v2\"\ndimensions = 2\n");
+        let known = Endpoint::from_toml(&text, &|_| None).unwrap();
+        known.embed_queries(&["cats"]).unwrap();
+        known.embed(&["cats"]).unwrap();
+        let bare = format!("{text}query_prefix = \"\"");
+        let bare = Endpoint::from_toml(&bare, &|_| None).unwrap();
+        bare.embed_queries(&["cats"]).unwrap();
+        for asked in ["query: cats", "passage: cats", "cats"] {
+            let input = format!("\"input\":[\"{asked}\"]");
+            assert!(told.recv().unwrap().contains(&input), "{asked}");
+        }
+        assert_ne!(known.model().digest, bare.model().digest);
     }
 
     #[test]

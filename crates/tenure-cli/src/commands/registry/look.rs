@@ -203,8 +203,14 @@ struct Named<'v> {
 /// Prints how the blocks stand before a gate.
 pub(super) fn gate(args: &GateArgs) -> Result<(), Failure> {
     let (_, view) = view(&args.target)?;
-    let workspace = gate::workspace(&args.embedder)?;
-    let gating = gate::gating(&workspace, &args.query, &args.limits, view.candidates())?;
+    let workspace = gate::workspace(&args.relevance)?;
+    let gating = gate::gating(
+        &workspace,
+        &args.query,
+        &args.limits,
+        &args.relevance,
+        view.candidates(),
+    )?;
     let objects = view.candidates().objects();
     let named = gating.gated.into_iter().filter_map(|gated| {
         let name = objects.get(gated.candidate)?.name();

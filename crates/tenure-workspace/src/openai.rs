@@ -1,0 +1,235 @@
+//! What OpenAI-compatible endpoints have in common: where they are, the key, and how they are asked.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, StatusCode, Uri};
+use hyper_rustls::HttpsConnectorBuilder;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use tenure::object::clip;
+use tenure::{Error, ErrorKind};
+use tenure_store::tls;
+use tokio::task::JoinSet;
+
+/// An endpoint.
+#[derive(Clone)]
+pub(crate) struct Api {
+    uri: Uri,
+    /// What it gives, as an error names it.
+    gives: &'static str,
+    key: Option<HeaderValue>,
+    timeout: Duration,
+}
+
+/// How many seconds an endpoint has to answer, unless the settings say otherwise.
+pub(crate) fn timeout() -> u64 {
+    30
+}
+
+impl Api {
+    /// What `path` below `url` gives; `key_env` names the variable that holds the key, of which `variable` gives
+    /// the value.
+    pub(crate) fn new(
+        url: &str,
+        path: &str,
+        gives: &'static str,
+        key_env: Option<&str>,
+        timeout_s: u64,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Api, Error> {
+        let refused = |what: String, expected: &str| Err(Error::input(what).expected(expected));
+        let base = url.trim_end_matches('/');
+        let uri = format!("{base}/{path}").parse::<Uri>().ok();
+        let known =
+            |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
+        let Some(uri) = uri.filter(known) else {
+            let what = format!("`url = \"{}\"` cannot be asked", clip(url));
+            return refused(what, "a URL such as `http://127.0.0.1:8080/v1`");
+        };
+        if uri
+            .authority()
+            .is_some_and(|authority| authority.as_str().contains('@'))
+        {
+            return refused(
+                "the `url` holds a password".into(),
+                "the key in a variable, named by `key_env`",
+            );
+        }
+        if !(1..=3_600).contains(&timeout_s) {
+            return refused(format!("`timeout_s = {timeout_s}`"), "1 to 3600 seconds");
+        }
+        let key = match key_env {
+            None => None,
+            Some(name) => {
+                let value = variable(name).filter(|value| !value.trim().is_empty());
+                let header = value
+                    .and_then(|key| HeaderValue::try_from(format!("Bearer {}", key.trim())).ok());
+                let Some(mut header) = header else {
+                    let what = format!("the variable `{}` holds no key", clip(name));
+                    return refused(what, "the key of the endpoint, as printable ASCII");
+                };
+                header.set_sensitive(true);
+                Some(header)
+            }
+        };
+        Ok(Api {
+            uri,
+            gives,
+            key,
+            timeout: Duration::from_secs(timeout_s),
+        })
+    }
+
+    /// An error of this endpoint.
+    pub(crate) fn failed(&self, what: impl fmt::Display) -> Error {
+        let (gives, shown) = (self.gives, &self.uri);
+        Error::new(ErrorKind::Unavailable, format!("{gives} `{shown}`: {what}"))
+    }
+
+    /// The answers to these bodies, in their order; so many are asked for at the same time, and none may have more
+    /// bytes than is said with it.
+    pub(crate) fn ask(
+        &self,
+        bodies: Vec<(Vec<u8>, usize)>,
+        at_once: usize,
+    ) -> Result<Vec<Bytes>, Error> {
+        if bodies.is_empty() {
+            return Ok(Vec::new());
+        }
+        let work = || -> Result<Vec<Bytes>, Error> {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .enable_time()
+                .build()
+                .map_err(|error| self.failed(error))?;
+            let mut tcp = HttpConnector::new();
+            tcp.enforce_http(false);
+            tcp.set_nodelay(true);
+            tcp.set_connect_timeout(Some(self.timeout));
+            let client = Client::builder(TokioExecutor::new());
+            if self.uri.scheme_str() == Some("http") {
+                return runtime.block_on(self.ask_all(client.build(tcp), bodies, at_once));
+            }
+            let roots = HttpsConnectorBuilder::new().with_tls_config(tls::client(&[])?);
+            let connector = roots.https_only().enable_http1().wrap_connector(tcp);
+            runtime.block_on(self.ask_all(client.build(connector), bodies, at_once))
+        };
+        // On a thread of its own: whoever compiles may be inside a runtime, in which none may block.
+        let made = std::thread::scope(|scope| scope.spawn(work).join());
+        made.map_err(|_| self.failed("the thread that asked ended"))?
+    }
+
+    async fn ask_all<C>(
+        &self,
+        client: Client<C, Full<Bytes>>,
+        bodies: Vec<(Vec<u8>, usize)>,
+        at_once: usize,
+    ) -> Result<Vec<Bytes>, Error>
+    where
+        C: Connect + Clone + Send + Sync + 'static,
+    {
+        let mut answers = vec![Bytes::new(); bodies.len()];
+        let mut waiting = bodies.into_iter().enumerate();
+        // Dropped with the first failure, and what is under way with it.
+        let mut asked = JoinSet::new();
+        loop {
+            while asked.len() < at_once.max(1)
+                && let Some((at, (body, most))) = waiting.next()
+            {
+                let (api, client) = (self.clone(), client.clone());
+                asked.spawn(async move { (at, api.ask_in_time(&client, body, most).await) });
+            }
+            match asked.join_next().await {
+                None => return Ok(answers),
+                Some(Err(error)) => return Err(self.failed(error)),
+                Some(Ok((at, answer))) => answers[at] = answer?,
+            }
+        }
+    }
+
+    async fn ask_in_time<C>(
+        &self,
+        client: &Client<C, Full<Bytes>>,
+        body: Vec<u8>,
+        most: usize,
+    ) -> Result<Bytes, Error>
+    where
+        C: Connect + Clone + Send + Sync + 'static,
+    {
+        let asked = tokio::time::timeout(self.timeout, self.ask_once(client, body, most));
+        asked.await.map_err(|_| {
+            let seconds = self.timeout.as_secs();
+            self.failed(format!("no answer within {seconds} s"))
+                .hint("a longer `timeout_s`, or less at once")
+        })?
+    }
+
+    async fn ask_once<C>(
+        &self,
+        client: &Client<C, Full<Bytes>>,
+        body: Vec<u8>,
+        most: usize,
+    ) -> Result<Bytes, Error>
+    where
+        C: Connect + Clone + Send + Sync + 'static,
+    {
+        let mut request = hyper::Request::builder()
+            .method(Method::POST)
+            .uri(self.uri.clone())
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = &self.key {
+            request = request.header(AUTHORIZATION, key.clone());
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|error| self.failed(error))?;
+        let answer = client.request(request).await.map_err(|error| {
+            let mut cause: &dyn std::error::Error = &error;
+            while let Some(deeper) = cause.source() {
+                cause = deeper;
+            }
+            self.failed(cause)
+                .hint("is it running, and is the `url` right?")
+        })?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), most).collect().await;
+        let body = body.map_err(|error| {
+            self.failed(format!("the answer ends early or is too long: {error}"))
+        })?;
+        let body = body.to_bytes();
+        match status.is_success() {
+            true => Ok(body),
+            false => Err(self.refusal(status, &body)),
+        }
+    }
+
+    fn refusal(&self, status: StatusCode, body: &[u8]) -> Error {
+        let said = serde_json::from_slice::<serde_json::Value>(body).ok();
+        let said = said.as_ref().and_then(|body| {
+            let message = body.pointer("/error/message").or_else(|| body.get("error"));
+            message.and_then(|message| message.as_str())
+        });
+        let said = said.map_or_else(String::new, |said| format!(": {}", clip(said)));
+        let error = self.failed(format!("{status}{said}"));
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                error.hint("name the variable that holds the key by `key_env`")
+            }
+            StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
+                error.hint("where texts are too long for the model, set `max_bytes`")
+            }
+            _ => error,
+        }
+    }
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.uri)
+    }
+}
