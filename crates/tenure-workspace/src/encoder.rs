@@ -53,8 +53,8 @@ impl Default for Encoder {
             pooling: Pooling::Mean,
             query_prefix: String::new(),
             passage_prefix: String::new(),
-            unrelated: Score::ZERO,
-            related: Score::ONE,
+            unrelated: Score::from_millionths(60_000),
+            related: Score::HALF,
         }
     }
 }

@@ -29,6 +29,9 @@ pub(crate) const MAX_WORKERS: usize = 64;
 /// The most tokens that a model may be said to see.
 pub(crate) const MAX_TOKENS: u32 = 1 << 17;
 
+/// The setting of ONNX Runtime that names the folder of weights that stand in files of their own.
+const EXTERNAL_WEIGHTS: &str = "session.model_external_initializers_file_folder_path";
+
 /// The library, of which a process has one.
 static RUNTIME: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
@@ -108,6 +111,10 @@ impl Model {
             let builder = builder.with_intra_threads(1).map_err(refused)?;
             let builder = builder.with_inter_threads(1).map_err(refused)?;
             let builder = builder.with_deterministic_compute(true);
+            // Weights elsewhere are in no digest: they are looked for where nothing can be, not in the folder at hand.
+            let nowhere = path.to_string_lossy();
+            let builder = builder.map_err(refused)?;
+            let builder = builder.with_config_entry(EXTERNAL_WEIGHTS, nowhere);
             let mut builder = builder.map_err(refused)?;
             builder.commit_from_memory(&bytes).map_err(refused)
         };
@@ -212,13 +219,24 @@ impl Model {
             let tensor = tensor.map_err(|error| self.failed(error))?;
             values.push((Cow::Borrowed(name), tensor.into()));
         }
-        let outputs = session.run(values).map_err(|error| self.failed(error))?;
+        let outputs = session.run(values).map_err(|error| {
+            self.failed(error)
+                .hint("is `tokenizer.json` this model's, and does it see `max_tokens` tokens?")
+        })?;
         let output = outputs.get(&*self.output);
         let output = output.ok_or_else(|| self.failed("it gave no answer"))?;
         let (shape, values) = output
             .try_extract_tensor::<f32>()
             .map_err(|error| self.failed(error))?;
         read(Output { shape, values })
+    }
+}
+
+/// An error of a model that was just opened: whoever chose it is told, and no one is to try again.
+pub(crate) fn refused(error: Error) -> Error {
+    Error {
+        kind: ErrorKind::Input,
+        ..error
     }
 }
 

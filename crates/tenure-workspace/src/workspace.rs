@@ -399,6 +399,10 @@ mod tests {
 
     impl RelevanceScorer for LikesCats {
         fn relevance(&self, _: &str, texts: &[&str]) -> Result<Vec<Option<Score>>, Error> {
+            assert!(
+                !texts.iter().any(|text| text.contains("secret")),
+                "not for the caller to see"
+            );
             let likes = |text: &&str| text.contains("cat").then_some(Score::ONE);
             Ok(texts.iter().map(likes).collect())
         }
@@ -432,8 +436,15 @@ mod tests {
         let world = workspace.world("gpt-4o").unwrap();
         let policy = Policy::from_toml("scorer = \"supplied\"").unwrap();
         let rules = ["Feed the cat.", "Walk the dog."];
-        let objects = rules.map(|text| ObjectDocument::new(text, text).seal().unwrap());
-        let candidates = Candidates::new(objects.to_vec());
+        let mut objects = rules
+            .map(|text| ObjectDocument::new(text, text).seal().unwrap())
+            .to_vec();
+        let secret = ObjectDocument {
+            tenant_id: Some("other".into()),
+            ..ObjectDocument::new("s", "A secret cat.")
+        };
+        objects.push(secret.seal().unwrap());
+        let candidates = Candidates::new(objects);
         let request = Request::new("Pets.", Budget::tokens(400));
         let outcome = workspace
             .compile(&world, &policy, &request, &candidates)

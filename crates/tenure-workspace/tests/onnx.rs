@@ -251,6 +251,7 @@ fn what_is_no_such_model_is_refused() {
         ("none", "there is no `model.onnx`"),
         ("missing", "there is no folder"),
         ("corrupt", "takes no such model"),
+        ("outside", "takes no such model"),
         ("pixels", "it asks for `pixel_values`"),
         ("halves", "its output `out` is"),
     ] {

@@ -43,7 +43,7 @@ pub(crate) struct RecallArgs {
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) budget: u32,
     /// Look at each unit by itself: no neighbours, no speakers
-    #[arg(long)]
+    #[arg(long, conflicts_with = "scorer")]
     pub(crate) alone: bool,
     #[command(flatten)]
     pub(crate) relevance: RelevanceArgs,

@@ -39,6 +39,9 @@ impl Bench {
             .env_remove("TENURE_CATALOGUE")
             .env_remove("TENURE_ORIGINALS")
             .env_remove("TENURE_STORE")
+            .env_remove("TENURE_EMBEDDER")
+            .env_remove("TENURE_SCORER")
+            .env_remove("ORT_DYLIB_PATH")
             .stdin(Stdio::null());
         command
     }

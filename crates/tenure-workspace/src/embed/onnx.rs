@@ -12,7 +12,7 @@ use tenure::{Digest, Error};
 
 use super::Embedder;
 use crate::encoder::{Encoder, Pooling};
-use crate::onnx::{Model, Output, Source};
+use crate::onnx::{Model, Output, Source, refused};
 use crate::read::read_text;
 use crate::settings::from_toml;
 
@@ -176,7 +176,8 @@ impl OnnxEncoder {
             passage_prefix,
         };
         // What its vectors are like is asked once, so that a model that cannot be used is refused now.
-        let dimensions = encoder.of_text("A first text.")?.len() as u32;
+        let first = encoder.of_text("A first text.").map_err(refused)?;
+        let dimensions = first.len() as u32;
         let promised = [
             (settings.dimensions, "the configuration says"),
             (known.map(|known| known.dimensions), "the catalogue knows"),

@@ -8,7 +8,7 @@ use tenure::Error;
 use tenure::num::Score;
 
 use super::{RelevanceScorer, WHAT};
-use crate::onnx::{Model, Output, Source};
+use crate::onnx::{Model, Output, Source, refused};
 use crate::settings::from_toml;
 
 /// The usual name of a classifier's output.
@@ -111,7 +111,8 @@ impl CrossEncoder {
             activation: settings.activation,
         };
         // A model that cannot be used is refused now.
-        scorer.relevance("A question.", &["A text."])?;
+        let tried = scorer.relevance("A question.", &["A text."]);
+        tried.map_err(refused)?;
         Ok(scorer)
     }
 
