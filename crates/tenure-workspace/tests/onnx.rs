@@ -301,7 +301,7 @@ fn what_is_no_such_model_is_refused() {
         error.to_string().contains("1024, as the catalogue knows"),
         "{error}"
     );
-    let error = encoder("onnx = \"cross\"\nencoder = \"bge-larg-en-v1.5\"").unwrap_err();
+    let error = encoder("onnx = \"cross\"\nencoder = \"bge-large-en-v1.4\"").unwrap_err();
     assert_eq!(
         error.hint.as_deref(),
         Some("did you mean `bge-large-en-v1.5`?")
