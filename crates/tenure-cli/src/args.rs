@@ -165,6 +165,10 @@ pub(crate) struct CompileArgs {
     /// The current request, when it differs from the objective
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
+    /// Offer tools that are new in the middle of an epoch by the provider's own channel, where the catalogue knows one;
+    /// the trace names the beta that the request's headers must then have
+    #[arg(long)]
+    pub(crate) late_tools: bool,
     /// The kind of work: code_generation, analytical_reporting, data_extraction or
     /// system_orchestration
     #[arg(long, value_name = "TYPE")]

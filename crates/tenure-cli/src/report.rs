@@ -405,6 +405,7 @@ fn notes(text: &mut String, trace: &Trace) {
                 printable(name),
                 printable(forbids)
             ),
+            Note::BetaNeeded { beta } => format!("send the header anthropic-beta: {beta}"),
             Note::RuleApplied { rule, times } => format!("rule {rule}: applied {times} times"),
             Note::NoVectors { fallback } => format!("there were no vectors; {fallback} stood in"),
             other => format!("{other:?}"),

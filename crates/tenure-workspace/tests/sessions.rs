@@ -1379,3 +1379,190 @@ fn a_reply_can_be_taken_back_until_something_follows_it() {
     assert_eq!(exported(&opened), exported(&session));
     assert_eq!(opened.last_turn(), session.last_turn());
 }
+
+fn sealed(document: Value) -> std::sync::Arc<tenure::ContextObject> {
+    let document: ObjectDocument = serde_json::from_value(document).unwrap();
+    document.seal().unwrap()
+}
+
+/// The roles of the messages, and of items that are none their types.
+fn roles(sent: &str) -> Vec<String> {
+    let sent: Value = serde_json::from_str(sent).unwrap();
+    let list = sent.get("messages").or(sent.get("input")).unwrap();
+    let role = |message: &Value| {
+        let kind = message["type"].as_str().filter(|kind| *kind != "message");
+        kind.or(message["role"].as_str()).unwrap().to_owned()
+    };
+    list.as_array().unwrap().iter().map(role).collect()
+}
+
+#[test]
+fn what_comes_late_goes_by_the_providers_channels_and_stays() {
+    for (model, target) in [
+        ("gpt-4.1", Target::OpenAiChat),
+        ("gpt-5", Target::OpenAiResponses),
+        ("claude-opus-5-5", Target::AnthropicMessages),
+    ] {
+        let mut bench = Bench::new();
+        bench.world = bench.workspace.world(model).unwrap();
+        let mut session = bench.session();
+        let ask = |bench: &Bench, session: &mut Session| {
+            let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(30_000));
+            request.target = target;
+            request.late_tools = true;
+            let compiled = bench.ask(session, request.clone()).unwrap();
+            let sent = body(&compiled);
+            assert_eq!(body(&bench.ask(session, request.clone()).unwrap()), sent);
+            let mut anew = Session::open(bench.tenant.clone(), session.id()).unwrap();
+            assert_eq!(body(&bench.ask(&mut anew, request).unwrap()), sent);
+            *session = anew;
+            (compiled, sent)
+        };
+        let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+        append(&mut session, &[said("user", "How hot is pump 7?")]);
+        let (_, first) = ask(&bench, &mut session);
+        // A rule of the platform and a tool are found in the middle.
+        let units = ObjectDocument::new("units", "Report times in milliseconds.")
+            .seal()
+            .unwrap();
+        let stop = json!({ "name": "stop", "content": "Never restart a pump.", "object_type": "policy_rule" });
+        let tool = json!({ "name": "ask_crew", "content": "Asks the crew.", "object_type": "tool_schema" });
+        let mut late = vec![units, sealed(stop)];
+        let takes_tools = target != Target::OpenAiChat;
+        if takes_tools {
+            late.push(sealed(tool));
+        }
+        bench.beside = Gathered::of_sources(Candidates::new(late));
+        append(
+            &mut session,
+            &[said("assistant", "81 C."), said("user", "And pump 9?")],
+        );
+        let (compiled, second) = ask(&bench, &mut session);
+        assert_eq!(compiled.session.cause, EpochCause::Kept, "{target}");
+        assert!(
+            blocks(&second).starts_with(&blocks(&first)),
+            "{first}\n{second}"
+        );
+        let ends = match target {
+            Target::OpenAiResponses => vec!["user", "system", "additional_tools"],
+            _ => vec!["user", "system"],
+        };
+        assert!(
+            roles(&second).ends_with(&ends.iter().map(|end| (*end).to_owned()).collect::<Vec<_>>()),
+            "{second}"
+        );
+        assert_eq!(second.matches("Never restart a pump.").count(), 1);
+        assert_eq!(
+            second.matches("Asks the crew.").count(),
+            usize::from(takes_tools)
+        );
+        // Once answered they stand where they stood; the tool may be called.
+        let call = json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": "k1",
+            "type": "function", "function": { "name": "ask_crew", "arguments": "{}" } }] });
+        let answer = json!({ "role": "tool", "tool_call_id": "k1", "content": "Cold." });
+        match takes_tools {
+            true => append(&mut session, &[call, answer]),
+            false => append(
+                &mut session,
+                &[said("assistant", "79 C."), said("user", "Thanks.")],
+            ),
+        };
+        let (compiled, third) = ask(&bench, &mut session);
+        assert_eq!(compiled.session.cause, EpochCause::Kept, "{target}");
+        assert!(
+            blocks(&third).starts_with(&blocks(&second)),
+            "{second}\n{third}"
+        );
+        assert_eq!(third.matches("Never restart a pump.").count(), 1);
+        let offered = &compiled.outcome.single().unwrap().trace.plan.tools;
+        assert_eq!(
+            offered.iter().any(|name| &**name == "ask_crew"),
+            takes_tools
+        );
+        // With the next epoch they join what stands before the history.
+        let mark = session
+            .checkpoint(&bench.world, &bench.policy, "Keep on.", 0)
+            .unwrap();
+        assert!(!mark.is_empty());
+        let (compiled, last) = ask(&bench, &mut session);
+        assert_eq!(compiled.session.cause, EpochCause::Asked, "{target}");
+        assert_eq!(last.matches("Never restart a pump.").count(), 1);
+        assert!(!last.contains("tool_addition") && !last.contains("additional_tools"));
+    }
+}
+
+#[test]
+fn what_came_late_and_nobody_answered_goes_once_more_where_it_may_not_stand() {
+    for (model, target) in [
+        ("gpt-5", Target::OpenAiResponses),
+        ("claude-opus-5-5", Target::AnthropicMessages),
+    ] {
+        let mut bench = Bench::new();
+        bench.world = bench.workspace.world(model).unwrap();
+        let mut session = bench.session();
+        let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+        append(&mut session, &[said("user", "How hot is pump 7?")]);
+        bench.compile(&mut session, target, 30_000);
+        append(
+            &mut session,
+            &[said("assistant", "81 C."), said("user", "And pump 9?")],
+        );
+        let units = ObjectDocument::new("units", "Report times in milliseconds.")
+            .seal()
+            .unwrap();
+        let stop = json!({ "name": "stop", "content": "Never restart a pump.", "object_type": "policy_rule" });
+        bench.beside = Gathered::of_sources(Candidates::new(vec![units, sealed(stop)]));
+        let late = body(&bench.compile(&mut session, target, 30_000));
+        append(&mut session, &[said("user", "Are you there?")]);
+        let next = bench.compile(&mut session, target, 30_000);
+        assert_eq!(next.session.cause, EpochCause::Kept, "{target}");
+        let next = body(&next);
+        assert_eq!(
+            next.matches("Never restart a pump.").count(),
+            1,
+            "{late}\n{next}"
+        );
+        let last = roles(&next).pop().unwrap();
+        let again = target == Target::AnthropicMessages;
+        assert_eq!(last == "system", again, "{next}");
+    }
+}
+
+#[test]
+fn the_notice_before_an_epochs_end_is_the_same_asked_again_and_said_once() {
+    let bench = Bench::with_policy("session.handoff = 0.1\nsession.high_water = 0.9");
+    for target in CHATS {
+        let mut session = bench.session();
+        let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+        append(&mut session, &[said("user", "How hot is pump 7?")]);
+        bench.compile(&mut session, target, 4_000);
+        let long = "Pump 7 stands at 81 degrees, as it did before. ".repeat(60);
+        append(
+            &mut session,
+            &[said("assistant", &long), said("user", "And pump 9?")],
+        );
+        let first = bench.compile(&mut session, target, 4_000);
+        assert!(first.session.handoff, "{target}");
+        let sent = body(&first);
+        assert_eq!(
+            sent.matches("Soon its oldest turns").count(),
+            1,
+            "{target}: {sent}"
+        );
+        for _ in 0..2 {
+            let again = bench.compile(&mut session, target, 4_000);
+            assert_eq!(body(&again), sent, "{target}");
+        }
+        append(
+            &mut session,
+            &[said("assistant", "79."), said("user", "Thanks.")],
+        );
+        let next = bench.compile(&mut session, target, 4_000);
+        assert!(!next.session.handoff);
+        assert_eq!(
+            body(&next).matches("Soon its oldest turns").count(),
+            1,
+            "{target}"
+        );
+    }
+}

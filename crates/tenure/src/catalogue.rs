@@ -25,7 +25,8 @@ use crate::object::clip;
 
 pub use image::Image;
 pub use model::{
-    CacheKind, CacheMark, CacheRules, ChatOverhead, Kv, MessageRules, Model, SystemRole,
+    CacheKind, CacheMark, CacheRules, ChatOverhead, Kv, LateForm, LateTools, MessageRules, Model,
+    SystemRole,
 };
 pub use price::{Cost, Price, PriceTier};
 

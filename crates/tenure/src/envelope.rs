@@ -59,7 +59,8 @@ impl PartialEq for Payload {
 }
 
 /// Where an item's bytes stand: of a text, from `start` to `end`; of a provider's body, from `start`
-/// to `end` of the content of `message`, or as a whole under `tools[tool]`. Where contents are lists
+/// to `end` of the content of `message`, or as a whole under `tools[tool]`, those of `message` where both are
+/// named. A tool that is added late by a block is all of its definition. Where contents are lists
 /// of blocks, `block` says which: of the message, or of the top-level `system` without one. What only
 /// calls tools stands empty at its first block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -94,6 +95,9 @@ pub struct Item {
     /// Which form of it stands, where it is not the full one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
+    /// Whether it stands behind all that was sent before, by the provider's own channel for what comes late.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// Where it stands: the source map from bytes back to objects. None after a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,

@@ -381,7 +381,17 @@ impl Pricing<'_> {
         }
         let chat = self.world.model().chat;
         let all = [true; Section::COUNT];
-        let messages = u64::from(chat::shared_messages(self.policy, self.target, &all, &all));
+        let messages = chat::shared_messages(
+            self.policy,
+            self.target,
+            &all,
+            &all,
+            chat::LateParts {
+                texts: true,
+                tools: true,
+            },
+        );
+        let messages = u64::from(messages);
         let ends = [self.opening(), self.closing()];
         let ends: u64 = ends.iter().map(|piece| u64::from(piece.tokens)).sum();
         let each = u64::from(chat.per_message) + 1;

@@ -476,6 +476,11 @@ pub struct Request {
     /// all are offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Gate>,
+    /// Whether a tool that is new in the middle of an epoch is offered by the provider's own channel, where the
+    /// catalogue knows one (`late_tools`). Who asks for it sends the beta's header that the trace names, and
+    /// does not take the tools from `tools` of the body alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub late_tools: bool,
     /// What is fetched for the task. Default: everything is a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalPlan>,
@@ -511,6 +516,7 @@ impl Default for Request {
             entities: Vec::new(),
             gate: None,
             tools: None,
+            late_tools: false,
             retrieval: None,
             served: None,
             frame_key: None,

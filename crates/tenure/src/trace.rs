@@ -561,6 +561,11 @@ pub enum Note {
         /// How often.
         times: u32,
     },
+    /// The provider takes the payload only with a beta, which the request's headers must name.
+    BetaNeeded {
+        /// The beta.
+        beta: String,
+    },
     /// Nobody supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {
         /// What stood in.

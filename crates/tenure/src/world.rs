@@ -100,7 +100,12 @@ impl World {
             .flat_map(|number| number.to_le_bytes())
             .collect();
         // What images cost and where the system may speak decides prices and bytes.
-        let form = serde_json::to_vec(&(&model.image, &model.messages)).unwrap_or_default();
+        let mut form = serde_json::to_vec(&(&model.image, &model.messages)).unwrap_or_default();
+        let late = model.late_tools.as_ref();
+        form.extend(
+            late.into_iter()
+                .flat_map(|late| serde_json::to_vec(late).unwrap_or_default()),
+        );
         let digest = Digest::of_parts([
             name.as_bytes(),
             tokenizer.name().as_bytes(),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tenure::object::{Classification, ContradictionStatus, Modality, TaskType};
 use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation};
-use tenure::{Compiled, Error, ErrorKind, Reason, Ruling, num::Score};
+use tenure::{Compiled, Error, ErrorKind, FrameKey, Reason, Ruling, World, num::Score};
 
 use support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
 
@@ -1553,6 +1553,29 @@ fn note_rule_applied() {
     noted(objects, json!({}), STANDARD, &[]);
 }
 
+#[test]
+fn note_beta_needed() {
+    let tool =
+        |name: &str| json!({ "name": name, "object_type": "tool_schema", "content": "Looks up." });
+    let turn = json!({ "name": "t1", "object_type": "turn", "role": "user", "content": "Go." });
+    let compile = |objects: Value, served: Value| {
+        let request = json!({ "target": "anthropic-messages", "late_tools": true, "served": served,
+            "budget": { "tokens": 4000, "reserve": 500 } });
+        let mut case = Case::new(&objects, request, STANDARD);
+        let key = FrameKey::new("test", [7; 32]);
+        case.world = World::for_model("claude-opus-5-5", key).unwrap();
+        case.compile().unwrap()
+    };
+    let first = compile(json!([tool("a"), turn]), Value::Null);
+    let beta = Note::BetaNeeded {
+        beta: "inline-tools-2026-09-15".into(),
+    };
+    assert!(!first.trace.notes.contains(&beta));
+    let served = serde_json::to_value(&first.envelope.served).unwrap();
+    let second = compile(json!([tool("a"), tool("b"), turn]), served);
+    assert!(second.trace.notes.contains(&beta));
+}
+
 // --- the reference --------------------------------------------------------------------------------
 
 /// The codes of a tagged enum, by its schema.
@@ -1587,7 +1610,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        44 + 10 + 6 + 9,
+        44 + 11 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -327,6 +327,7 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
         return Err(Error::new(ErrorKind::Usage, "there is no task")
             .expected("--task TEXT, --task-file FILE, or a --request with a task"));
     }
+    request.late_tools |= args.late_tools;
     if let Some(task_type) = &args.task_type {
         request.task.task_type = Some(usage(task_type.parse::<TaskType>())?);
     }

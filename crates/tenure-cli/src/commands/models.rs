@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use tenure::CountKind;
 use tenure::catalogue::{
-    CacheKind, CacheRules, ChatOverhead, Image, Kv, MessageRules, Model, Origin, Price, PriceTier,
-    SystemRole,
+    CacheKind, CacheRules, ChatOverhead, Image, Kv, LateForm, LateTools, MessageRules, Model,
+    Origin, Price, PriceTier, SystemRole,
 };
 use tenure_workspace::KnownModel;
 
@@ -128,6 +128,13 @@ fn shown(known: &KnownModel<'_>) -> String {
     row(
         "messages",
         &model.messages.as_ref().map_or(UNKNOWN.to_owned(), messages),
+    );
+    row(
+        "tools",
+        &model
+            .late_tools
+            .as_ref()
+            .map_or(UNKNOWN.to_owned(), late_tools),
     );
     row("entry", &entry(origin));
     row(
@@ -329,6 +336,17 @@ fn keys_and_values(kv: Kv, window: u32) -> String {
         kv.head_dim,
         count(kv.bytes, "byte")
     )
+}
+
+fn late_tools(late: &LateTools) -> String {
+    let form = match late.form {
+        LateForm::None => "none are taken in the middle of a conversation".to_owned(),
+        form => format!("taken in the middle of a conversation, as `{form}`"),
+    };
+    match &late.beta {
+        Some(beta) => format!("{form}, with the header anthropic-beta: {}", cell(beta)),
+        None => form,
+    }
 }
 
 fn messages(rules: &MessageRules) -> String {

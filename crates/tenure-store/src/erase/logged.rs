@@ -325,8 +325,12 @@ fn unsend(value: &mut Value, gone: &Gone, messages: &BTreeSet<u64>) -> bool {
     if !said.any(|revision| gone.knows(revision)) && !carried.any(|turn| messages.contains(&turn)) {
         return false;
     }
-    let tail = served.get_mut("tail").and_then(Value::as_array_mut);
-    tail.map(|tail| tail.fill(ERASED.into())).is_some()
+    let mut changed = false;
+    for field in ["tail", "late"] {
+        let sent = served.get_mut(field).and_then(Value::as_array_mut);
+        changed |= sent.map(|sent| sent.fill(ERASED.into())).is_some();
+    }
+    changed
 }
 
 /// In a session, takes away what other entries say in the place of these messages: sentences of summaries,

@@ -1,5 +1,6 @@
 //! The verb **compile** over a session.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -162,7 +163,10 @@ impl Workspace {
         }
         let mut tries = 0;
         let (outcome, gathered, facts, handoff) = loop {
-            let told = session.served.iter().any(|(_, served)| served.handoff);
+            // What was served behind the last message is this request, asked again: it says the same.
+            let answered = session.last_turn();
+            let mut before = session.served.iter().filter(|(at, _)| *at < answered);
+            let told = before.any(|(_, served)| served.handoff);
             let goes_on = ending.is_none() && draft.ledger.is_some();
             let handoff = goes_on && draft.tokens > share(settings.handoff) && !told;
             request.served.clone_from(&draft.ledger);
@@ -306,7 +310,12 @@ impl Session {
         now: Instant,
         handoff: bool,
     ) -> Result<(), Error> {
-        let (tail, mut said) = tail(&compiled.envelope)?;
+        let Tail {
+            texts: tail,
+            late,
+            late_said,
+            mut said,
+        } = tail(&compiled.envelope)?;
         if handoff {
             // It is said once, and need not be there to be seen again.
             let notice = notice(self).seal()?.revision().id();
@@ -328,6 +337,8 @@ impl Session {
             task: request.asked(),
             state: (!request.task_said).then(|| Box::new(request.task.clone())),
             tail,
+            late,
+            late_said,
             said,
             carried,
             payload: compiled.envelope.payload_digest,
@@ -377,19 +388,35 @@ fn notice(session: &Session) -> ObjectDocument {
     document
 }
 
-/// The texts of the tail as they stand in the payload, and the revisions in them.
-fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
+/// What a request ends with, as it stands in the payload.
+#[derive(Default)]
+struct Tail {
+    texts: Vec<String>,
+    /// The messages behind them that went by the provider's channels for what comes late.
+    late: Vec<String>,
+    late_said: Vec<RevisionId>,
+    /// The revisions in both.
+    said: Vec<RevisionId>,
+}
+
+fn tail(envelope: &Envelope) -> Result<Tail, Error> {
     let mut places = Vec::new();
     let mut spans = Vec::new();
-    let mut said = Vec::new();
+    let mut late_said = Vec::new();
+    let mut behind = BTreeSet::new();
     let tail = envelope
         .sections
         .iter()
         .filter(|section| section.zone == Zone::Tail);
     let tail = tail.flat_map(|section| &section.items);
+    let all = || envelope.sections.iter().flat_map(|section| &section.items);
+    for item in all().filter(|item| item.late) {
+        late_said.extend(item.revision);
+        behind.extend(item.span.and_then(|span| span.message));
+    }
+    let mut said = late_said.clone();
     // What ends the messages where nothing else of the user's does was sent, too.
-    let all = envelope.sections.iter().flat_map(|section| &section.items);
-    for item in tail.chain(all.filter(|item| &*item.name == "@closing")) {
+    for item in tail.chain(all().filter(|item| &*item.name == "@closing")) {
         said.extend(item.revision);
         spans.push(item.span);
         if let Some(span) = item.span {
@@ -400,14 +427,21 @@ fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
         }
     }
     if envelope.target == Target::ChatTemplate {
-        return Ok((said_through(envelope, &spans), said));
+        return Ok(Tail {
+            texts: said_through(envelope, &spans),
+            said,
+            ..Tail::default()
+        });
     }
     let Some(payload) = envelope
         .payload
         .as_ref()
         .filter(|_| envelope.target != Target::Text)
     else {
-        return Ok((Vec::new(), said));
+        return Ok(Tail {
+            said,
+            ..Tail::default()
+        });
     };
     let text = std::str::from_utf8(payload.bytes())
         .map_err(|error| Error::assertion(format!("the payload is text: {error}")))?;
@@ -421,7 +455,16 @@ fn tail(envelope: &Envelope) -> Result<(Vec<String>, Vec<RevisionId>), Error> {
             text.ok_or_else(|| Error::assertion("the tail's texts are where they are said to be"))?,
         );
     }
-    Ok((texts, said))
+    let behind = behind
+        .into_iter()
+        .filter_map(|at| body.messages.get(at as usize));
+    let late = behind.map(|message| message.get().to_owned()).collect();
+    Ok(Tail {
+        texts,
+        late,
+        late_said,
+        said,
+    })
 }
 
 /// The texts of the tail that a chat template wrote: what stands together is one message. Nothing where it

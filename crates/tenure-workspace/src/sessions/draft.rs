@@ -7,13 +7,14 @@ use std::sync::{Arc, PoisonError};
 use tenure::condense::turns::Speaker;
 use tenure::condense::{Condensed, Goal, condense};
 use tenure::num::Score;
-use tenure::object::{Authority, ObjectType, Protection, Provenance, Role, ToolCall};
+use tenure::object::{Authority, ObjectType, Protection, Provenance, RevisionId, Role, ToolCall};
 use tenure::request::ServedLedger;
 use tenure::session::{
     Frontier, Group, Said, SessionPolicy, Step, Summarizing, Superseded, leaving, superseded,
 };
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
+use tenure::wire::read_message;
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
 use super::entry::{Entry, Mark, Served};
@@ -320,10 +321,19 @@ impl Session {
                 }
                 // Where no tail is repeated, as in plain text, nothing of it was said for good.
                 let followed = self.followed();
-                for (_, served) in followed.filter(|(_, served)| !served.tail.is_empty()) {
-                    ledger.said.extend(&served.said);
-                    ledger.task = Some(served.task);
-                    ledger.state = served.state.clone().or(ledger.state);
+                for (at, served) in followed {
+                    let stands = !self.late(at, served).is_empty();
+                    let has_tail = !served.tail.is_empty();
+                    let is_said = |revision: &&RevisionId| match served.late_said.contains(revision)
+                    {
+                        true => stands,
+                        false => has_tail,
+                    };
+                    ledger.said.extend(served.said.iter().filter(is_said));
+                    if has_tail {
+                        ledger.task = Some(served.task);
+                        ledger.state = served.state.clone().or(ledger.state);
+                    }
                 }
             }
         }
@@ -421,7 +431,35 @@ impl Session {
             document.protection = Some(Protection::Verbatim);
             self.add(document, how, draft)?;
         }
+        let Some(format) = served.target.format().filter(|_| !self.erased) else {
+            return Ok(());
+        };
+        for (place, message) in self.late(at, served).iter().enumerate() {
+            for (part, mut document) in read_message(format, message)?
+                .objects
+                .into_iter()
+                .enumerate()
+            {
+                document.name = format!("s{at}.late.{place}.{part}");
+                self.add(document, how, draft)?;
+            }
+        }
         Ok(())
+    }
+
+    /// What stood at the end of an earlier request by the provider's channels, where it may stand on. A message of the
+    /// system leads to one of the model, or ends the messages (Anthropic): what nobody answered goes once more.
+    fn late<'s>(&self, at: u64, served: &'s Served) -> &'s [String] {
+        let next = self.turns.iter().find(|turn| turn.number > at);
+        let answers = |turn: &Turn| {
+            let by_model = |object: &ObjectDocument| object.role == Some(Role::Assistant);
+            turn.entry.objects.iter().any(by_model)
+        };
+        let stays = served.target != Target::AnthropicMessages || next.is_some_and(answers);
+        match stays {
+            true => &served.late,
+            false => &[],
+        }
     }
 
     /// A turn's original, for the tail.
@@ -471,7 +509,12 @@ impl Session {
             Some(known) => (known.tokens, Arc::clone(&known.object)),
             None => {
                 let name = document.name.clone();
-                let tokens = u64::from(how.world.price(&document.content)) + AROUND;
+                let unread = document
+                    .wire
+                    .as_ref()
+                    .and_then(|wire| wire.message.as_deref());
+                let text = unread.unwrap_or(&document.content);
+                let tokens = u64::from(how.world.price(text)) + AROUND;
                 let known = Made {
                     object: document.seal()?,
                     model: how.world.model_name().to_owned(),

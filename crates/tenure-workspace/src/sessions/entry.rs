@@ -155,6 +155,12 @@ pub(super) struct Served {
     pub(super) state: Option<Box<TaskState>>,
     /// The texts of the tail, as they were sent.
     pub(super) tail: Vec<String>,
+    /// The messages behind them, as they were sent: by the provider's channels for what comes late.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) late: Vec<String>,
+    /// Those of `said` that stand in `late`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) late_said: Vec<RevisionId>,
     /// The revisions that stand in them.
     pub(super) said: Vec<RevisionId>,
     /// The messages whose originals stand in them.

@@ -219,7 +219,8 @@ impl Session {
             .chain(&self.opening.server_tools);
         let shorter = self.shortened.values().chain(before).map(String::len);
         let served = self.served.iter().map(|(_, served)| {
-            let tail: usize = served.tail.iter().map(String::len).sum();
+            let tail = served.tail.iter().chain(&served.late);
+            let tail: usize = tail.map(String::len).sum();
             let ids = served.ledger.floor.len() + served.ledger.said.len() + served.said.len();
             tail + 32 * ids + OBJECT
         });

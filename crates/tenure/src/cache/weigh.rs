@@ -176,8 +176,10 @@ impl Places {
                 .iter()
                 .position(|block| span.end as usize <= block.range.end);
         }
-        let key = (span.message, span.block, span.tool);
-        let whole = (span.message, None, span.tool);
+        // A tool that stands in a message is no block of its own.
+        let tool = span.tool.filter(|_| span.message.is_none());
+        let key = (span.message, span.block, tool);
+        let whole = (span.message, None, tool);
         self.0.get(&key).or_else(|| self.0.get(&whole)).copied()
     }
 }
@@ -201,12 +203,15 @@ fn compiled(world: &World, body: &Body<'_>, envelope: &Envelope, own: &[u32]) ->
         {
             let tokens = given[at].unwrap_or(0).saturating_add(item.tokens);
             given[at] = Some(tokens);
-            let zone = zone(section.name, section.zone);
+            let zone = match item.late {
+                true => CacheZone::Turn,
+                false => zone(section.name, section.zone),
+            };
             zones[at] = Some(zones[at].map_or(zone, |known| known.max(zone)));
-            if section.zone == Zone::Floor {
+            if section.zone == Zone::Floor && !item.late {
                 floor = floor.max(at + 1);
             }
-            shared[at] |= is_shared || item.name.starts_with('@');
+            shared[at] |= is_shared || item.late || item.name.starts_with('@');
         }
     }
     // What the provider adds around the texts stands with them.

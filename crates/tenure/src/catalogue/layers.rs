@@ -25,7 +25,7 @@ const MAX_CHAIN: usize = 16;
 /// What an entry cannot be without.
 const REQUIRED: [&str; 3] = ["window", "reserve", "tokenizer"];
 /// The keys of an entry that hold tables.
-pub(super) const PARTS: [&str; 5] = ["chat", "cache", "image", "kv", "messages"];
+pub(super) const PARTS: [&str; 6] = ["chat", "cache", "image", "kv", "messages", "late_tools"];
 /// The keys of an entry that hold none.
 #[rustfmt::skip]
 pub(super) const PLAIN: [&str; 8] = [
@@ -360,6 +360,7 @@ fn is_another(part: &str, changes: &DeTable<'_>) -> bool {
     match part {
         "cache" => changes.contains_key("kind"),
         "image" => changes.contains_key("formula"),
+        "late_tools" => changes.contains_key("form"),
         _ => false,
     }
 }

@@ -68,6 +68,9 @@ pub struct Model {
     /// What its provider takes as messages.
     #[serde(default)]
     pub messages: Option<MessageRules>,
+    /// How a tool that is found late is offered in the middle of a conversation.
+    #[serde(default)]
+    pub late_tools: Option<LateTools>,
     /// The day on which the entry was right, `YYYY-MM-DD`. Default: the file's.
     #[serde(default)]
     pub dated: Option<String>,
@@ -240,6 +243,37 @@ pub struct MessageRules {
     pub forced_tool_choice: Option<bool>,
 }
 
+vocabulary! {
+    /// The form in which a provider takes tools in the middle of a conversation.
+    LateForm ("form of late tools") {
+        /// It takes none.
+        None = "none",
+        /// An item of the developer with their definitions (OpenAI, responses).
+        AdditionalTools = "additional_tools",
+        /// A block with a definition in a message of the system (Anthropic).
+        ToolAddition = "tool_addition",
+    }
+}
+
+/// How a provider takes tools in the middle of a conversation, so that what was sent stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct LateTools {
+    /// In which form.
+    pub form: LateForm,
+    /// The beta that the request's headers must name for it.
+    #[serde(default)]
+    pub beta: Option<String>,
+}
+
+impl LateTools {
+    /// Tools in this form, without a beta.
+    pub const fn new(form: LateForm) -> LateTools {
+        LateTools { form, beta: None }
+    }
+}
+
 /// What contradicts itself, and the keys to blame, the likeliest first.
 pub(super) struct Fault {
     pub(super) keys: Vec<String>,
@@ -268,6 +302,7 @@ impl Model {
             image: None,
             kv: None,
             messages: None,
+            late_tools: None,
             dated: None,
             source: None,
         }
@@ -485,15 +520,17 @@ impl Model {
     }
 
     fn check_texts(&self) -> Result<(), Fault> {
+        let beta = self.late_tools.as_ref().and_then(|late| late.beta.clone());
         let texts = [
             ("provider", &self.provider, MAX_PROVIDER),
             ("source", &self.source, MAX_SOURCE),
+            ("late_tools.beta", &beta, MAX_PROVIDER),
         ];
         for (key, text, most) in texts {
             let Some(text) = text else { continue };
             if text.trim().is_empty() || text.chars().count() > most {
                 return Err(fault(
-                    &[key],
+                    &[key, key.split('.').next().unwrap_or(key)],
                     format!("`{key}` has {} characters", text.trim().chars().count()),
                     format!("1 to {most}"),
                 ));

@@ -44,6 +44,15 @@ pub(super) enum Block {
         name: Option<String>,
     },
     Reasoning,
+    /// A tool that is offered from here on: its name, and whether it is defined here or only named.
+    Added {
+        name: Option<String>,
+        defined: bool,
+    },
+    /// A tool that is offered no more.
+    Removed {
+        name: Option<String>,
+    },
     Other,
 }
 
@@ -215,6 +224,11 @@ impl Body {
                     id: text(block.get("tool_use_id")),
                     name: None,
                 },
+                Some("tool_addition") => {
+                    self.offers = true;
+                    changed(&block, true)
+                }
+                Some("tool_removal") => changed(&block, false),
                 _ => Block::Other,
             });
         }
@@ -223,6 +237,30 @@ impl Body {
             speaker,
             blocks,
         }
+    }
+}
+
+/// A tool that a block adds or takes away. A definition or reference without a name is of a whole set of them.
+fn changed(block: &Object<'_>, adds: bool) -> Block {
+    let tool = block
+        .get("tool")
+        .and_then(|tool| object(tool))
+        .unwrap_or_default();
+    let kind = text(tool.get("type"));
+    let definition = tool
+        .get("definition")
+        .and_then(|definition| object(definition));
+    let name = match (kind.as_deref(), &definition) {
+        (Some("tool_definition"), Some(definition)) => text(definition.get("name")),
+        (Some("tool_reference"), _) => text(tool.get("name")),
+        _ => None,
+    };
+    match adds {
+        true => Block::Added {
+            name,
+            defined: definition.is_some(),
+        },
+        false => Block::Removed { name },
     }
 }
 
@@ -275,6 +313,24 @@ fn chat(at: String, fields: &Object<'_>) -> Message {
 fn item(at: String, fields: &Object<'_>) -> Message {
     let kind = text(fields.get("type"));
     let kind = kind.as_deref().unwrap_or("message");
+    if kind == "additional_tools" {
+        let by_developer = text(fields.get("role")).as_deref() == Some("developer");
+        let tools = list(fields.get("tools")).unwrap_or_default();
+        // The provider's own have no name.
+        let added = |tool| Block::Added {
+            name: object(tool).and_then(|tool| text(tool.get("name"))),
+            defined: true,
+        };
+        return Message {
+            at,
+            speaker: if by_developer {
+                Speaker::System
+            } else {
+                Speaker::Unknown
+            },
+            blocks: tools.into_iter().map(added).collect(),
+        };
+    }
     let id = text(fields.get("call_id"));
     let (speaker, block) = if kind == "message" {
         let speaker = match text(fields.get("role")).as_deref() {

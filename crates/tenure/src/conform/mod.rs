@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{MessageRules, Model};
+use crate::catalogue::{LateForm, MessageRules, Model};
 use crate::error::Error;
 use crate::object::clip;
 use crate::wire::Format;
@@ -93,6 +93,8 @@ pub fn check(format: Format, body: &str, model: Option<&Model>) -> Result<Vec<Vi
     };
     found.messages(&body);
     found.tools(&body, whole);
+    let form = model.and_then(|model| model.late_tools.as_ref());
+    found.late_tools(&body, whole, form.map(|late| late.form));
     match format {
         Format::OpenAiChat => found.pairs(&body.messages, &[Speaker::Tool]),
         Format::OpenAiResponses => found.items(&body.messages),
@@ -236,6 +238,32 @@ impl Found {
                 &message.at,
                 "a call or result, and no tools are offered",
             );
+        }
+    }
+
+    /// Tools that are added or taken away in the middle of the conversation.
+    fn late_tools(&mut self, body: &Body, whole: bool, form: Option<LateForm>) {
+        let mut known: BTreeSet<&str> = body.tools.iter().map(String::as_str).collect();
+        for message in &body.messages {
+            for block in &message.blocks {
+                let (name, defined) = match block {
+                    Block::Added { name, defined } => (name, *defined),
+                    Block::Removed { name } => (name, false),
+                    _ => continue,
+                };
+                if form == Some(LateForm::None) {
+                    let what = "the model takes no tools in the middle of a conversation";
+                    self.add("late_tools_refused", &message.at, what);
+                }
+                let Some(name) = name else { continue };
+                if defined {
+                    self.tool_name(name, &message.at);
+                    known.insert(name);
+                } else if whole && !known.contains(name.as_str()) {
+                    let what = format!("`{}` is nowhere defined", clip(name));
+                    self.add("late_tool_undefined", &message.at, what);
+                }
+            }
         }
     }
 
@@ -413,15 +441,19 @@ impl Found {
                 "the model takes no message of the system",
             );
         }
-        let after_user = at > 0 && messages[at - 1].speaker == Speaker::User;
-        let leads = messages
-            .get(at + 1)
-            .is_none_or(|next| next.speaker == Speaker::Model);
-        let is_text = message
-            .blocks
-            .iter()
-            .all(|block| matches!(block, Block::Text { .. }));
-        if !(after_user && leads && is_text) {
+        // Neighbours are one.
+        let is_others = |message: &&Message| message.speaker != Speaker::System;
+        let before = messages[..at].iter().rev().find(is_others);
+        let after_user = before.is_some_and(|before| before.speaker == Speaker::User);
+        let next = messages[at + 1..].iter().find(is_others);
+        let leads = next.is_none_or(|next| next.speaker == Speaker::Model);
+        let may_hold = |block: &Block| {
+            matches!(
+                block,
+                Block::Text { .. } | Block::Added { .. } | Block::Removed { .. }
+            )
+        };
+        if !(after_user && leads && message.blocks.iter().all(may_hold)) {
             self.add(
                 "system_position",
                 &message.at,

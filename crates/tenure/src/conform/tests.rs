@@ -1,7 +1,7 @@
 //! Each rule is broken once, and named.
 
 use super::*;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, LateTools};
 
 fn broken(format: Format, body: &str, model: Option<&str>) -> Vec<String> {
     let catalogue = Catalogue::builtin().unwrap();
@@ -204,6 +204,11 @@ fn each_broken_rule_is_named() {
                 "tool_name",
             ],
         ),
+        (
+            Format::Anthropic,
+            r#"{"max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference","name":"f"}}]}]}"#,
+            &["late_tool_undefined"],
+        ),
     ];
     for (format, body, rules) in bodies {
         let found = broken(format, body, None);
@@ -213,6 +218,7 @@ fn each_broken_rule_is_named() {
         }
     }
     let strict = Model {
+        late_tools: Some(LateTools::new(LateForm::None)),
         messages: Some(MessageRules {
             merges_same_role: Some(false),
             mid_conversation_system: Some(false),
@@ -234,6 +240,10 @@ fn each_broken_rule_is_named() {
             .collect::<Vec<_>>(),
         ["roles_alternate", "system_refused"]
     );
+    let late = r#"{"input":[{"role":"user","content":"x"},{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"f"}]}]}"#;
+    let found = check(Format::OpenAiResponses, late, Some(&strict)).unwrap();
+    assert_eq!(found[0].rule, "late_tools_refused");
+    met.insert("late_tools_refused");
     met.insert("too_many_messages");
     // The file and the checker know the same rules.
     let rules = rules().unwrap();

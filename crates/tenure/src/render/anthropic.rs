@@ -10,7 +10,8 @@
 //! keep their place, and nothing that was sent changes, and they never gain rank.
 //!
 //! Where the model takes a message of the system in the middle of a conversation (the catalogue's
-//! `mid_conversation_system`), a turn of the system that stands between the user and the assistant is one.
+//! `mid_conversation_system`), a turn of the system that stands between the user and the assistant is one, and what
+//! the system says late, with the tools that it adds, is one behind all else.
 //!
 //! The gathering of messages serves Gemini, too, which differs in its words alone.
 
@@ -72,6 +73,8 @@ pub(crate) enum Block<'a> {
         name: &'a str,
         content: &'a str,
     },
+    /// A tool that is offered from here on, as its definition.
+    ToolAddition(&'a str),
     /// A block as it came.
     Raw(String),
 }
@@ -134,6 +137,16 @@ impl<'a> Messages<'a> {
     /// Adds a message of the system in the middle of the conversation.
     pub(crate) fn late(&mut self, revision: &'a Revision) -> Place {
         self.add(Role::System, [Block::Said(revision.content())])
+    }
+
+    /// Adds what the system says behind all that was said.
+    pub(crate) fn late_text(&mut self, text: usize) -> Place {
+        self.add(Role::System, [Block::Text(text)])
+    }
+
+    /// Adds a tool behind all that was said.
+    pub(crate) fn late_tool(&mut self, json: &'a str) -> Place {
+        self.add(Role::System, [Block::ToolAddition(json)])
     }
 
     /// Adds what goes back as it came.
@@ -250,6 +263,9 @@ impl Block<'_> {
             Block::ToolResult { id, content, .. } => {
                 json!({ "content": content, "tool_use_id": id, "type": "tool_result" }).to_string()
             }
+            Block::ToolAddition(json) => format!(
+                "{{\"tool\":{{\"definition\":{json},\"type\":\"tool_definition\"}},\"type\":\"tool_addition\"}}"
+            ),
             Block::Raw(raw) => raw.clone(),
         }
     }

@@ -35,6 +35,15 @@ pub(crate) struct Joint {
     pub(crate) role: Role,
     /// The section, where each section's text is a block of its own.
     section: Option<Section>,
+    /// Whether it stands behind all else, by the provider's channel for what the system says late.
+    late: bool,
+}
+
+/// What stands in a body by the provider's channels for what comes late.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LateParts {
+    pub(crate) texts: bool,
+    pub(crate) tools: bool,
 }
 
 impl Joint {
@@ -42,6 +51,14 @@ impl Joint {
     pub(crate) const USER: Joint = Joint {
         role: Role::User,
         section: None,
+        late: false,
+    };
+
+    /// What the system says in the middle of the conversation.
+    pub(crate) const LATE: Joint = Joint {
+        role: Role::System,
+        section: None,
+        late: true,
     };
 
     /// Of a piece of this section: the tail and the task are the user's words, the rest the
@@ -67,6 +84,7 @@ impl Joint {
         Joint {
             role: if is_users { Role::User } else { Role::System },
             section: (by_section && !has_system).then_some(section),
+            late: false,
         }
     }
 }
@@ -85,6 +103,7 @@ pub(crate) fn shared_messages(
     target: Target,
     candidates: &[bool; Section::COUNT],
     added: &[bool; Section::COUNT],
+    late: LateParts,
 ) -> u32 {
     // The joints of the texts in their order; `None` where messages of the history part them.
     let mut flow = Vec::new();
@@ -115,8 +134,9 @@ pub(crate) fn shared_messages(
             }
         }
     }
+    flow.extend(late.texts.then_some(Some(Joint::LATE)));
     flow.dedup();
-    flow.iter().flatten().count() as u32
+    flow.iter().flatten().count() as u32 + u32::from(late.tools)
 }
 
 /// Whether the history must open with words of the user: the first message of blocks is the user's,
@@ -189,6 +209,7 @@ pub(crate) struct Body<'a> {
     /// The last text, where more may follow it.
     last: Option<(Joint, Place)>,
     shared: u32,
+    late_tools: bool,
     has_raw: bool,
     applied: Applied,
 }
@@ -215,6 +236,7 @@ impl<'a> Body<'a> {
             tools: Vec::new(),
             last: None,
             shared: 0,
+            late_tools: false,
             has_raw: false,
             applied: Applied::new(),
         }
@@ -232,6 +254,25 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Offers a tool in the middle of the conversation, by the provider's own channel.
+    pub(crate) fn late_tool(&mut self, json: &'a str) -> Span {
+        // What stands around all of them is counted once.
+        self.shared += u32::from(!std::mem::replace(&mut self.late_tools, true));
+        self.last = None;
+        let (rule, place, tool) = match &mut self.form {
+            Form::Flat(messages) => {
+                let (place, tool) = messages.late_tool(json);
+                ("additional_tools", place, Some(tool))
+            }
+            Form::Blocks(messages) => ("tool_addition", messages.late_tool(json), None),
+        };
+        self.apply(rule);
+        Span {
+            tool,
+            ..place.span(0, json.len())
+        }
+    }
+
     /// Writes a piece of text: `alone`, or after the last text where it has the same joint.
     pub(crate) fn text(&mut self, joint: Joint, alone: bool, piece: &Piece, content: &str) -> Span {
         let open = self.last.filter(|(last, _)| *last == joint && !alone);
@@ -244,8 +285,12 @@ impl<'a> Body<'a> {
                 let before = self.messages();
                 let place = match &mut self.form {
                     Form::Flat(messages) => messages.text(joint.role, text),
+                    Form::Blocks(messages) if joint.late => messages.late_text(text),
                     Form::Blocks(messages) => messages.text(joint.role, text),
                 };
+                if joint.late {
+                    self.apply("mid_conversation_system");
+                }
                 if joint.role != Role::System && self.messages() == before {
                     self.apply("roles_alternate");
                 }

@@ -68,6 +68,8 @@ fn content(message: &Message<'_>, texts: &[String], signs: bool) -> String {
             json!({ "functionResponse": { "name": name, "response": { "result": content } } })
                 .to_string()
         }
+        // Gemini takes no tools late: none comes here.
+        Block::ToolAddition(_) => String::new(),
         Block::Raw(raw) => raw.clone(),
     });
     let role = match message.role {

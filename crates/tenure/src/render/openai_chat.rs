@@ -44,6 +44,8 @@ pub(crate) enum Message<'a> {
     Turn(&'a Revision, Option<&'a str>),
     /// What goes back as it came.
     Raw(&'a str),
+    /// Tools that are offered in the middle of the conversation.
+    Tools(Vec<&'a str>),
 }
 
 impl<'a> Messages<'a> {
@@ -68,6 +70,19 @@ impl<'a> Messages<'a> {
             };
         }
         self.push(Message::Text(role, text), 1)
+    }
+
+    /// Adds a tool in the middle of the conversation, to those that stand last. Gives its place among them.
+    pub(crate) fn late_tool(&mut self, json: &'a str) -> (Place, u32) {
+        if let Some(Message::Tools(tools)) = self.messages.last_mut() {
+            tools.push(json);
+            let place = Place {
+                message: Some(self.count - 1),
+                block: None,
+            };
+            return (place, tools.len() as u32 - 1);
+        }
+        (self.push(Message::Tools(vec![json]), 1), 0)
     }
 
     /// Adds a turn or a tool's result.
@@ -114,10 +129,20 @@ impl<'a> Messages<'a> {
     }
 }
 
+/// Tools that are offered from this place on (OpenAI, responses).
+pub(crate) fn additional_tools(tools: &[&str]) -> String {
+    object(&[
+        ("role", Some(quoted("developer"))),
+        ("tools", list(tools)),
+        ("type", Some(quoted("additional_tools"))),
+    ])
+}
+
 impl Message<'_> {
     fn json(&self, texts: &[String]) -> Option<String> {
         let json = match self {
             Message::Raw(raw) => return Some((*raw).to_owned()),
+            Message::Tools(tools) => return Some(additional_tools(tools)),
             Message::Instructions(text) => json!({ "content": texts[*text], "role": "system" }),
             Message::Text(role, text) => json!({ "content": texts[*text], "role": role }),
             Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::frame::arguments;
 use crate::object::{ObjectType, Role, Tool};
 use crate::render::chat::{array, list, object, quoted};
-use crate::render::openai_chat::{Message, Messages};
+use crate::render::openai_chat::{Message, Messages, additional_tools};
 
 /// A tool as the API takes it. Without `strict`, a schema would be read as a strict one.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
@@ -39,6 +39,7 @@ pub(crate) fn body(
                 input.push(json!({ "content": texts[*text], "role": role }).to_string());
             }
             Message::Raw(raw) => input.push((*raw).to_owned()),
+            Message::Tools(tools) => input.push(additional_tools(tools)),
             Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {
                 let item = json!({
                     "call_id": revision.tool_call_id(),

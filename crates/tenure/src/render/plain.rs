@@ -137,7 +137,8 @@ pub(crate) fn text(
                 speaks.then(|| turns(revision, *said, template))
             }
             // Messages of this target come from no provider.
-            openai_chat::Message::Raw(_) => None,
+            // Templates take no tools late: none comes here.
+            openai_chat::Message::Raw(_) | openai_chat::Message::Tools(_) => None,
         });
     let mut built = Built::default();
     if !tools.is_empty() && !template.manners().tools {

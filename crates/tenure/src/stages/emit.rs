@@ -40,7 +40,11 @@ pub(crate) fn emit(
 ) -> Result<Compiled, Error> {
     let mut written = write(&ordered, world, policy, request)?;
     let count = if request.target.is_chat() {
+        let late = &ordered.fitted.contained.planned().late.rows;
+        let set = ordered.fitted.contained.set();
         let is_bounded = |entry: &Entry| match entry {
+            // How providers write out tools that are added late is not known.
+            Entry::Row(row) if late.contains(row) && set.row(*row).is_tool() => true,
             Entry::Row(row) => {
                 let piece = ordered.fitted.contained.pieces[*row as usize].as_ref();
                 piece.is_some_and(|piece| piece.bounded)
@@ -271,8 +275,10 @@ fn write(
         };
         let shown = &ordered.fitted.contained.shown;
         let shown = part.row.and_then(|row| shown.get(&row));
+        let late = part.row.is_some_and(|row| planned.late.rows.contains(&row));
         if let Some(id) = revision
             && policy.freezes(part.section)
+            && !late
         {
             if let Some(shown) = shown {
                 forms.insert(floor.len() as u32, shown.form);
@@ -285,6 +291,7 @@ fn write(
             revision,
             tokens: part.piece.tokens,
             form: shown.map(|shown| shown.form),
+            late,
             span,
         });
     }
@@ -484,8 +491,16 @@ impl<'o> Writer<'o> {
                     // All that the compiler adds to the tools is tools.
                     None => part.section == Section::Tools,
                 };
+                let late = &ordered.fitted.contained.planned().late.rows;
+                let late = part.row.is_some_and(|row| late.contains(&row));
                 if is_tool && let Some(json) = part.piece.text.as_deref() {
-                    return Some(body.tool(json));
+                    return Some(match late {
+                        true => body.late_tool(json),
+                        false => body.tool(json),
+                    });
+                }
+                if late {
+                    return Some(body.text(Joint::LATE, false, part.piece, part.content));
                 }
                 let in_history = part.section == Section::History;
                 if let Some(revision) = revision
@@ -502,7 +517,12 @@ impl<'o> Writer<'o> {
                     });
                     (Joint::USER, true)
                 } else {
-                    let joint = Joint::of(policy, target, part.section, part.row.is_some());
+                    let of = |target| Joint::of(policy, target, part.section, part.row.is_some());
+                    let joint = of(target);
+                    // Where the provider has such a role, it is the system's.
+                    if joint.role == Role::User && of(Target::OpenAiChat).role == Role::System {
+                        body.apply("system_position");
+                    }
                     (joint, chat::is_alone(policy, part.section))
                 };
                 Some(body.text(joint, alone, part.piece, part.content))
@@ -651,6 +671,13 @@ fn trace(
         rule: (*rule).to_owned(),
         times: *times,
     });
+    let model = world.model().late_tools.as_ref();
+    let beta = model.and_then(|late| late.beta.clone());
+    let is_late = |row: &u32| set.row(*row).is_tool() && planned.late.rows.contains(row);
+    let offers = !planned.late.sent_tools.is_empty() || live.rows.iter().any(is_late);
+    let beta = beta
+        .filter(|_| offers)
+        .map(|beta| Note::BetaNeeded { beta });
     let mut stages = live.stages.clone();
     let left = live.rows.len() as u32;
     for stage in [Stage::Order, Stage::Emit] {
@@ -714,7 +741,13 @@ fn trace(
             Some((_, unfetched)) => [&set.unfetched[..], unfetched].concat(),
             None => set.unfetched.clone(),
         },
-        notes: live.notes.iter().cloned().chain(applied).collect(),
+        notes: live
+            .notes
+            .iter()
+            .cloned()
+            .chain(applied)
+            .chain(beta)
+            .collect(),
         injection_surface: seal.injection_surface,
         view: View::Operator,
     }

@@ -284,7 +284,9 @@ fn mandatory<'c, 'a>(
         let arrivals: Vec<u32> = account.arrivals(row).collect();
         for arrival in arrivals {
             let section = account.section(arrival);
-            charge(&mut account.opened, section);
+            if !account.is_late(arrival) {
+                charge(&mut account.opened, section);
+            }
             account.stand(arrival);
             items.push(MandatoryItem {
                 name: live.set.object(arrival).name().to_owned(),

@@ -33,7 +33,22 @@ pub(crate) fn order<'a>(fitted: Fitted<'a>, policy: &Policy) -> Ordered<'a> {
     if fitted.contained.closing.is_some() {
         entries.push(Entry::Closing);
     }
+    entries.extend(late(&fitted, policy).into_iter().map(Entry::Row));
     Ordered { fitted, entries }
+}
+
+/// What stands behind all else, by the provider's own channels: what the system says, then its tools.
+fn late(fitted: &Fitted<'_>, policy: &Policy) -> Vec<u32> {
+    let planned = fitted.contained.planned();
+    let live = &planned.resolved.live;
+    let is_late = |row: &u32| planned.late.rows.contains(row);
+    let mut rows: Vec<u32> = live.rows.iter().copied().filter(is_late).collect();
+    rows.sort_by_key(|row| {
+        let (set, found) = (live.set, live.set.row(*row));
+        let name = found.is_tool().then(|| set.object(*row).name());
+        (name, policy.place(planned.section(*row)), found.authority)
+    });
+    rows
 }
 
 fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
@@ -41,7 +56,9 @@ fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
     let planned = contained.planned();
     let mut members: [Vec<u32>; Section::COUNT] = Default::default();
     for &row in &planned.resolved.live.rows {
-        members[planned.section(row).index()].push(row);
+        if !planned.late.rows.contains(&row) {
+            members[planned.section(row).index()].push(row);
+        }
     }
     let mut sections = Section::ALL.to_vec();
     sections.sort_by_key(|section| policy.place(*section));

@@ -3,6 +3,7 @@
 //! retrieval? And what must be there?
 
 mod context;
+mod late;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,6 +21,10 @@ use crate::stages::settle::Settled;
 use crate::trace::{EpochCause, Form, Obligation, PlanReport, Reason, Stage};
 use crate::world::World;
 
+pub(crate) use late::Late;
+
+use late::Channels;
+
 /// No row.
 const NO_ROW: u32 = u32::MAX;
 
@@ -34,6 +39,8 @@ pub(crate) struct Planned<'a> {
     short: BTreeMap<u32, Form>,
     /// Which rows stand in `recall` instead of their own section; empty where none does.
     moved: Vec<bool>,
+    /// Which rows stand behind all that was sent, by the provider's own channels.
+    pub(crate) late: Late,
     /// The digest of what the floor's bytes depend on besides its objects.
     pub(crate) settings: Digest,
     /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
@@ -91,12 +98,15 @@ pub(crate) fn plan<'a>(
         request.target.term().as_bytes(),
     ];
     let mode = request.context.map(|mode| mode.term().as_bytes());
-    let settings = Digest::of_parts(settings.into_iter().chain(mode));
+    // Without the beta's header, what went by it is refused.
+    let late_tools = request.late_tools.then_some(b"late_tools".as_slice());
+    let settings = Digest::of_parts(settings.into_iter().chain(mode).chain(late_tools));
+    let channels = Channels::of(world, policy, request);
     let mut frozen = BTreeMap::new();
     let mut moved = Vec::new();
     let (epoch, cause) = match &request.served {
         None => (0, EpochCause::First),
-        Some(ledger) => match keep(ledger, live, policy, request, settings) {
+        Some(ledger) => match keep(ledger, live, policy, request, settings, channels) {
             Ok(kept) => {
                 frozen = kept;
                 (ledger.epoch, EpochCause::Kept)
@@ -111,9 +121,11 @@ pub(crate) fn plan<'a>(
         .served
         .as_ref()
         .filter(|_| cause == EpochCause::Kept);
+    let mut late = Late::default();
     match kept {
         None => live.pass(Stage::Plan),
         Some(ledger) => {
+            let channels = channels.beside(set, ledger, &frozen);
             // All of them are there, or the epoch would have ended.
             let said = Wanted::of(&ledger.said);
             live.judge(Stage::Plan, |row| {
@@ -121,9 +133,16 @@ pub(crate) fn plan<'a>(
                     return None;
                 }
                 if !said.find(set.row(row).revision.key()).is_empty() {
+                    if set.row(row).is_tool() {
+                        late.sent_tools.push(set.name(row));
+                    }
                     return Some(Reason::AlreadySent);
                 }
                 let section = set.row(row).section;
+                if policy.freezes(section) && channels.take(set, row) {
+                    late.rows.insert(row);
+                    return None;
+                }
                 let waits = section == Section::Tools && policy.freezes(section);
                 waits.then_some(Reason::NextEpoch)
             });
@@ -134,7 +153,8 @@ pub(crate) fn plan<'a>(
             .rows
             .iter()
             .copied()
-            .filter(|row| is_fresh(*row) && policy.freezes(set.row(*row).section));
+            .filter(|row| is_fresh(*row) && policy.freezes(set.row(*row).section))
+            .filter(|row| !late.rows.contains(row));
         for row in fresh {
             moved.resize(set.rows.len(), false);
             moved[row as usize] = true;
@@ -142,6 +162,7 @@ pub(crate) fn plan<'a>(
     }
     let offered = live.rows.iter().filter(|row| set.row(**row).is_tool());
     let mut tools: Vec<_> = offered.map(|row| set.name(*row)).collect();
+    tools.extend(late.sent_tools.iter().cloned());
     tools.sort();
     let report = PlanReport {
         epoch,
@@ -160,6 +181,7 @@ pub(crate) fn plan<'a>(
         frozen,
         short,
         moved,
+        late,
         settings,
         obligations: Vec::new(),
         strategy: Strategy::Full,
@@ -290,6 +312,7 @@ fn keep(
     policy: &Policy,
     request: &Request,
     settings: Digest,
+    channels: Channels,
 ) -> Result<BTreeMap<u32, u32>, EpochCause> {
     if let Some(cause) = ledger.ends {
         return Err(cause);
@@ -335,10 +358,13 @@ fn keep(
     if stands.contains(&false) {
         return Err(EpochCause::FrozenGone);
     }
-    // What cannot stand any more is gone, too. New tools wait, so nothing can lean on them.
+    let channels = channels.beside(set, ledger, &frozen);
+    // What cannot stand any more is gone, too. New tools wait where they have no channel, so nothing can lean on
+    // them.
     let waits = |row: &u32| {
         let section = set.row(*row).section;
-        section == Section::Tools && policy.freezes(section) && !frozen.contains_key(row)
+        let is_new = section == Section::Tools && !frozen.contains_key(row);
+        is_new && policy.freezes(section) && !channels.take(set, *row)
     };
     let standing = live.rows.iter().copied().filter(|row| !waits(row));
     let standing: Vec<u32> = standing.collect();
@@ -360,6 +386,7 @@ fn keep(
             Section::Identity | Section::Tools | Section::Policy
         );
         let may_wait = (gated(row) && !spared.contains(row)) || set.row(*row).optional;
+        let may_wait = may_wait || channels.take(set, *row);
         fixed && policy.freezes(section) && !may_wait && !frozen.contains_key(row)
     };
     if live.rows.iter().any(must_join) {

@@ -218,7 +218,8 @@ pub(crate) fn rank<'a>(
     opposed::note(&mut planned, policy, &scores, facts);
     let live = &planned.resolved.live;
     let tools = live.rows.iter().filter(|row| set.row(**row).is_tool());
-    let stands: BTreeSet<_> = tools.map(|row| set.name(*row)).collect();
+    let mut stands: BTreeSet<_> = tools.map(|row| set.name(*row)).collect();
+    stands.extend(planned.late.sent_tools.iter().cloned());
     let offers = planned.offers_archive;
     let tools = &mut planned.report.tools;
     tools.retain(|name| stands.contains(name) || (offers && &**name == ARCHIVE));

@@ -825,8 +825,15 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// The models that cases run on: two exact vocabularies and one estimate.
-const MODELS: [&str; 3] = ["gpt-4o", "cl100k_base", "claude-opus-4-5"];
+/// The models that cases run on: two exact vocabularies and one estimate, and two that take what comes late by
+/// channels of their own.
+const MODELS: [&str; 5] = [
+    "gpt-4o",
+    "cl100k_base",
+    "claude-opus-4-5",
+    "gpt-5",
+    "claude-opus-5-5",
+];
 
 pub(crate) fn fresh_world(model: usize) -> World {
     World::for_model(MODELS[model], FrameKey::new("test", [7; 32])).unwrap()
@@ -834,7 +841,7 @@ pub(crate) fn fresh_world(model: usize) -> World {
 
 /// One world for all cases, so that what it caches must be right for every request.
 pub(crate) fn world(model: usize) -> &'static World {
-    static WORLDS: [OnceLock<World>; 3] = [const { OnceLock::new() }; 3];
+    static WORLDS: [OnceLock<World>; MODELS.len()] = [const { OnceLock::new() }; MODELS.len()];
     WORLDS[model].get_or_init(|| fresh_world(model))
 }
 
@@ -852,11 +859,18 @@ pub(crate) struct Case {
 }
 
 pub(crate) fn case() -> BoxedStrategy<Case> {
-    let model = prop_oneof![5 => Just(0usize), 2 => Just(1), 1 => Just(2)];
+    let model = prop_oneof![5 => Just(0usize), 2 => Just(1), 1 => Just(2), 2 => 3..5usize];
     let follows = prop::bool::weighted(0.35);
     let offers = prop::bool::weighted(0.9);
-    (drafts(), request(), policy(), model, follows, offers)
-        .prop_map(|(mut drafts, request, policy, model, follows, offers)| {
+    let late_tools = any::<bool>();
+    let channels = (model, late_tools);
+    (drafts(), request(), policy(), channels, follows, offers)
+        .prop_map(|(mut drafts, request, policy, channels, follows, offers)| {
+            let (model, late_tools) = channels;
+            let request = Request {
+                late_tools,
+                ..request
+            };
             let calls = |draft: &Draft| !draft.document.tool_calls.is_empty();
             if offers && drafts.iter().any(calls) {
                 drafts.push(tool());

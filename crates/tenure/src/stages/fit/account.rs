@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::frame::Piece;
 use crate::policy::{Order, Policy};
-use crate::render::chat::shared_messages;
+use crate::render::chat::{LateParts, shared_messages};
 use crate::request::Target;
 use crate::section::Section;
 use crate::stages::contain::Contained;
@@ -27,6 +27,7 @@ pub(super) struct Around<'p> {
 pub(super) struct Present {
     pub(super) texts: [bool; Section::COUNT],
     pub(super) tools: bool,
+    pub(super) late: LateParts,
 }
 
 impl<'p> Around<'p> {
@@ -52,7 +53,13 @@ impl<'p> Around<'p> {
 
     pub(super) fn tokens(&self, present: &Present) -> u32 {
         let Some(chat) = self.chat else { return 0 };
-        let messages = shared_messages(self.policy, self.target, &present.texts, &self.added);
+        let messages = shared_messages(
+            self.policy,
+            self.target,
+            &present.texts,
+            &self.added,
+            present.late,
+        );
         let tools = if present.tools { chat.tools } else { 0 };
         messages * (chat.per_message + 1) + chat.reply + tools
     }
@@ -191,11 +198,19 @@ impl Account<'_, '_> {
         let in_history = found.section == Section::History;
         // In registry order turns come after all texts and part none of them.
         let apart = self.around.policy.document().order == Order::Registry;
-        if found.is_tool() {
+        if self.is_late(row) {
+            present.late.tools |= found.is_tool();
+            present.late.texts |= !found.is_tool();
+        } else if found.is_tool() {
             present.tools = true;
         } else if !(apart && in_history && found.is_message()) {
             present.texts[self.section(row).index()] = true;
         }
+    }
+
+    /// Whether the row stands behind all that was sent, and so under no heading.
+    pub(super) fn is_late(&self, row: u32) -> bool {
+        self.contained.planned().late.rows.contains(&row)
     }
 
     pub(super) fn set(&self) -> &Normalized {
@@ -205,7 +220,7 @@ impl Account<'_, '_> {
     /// What opening the row's section costs, and that it is open from now on.
     pub(super) fn open(&self, row: u32, opened: &mut [bool; Section::COUNT]) -> u32 {
         let section = self.section(row).index();
-        if std::mem::replace(&mut opened[section], true) {
+        if self.is_late(row) || std::mem::replace(&mut opened[section], true) {
             return 0;
         }
         self.contained.headings[section]
@@ -242,7 +257,7 @@ impl Account<'_, '_> {
         let mut present = self.present;
         self.place(row, &mut present);
         self.present = present;
-        self.opened[self.section(row).index()] = true;
+        self.opened[self.section(row).index()] |= !self.is_late(row);
         self.chosen[row as usize] = true;
     }
 }

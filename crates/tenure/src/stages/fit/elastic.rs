@@ -467,10 +467,9 @@ fn most_around(
     for row in queues.iter().flatten() {
         account.place(*row, &mut all);
     }
-    let tools = Present {
-        tools: all.tools,
-        ..account.present
-    };
+    let mut tools = account.present;
+    tools.tools = all.tools;
+    tools.late.tools = all.late.tools;
     let for_tools = account.around.more(&account.present, &tools);
     let for_texts = account.around.more(&tools, &all).min(chat.per_message + 1);
     for (section, queue) in Section::ALL.iter().zip(queues) {
@@ -478,7 +477,7 @@ fn most_around(
             continue;
         }
         let most = &mut most[section.index()];
-        if !account.present.texts[section.index()] {
+        if !account.present.texts[section.index()] || all.late != account.present.late {
             *most += for_texts;
         }
         if *section == Section::Tools {
@@ -590,7 +589,8 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
             tie: facts.tie,
             tool: present.tools,
             text: present.texts[section.index()],
-            tied: links.ties(row),
+            // What stands behind all else opens no section.
+            tied: links.ties(row) || account.is_late(row),
         }
     };
     let mut queue: Vec<Waiting> = rows.into_iter().map(entry).collect();
