@@ -100,11 +100,6 @@ fn what_cannot_be_is_said() {
             "tokens must go in",
         ),
         (
-            [&["--record"], &through("chat_template.jinja")[..]].concat(),
-            1,
-            "could not be replayed",
-        ),
-        (
             through("deep.jinja").to_vec(),
             2,
             "too many words and signs",
@@ -148,4 +143,33 @@ fn a_session_goes_through_a_template_too() {
         "{first}\n{}",
         payload(&second)
     );
+}
+
+#[test]
+fn a_record_holds_the_template_that_it_was_made_through() {
+    let bench = bench();
+    bench.file("rule.md", "Be brief.");
+    bench.ok(&["session", "new"]);
+    let compiled = bench.json(&[
+        "compile",
+        "rule.md",
+        "--task",
+        "Work.",
+        "--budget",
+        "400",
+        "--chat-template",
+        "chat_template.jinja",
+        "--record",
+        "--format",
+        "json",
+    ]);
+    let sent = payload(&compiled["envelope"]);
+    assert!(sent.starts_with("<bos>"), "{sent}");
+    for name in ["chat_template.jinja", "tokenizer_config.json", "rule.md"] {
+        std::fs::remove_file(bench.folder.path().join(name)).unwrap();
+    }
+    let record = compiled["record_ids"][0].as_str().unwrap();
+    let replayed = bench.json(&["replay", record, "--format", "json"]);
+    assert_eq!(replayed["proof"], "whole");
+    assert_eq!(replayed["payload"], compiled["envelope"]["payload"]);
 }

@@ -79,7 +79,7 @@ impl Workspace {
         facts: &Facts,
         latency: Duration,
     ) -> Result<Done, Error> {
-        let (policy, request) = (job.policy, job.request);
+        let (world, policy, request) = (job.world, job.policy, job.request);
         let candidates = &job.gathered.candidates;
         let points = outcome
             .compiled()
@@ -95,6 +95,7 @@ impl Workspace {
                 outcome: &outcome,
                 request,
                 policy,
+                template: world.template(),
                 gathered: job.gathered,
                 facts,
                 compiled_at,

@@ -125,6 +125,7 @@ impl Bench {
             outcome: &compiled.outcome,
             request: &compiled.request,
             policy: &self.policy,
+            template: self.world.template(),
             gathered: &compiled.gathered,
             facts: &compiled.facts,
             compiled_at: at(9_000),

@@ -185,11 +185,6 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         Some(path) => error.or_at(path.display().to_string(), None),
         None => error,
     })?;
-    if args.stored.record && args.chat_template.is_some() {
-        let what = "a record does not hold the chat template, so it could not be replayed";
-        return Err(Error::new(ErrorKind::Usage, what)
-            .expected("`--record` or `--chat-template`, one of the two"));
-    }
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,

@@ -14,8 +14,8 @@ use tenure::object::{Access, ObjectId, Overrides, Status, Usage};
 use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::{
-    CompileRecord, ContextObject, Digest, Envelope, Error, Facts, Outcome, Policy, Request,
-    Unfetched,
+    ChatTemplate, CompileRecord, ContextObject, Digest, Envelope, Error, Facts, Outcome, Policy,
+    Request, Unfetched,
 };
 use tenure_store::Tenant;
 use tenure_store::engine::RecordRow;
@@ -58,6 +58,10 @@ pub struct Inputs {
     pub request: Request,
     /// The digest of the policy's document, which is stored beside.
     pub policy: Digest,
+    /// The digests of the texts that the chat template was read from, which are stored beside: its own, and that of the
+    /// configuration beside it, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<(Digest, Option<Digest>)>,
     /// The answers of the outside.
     #[serde(default)]
     pub facts: Facts,
@@ -121,6 +125,14 @@ impl Workspace {
         let policy = serde_json::to_vec(job.policy.document()).map_err(unwritable)?;
         let policy_digest = Digest::of(&policy);
         blobs.push(policy);
+        let template = job.template.map(|template| {
+            let mut keep = |text: &str| {
+                blobs.push(text.as_bytes().to_vec());
+                Digest::of(text.as_bytes())
+            };
+            let (text, beside) = template.texts();
+            (keep(text), beside.map(keep))
+        });
         let objects = job.gathered.candidates.objects();
         let mut sources = Vec::new();
         for object in &objects[..job.gathered.sources] {
@@ -137,6 +149,7 @@ impl Workspace {
         let inputs = Inputs {
             request: job.request.clone(),
             policy: policy_digest,
+            template,
             facts: job.facts.clone(),
             sources,
             unfetched: job.gathered.unfetched.clone(),
@@ -251,6 +264,8 @@ pub struct Recording<'j> {
     pub request: &'j Request,
     /// Under which policy.
     pub policy: &'j Policy,
+    /// Through which chat template, if any.
+    pub template: Option<&'j ChatTemplate>,
     /// Over which candidates.
     pub gathered: &'j Gathered,
     /// With which answers of the outside.

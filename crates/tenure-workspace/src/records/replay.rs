@@ -7,7 +7,8 @@ use serde::Serialize;
 use tenure::object::{Sealer, Status};
 use tenure::section::Section;
 use tenure::{
-    Candidates, Compiled, ContextObject, Digest, Error, ErrorKind, ObjectDocument, Policy, World,
+    Candidates, ChatTemplate, Compiled, ContextObject, Digest, Error, ErrorKind, ObjectDocument,
+    Policy, World,
 };
 use tenure_store::Tenant;
 
@@ -89,7 +90,13 @@ impl Workspace {
                 .hint("it may be of another version of tenure")
         })?;
         let policy = Policy::seal(document)?;
-        let world = self.world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
+        let mut world = self.world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
+        if let Some((text, beside)) = inputs.template {
+            let text = template_text(tenant, text)?;
+            let beside = beside.map(|beside| template_text(tenant, beside));
+            let template = ChatTemplate::read(&text, beside.transpose()?.as_deref())?;
+            world = world.with_template(template);
+        }
         let candidates = self.candidates_of(tenant, &record)?;
         let mut request = inputs.request.clone();
         request.dry_run = false;
@@ -208,6 +215,14 @@ impl Replay {
             "payload": envelope.payload,
         })
     }
+}
+
+fn template_text(tenant: &Tenant, digest: Digest) -> Result<String, Error> {
+    let gone =
+        || Error::input("the chat template of the record was erased").expected("its chat template");
+    let text = blob(tenant, digest)?.ok_or_else(gone)?;
+    String::from_utf8(text)
+        .map_err(|error| Error::input(format!("the recorded chat template is no text: {error}")))
 }
 
 /// A text that a record names; nothing where it was erased.

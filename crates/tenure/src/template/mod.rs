@@ -1,14 +1,15 @@
 //! Plain text through a model's own chat template (Hugging Face, Jinja).
 //!
 //! A template is data from outside: it runs with a bounded number of steps and a bounded output, its source and
-//! its macros nest to a bounded depth, it reads no file and no clock, and what it prints must be defined. What one step
-//! takes is not bounded, nor how deep the lists are that it builds. What it can say is found
+//! its macros nest to a bounded depth, and so does what it keeps (`keep.rs`); it reads no file and no clock, and what it
+//! prints must be defined. What one step takes is not bounded. What it can say is found
 //! out by rendering small conversations: whether it takes a system message, one in the middle, two messages of
 //! one role, tools, calls and results. What it cannot say is said in the way that it can
 //! (`render/plain.rs`), and what it adds around a message is measured, not assumed.
 
 mod config;
 mod json;
+mod keep;
 mod marks;
 mod source;
 
@@ -55,6 +56,9 @@ pub struct ChatTemplate {
     digest: Digest,
     marks: Marks,
     manners: Manners,
+    /// What it was read from.
+    text: String,
+    beside: Option<String>,
 }
 
 /// What a template can say.
@@ -176,14 +180,18 @@ impl ChatTemplate {
                     .expected("`chat_template` in a tokenizer_config.json")
                     .hint("newer models keep it in a file of its own, chat_template.jinja")
             })?;
-            return ChatTemplate::new(source, config);
+            return ChatTemplate::new(source, config, (text, None));
         }
         let config = beside.map(config::read).transpose()?;
         let config = config.map(|(_, config)| config).unwrap_or_default();
-        ChatTemplate::new(text.to_owned(), config)
+        ChatTemplate::new(text.to_owned(), config, (text, beside))
     }
 
-    fn new(source: String, config: Config) -> Result<ChatTemplate, Error> {
+    fn new(
+        source: String,
+        config: Config,
+        (text, beside): (&str, Option<&str>),
+    ) -> Result<ChatTemplate, Error> {
         let tokens = serde_json::to_vec(&config.tokens).unwrap_or_default();
         let digest = Digest::of_parts([source.as_bytes(), tokens.as_slice()]);
         let mut environment = Environment::new();
@@ -195,6 +203,7 @@ impl ChatTemplate {
             false => minijinja::escape_formatter(out, state, value),
         });
         environment.set_recursion_limit(MAX_DEPTH);
+        keep::teach(&mut environment);
         environment
             .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         let syntax = minijinja::syntax::SyntaxConfig::builder()
@@ -236,9 +245,16 @@ impl ChatTemplate {
             digest,
             marks,
             manners: Manners::default(),
+            text: text.to_owned(),
+            beside: beside.map(str::to_owned),
         };
         template.probe()?;
         Ok(template)
+    }
+
+    /// The texts that [`ChatTemplate::read`] makes the same template of.
+    pub fn texts(&self) -> (&str, Option<&str>) {
+        (&self.text, self.beside.as_deref())
     }
 
     /// What it is and what its tokens are.

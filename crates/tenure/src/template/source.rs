@@ -6,7 +6,7 @@ use std::ops::Range;
 use minijinja::machinery::{Span, Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
 
-use super::NAME;
+use super::{NAME, keep};
 use crate::error::Error;
 
 /// The longest template, in bytes.
@@ -15,6 +15,9 @@ pub(super) const MAX_SOURCE: usize = 256 << 10;
 pub(super) const MAX_TAG: usize = 250;
 /// How many `elif` there may be: each stands within the one before.
 pub(super) const MAX_ELIF: usize = 100;
+
+/// How many macros: each may hold those before it.
+pub(super) const MAX_MACROS: usize = 200;
 
 /// The source as it is parsed.
 ///
@@ -33,14 +36,16 @@ pub(super) fn bounded(source: &str, syntax: &SyntaxConfig) -> Result<String, Err
             .expected(format!("at most {most}"))
     };
     let mut out = String::with_capacity(source.len());
-    let (mut within, mut elifs, mut from) = (0, 0, 0);
+    let (mut within, mut elifs, mut macros, mut from) = (0, 0, 0, 0);
     let (mut opens, mut named) = (false, None);
+    let mut words: Vec<(Token<'_>, Span)> = Vec::new();
     // What is no token the parser says better.
     for (token, span) in tokenize(source, false, syntax.clone()).map_while(Result::ok) {
         let is_start = matches!(token, Token::BlockStart);
         match token {
             Token::BlockStart | Token::VariableStart | Token::TemplateData(_) => within = 0,
             Token::Ident("elif") if opens => elifs += 1,
+            Token::Ident("macro" | "call") if opens => macros += 1,
             Token::Ident("generation") if opens => named = Some((place(span), "if true")),
             Token::Ident("endgeneration") if opens => named = Some((place(span), "endif")),
             Token::BlockEnd => {
@@ -50,13 +55,31 @@ pub(super) fn bounded(source: &str, syntax: &SyntaxConfig) -> Result<String, Err
                     out.push_str(stands);
                     from = word.end;
                 }
+                for (at, text) in keep::guard(&words) {
+                    out.push_str(source.get(from..at).unwrap_or_default());
+                    out.push_str(&text);
+                    from = at;
+                }
+            }
+            Token::Ident(name) if keep::is_taken(name) => {
+                let what = format!("the chat template uses the name `{name}`");
+                return Err(Error::input(what)
+                    .at(NAME, Some(usize::from(span.start_line)))
+                    .expected("another name: this one is taken"));
             }
             _ => named = None,
+        }
+        match is_start {
+            true => words.clear(),
+            false => words.push((token, span)),
         }
         opens = is_start;
         within += 1;
         if within > MAX_TAG {
             return Err(too_much(span, "words and signs in one tag", MAX_TAG));
+        }
+        if macros > MAX_MACROS {
+            return Err(too_much(span, "macros", MAX_MACROS));
         }
         if elifs > MAX_ELIF {
             return Err(too_much(span, "`elif`", MAX_ELIF));
