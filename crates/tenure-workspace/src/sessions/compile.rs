@@ -166,7 +166,10 @@ impl Workspace {
             // What was served behind the last message is this request, asked again: it says the same.
             let answered = session.last_turn();
             let mut before = session.served.iter().filter(|(at, _)| *at < answered);
-            let told = before.any(|(_, served)| served.handoff);
+            let told = before.any(|(at, served)| {
+                let stands = served.late.is_empty() || !session.late(*at, served).is_empty();
+                served.handoff && stands
+            });
             let goes_on = ending.is_none() && draft.ledger.is_some();
             let handoff = goes_on && draft.tokens > share(settings.handoff) && !told;
             request.served.clone_from(&draft.ledger);

@@ -449,7 +449,7 @@ impl Session {
 
     /// What stood at the end of an earlier request by the provider's channels, where it may stand on. A message of the
     /// system leads to one of the model, or ends the messages (Anthropic): what nobody answered goes once more.
-    fn late<'s>(&self, at: u64, served: &'s Served) -> &'s [String] {
+    pub(super) fn late<'s>(&self, at: u64, served: &'s Served) -> &'s [String] {
         let next = self.turns.iter().find(|turn| turn.number > at);
         let answers = |turn: &Turn| {
             let by_model = |object: &ObjectDocument| object.role == Some(Role::Assistant);
