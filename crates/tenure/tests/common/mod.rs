@@ -862,15 +862,8 @@ pub(crate) fn case() -> BoxedStrategy<Case> {
     let model = prop_oneof![5 => Just(0usize), 2 => Just(1), 1 => Just(2), 2 => 3..5usize];
     let follows = prop::bool::weighted(0.35);
     let offers = prop::bool::weighted(0.9);
-    let late_tools = any::<bool>();
-    let channels = (model, late_tools);
-    (drafts(), request(), policy(), channels, follows, offers)
-        .prop_map(|(mut drafts, request, policy, channels, follows, offers)| {
-            let (model, late_tools) = channels;
-            let request = Request {
-                late_tools,
-                ..request
-            };
+    (drafts(), request(), policy(), model, follows, offers)
+        .prop_map(|(mut drafts, request, policy, model, follows, offers)| {
             let calls = |draft: &Draft| !draft.document.tool_calls.is_empty();
             if offers && drafts.iter().any(calls) {
                 drafts.push(tool());

@@ -255,6 +255,7 @@ fn floor_opens(run: &Run, real: &Compiled) -> bool {
         document.order == Order::Registry && document.task_position == TaskPosition::Before;
     let floor = real.envelope.sections.iter().any(|section| {
         section.zone == Zone::Floor
+            && section.items.iter().any(|item| !item.late)
             && section.name != Section::Tools
             && document.order == Order::Sections
     });
@@ -287,7 +288,9 @@ fn anthropic(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         None => none.clone(),
     };
     let is_text = |block: &Value| {
-        let blank = block["text"].as_str().unwrap().trim().is_empty();
+        let blank = block["text"]
+            .as_str()
+            .is_none_or(|text| text.trim().is_empty());
         block["type"] == "text" && has_keys(block, &["text", "type"]) && !blank
     };
     prop_assert!(
@@ -307,7 +310,31 @@ fn anthropic(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
     let names: BTreeSet<_> = tools.iter().map(|tool| tool["name"].to_string()).collect();
     prop_assert_eq!(names.len(), tools.len());
 
-    let messages = body["messages"].as_array().unwrap();
+    // What the system says between them, where the model takes that, follows the user.
+    let all = body["messages"].as_array().unwrap();
+    let rules = run.world.model().messages.unwrap_or_default();
+    let by_system = |message: &&Value| message["role"] == "system";
+    for (at, message) in all.iter().enumerate() {
+        if !by_system(&message) {
+            continue;
+        }
+        prop_assert_eq!(rules.mid_conversation_system, Some(true));
+        prop_assert!(at > 0 && all[at - 1]["role"] == "user");
+        let next = all.get(at + 1);
+        prop_assert!(next.is_none_or(|next| next["role"] == "assistant"));
+        let blocks = message["content"].as_array().unwrap();
+        prop_assert!(!blocks.is_empty());
+        for block in blocks {
+            let tool = &block["tool"]["definition"];
+            let adds = block["type"] == "tool_addition" && is_tool_name(&tool["name"]);
+            prop_assert!(
+                is_text(block) || (adds && run.request.late_tools),
+                "{}",
+                block
+            );
+        }
+    }
+    let messages: Vec<&Value> = all.iter().filter(|message| !by_system(message)).collect();
     prop_assert!(messages.len() % 2 == 1, "it begins and ends with the user");
     let mut ids: BTreeSet<String> = BTreeSet::new();
     let mut asked: Vec<String> = Vec::new();
