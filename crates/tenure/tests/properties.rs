@@ -1518,7 +1518,7 @@ fn pages_are_made() {
 fn the_worlds_are_rich() {
     let mut missing: BTreeSet<&str> = EXPECTED.into();
     let mut runner = TestRunner::deterministic();
-    for _ in 0..10_000 {
+    for _ in 0..40_000 {
         let run = case().new_tree(&mut runner).unwrap().current().run();
         match &run.result {
             Ok(real) => {
