@@ -1493,6 +1493,76 @@ fn what_comes_late_goes_by_the_providers_channels_and_stays() {
 }
 
 #[test]
+fn a_choice_of_tools_is_made_once_in_an_epoch() {
+    for (model, target) in [
+        ("gpt-5", Target::OpenAiResponses),
+        ("claude-opus-5-5", Target::AnthropicMessages),
+    ] {
+        let mut bench = Bench::new();
+        bench.world = bench.workspace.world(model).unwrap();
+        let tool = |name: &str, says: &str| {
+            sealed(json!({ "name": name, "content": says, "object_type": "tool_schema" }))
+        };
+        bench.beside = Gathered::of_sources(Candidates::new(vec![
+            tool("t1", "Reads the temperature."),
+            tool("t2", "Reads the pressure."),
+            tool("t3", "Stops a pump."),
+            tool("t4", "Asks the crew."),
+        ]));
+        let mut session = bench.session();
+        let mut offered = Vec::new();
+        for question in [
+            "How hot is it?",
+            "And the pressure?",
+            "Stop the pump.",
+            "Ask the crew.",
+        ] {
+            let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+            append(&mut session, &[said("user", question)]);
+            let mut request = Request::new(question, Budget::tokens(30_000));
+            request.target = target;
+            request.late_tools = true;
+            request.tools = Some(tenure::gate::Gate {
+                top_k: Some(1),
+                ..tenure::gate::Gate::default()
+            });
+            let compiled = bench.ask(&mut session, request).unwrap();
+            offered.push(compiled.outcome.single().unwrap().trace.plan.tools.clone());
+            append(&mut session, &[said("assistant", "Done.")]);
+        }
+        assert!(!offered[0].is_empty(), "{target}");
+        assert!(
+            offered.iter().all(|tools| *tools == offered[0]),
+            "{target}: {offered:?}"
+        );
+    }
+}
+
+#[test]
+fn what_stands_for_an_unknown_tool_is_not_offered_behind_its_call() {
+    let mut bench = Bench::new();
+    bench.world = bench.workspace.world("claude-opus-5-5").unwrap();
+    let mut session = bench.session();
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(30_000));
+    request.target = Target::AnthropicMessages;
+    request.late_tools = true;
+    append(&mut session, &[said("user", "How hot is pump 7?")]);
+    bench.ask(&mut session, request.clone()).unwrap();
+    let call = json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": "k1",
+        "type": "function", "function": { "name": "unheard_of", "arguments": "{}" } }] });
+    let answer = json!({ "role": "tool", "tool_call_id": "k1", "content": "Cold." });
+    append(&mut session, &[call, answer]);
+    let compiled = bench.ask(&mut session, request).unwrap();
+    assert_eq!(compiled.session.cause, EpochCause::FloorGrew);
+    let sent: Value = serde_json::from_str(&body(&compiled)).unwrap();
+    let names = sent["tools"].as_array().unwrap().iter();
+    let names: Vec<&str> = names.map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["inspect", "unheard_of"]);
+    assert!(!sent["messages"].to_string().contains("tool_addition"));
+}
+
+#[test]
 fn what_came_late_and_nobody_answered_goes_once_more_where_it_may_not_stand() {
     for (model, target) in [
         ("gpt-5", Target::OpenAiResponses),

@@ -8,7 +8,7 @@ use tenure::trace::{EpochCause, Note};
 use tenure::wire::Format;
 use tenure::{Compiled, FrameKey, Reason, World, conform};
 
-use support::{Case, STANDARD, merge, passage, turn};
+use support::{Case, STANDARD, merge, passage, result, turn};
 
 mod support;
 
@@ -249,6 +249,56 @@ fn a_late_tool_waits_or_ends_the_epoch_where_it_has_no_channel() {
     // With the channel, an optional one is offered at once.
     let (_, may) = second("gpt-5", "openai-responses", &[optional], late_tools());
     assert_eq!(applied(&may, "additional_tools"), 1);
+}
+
+const TAKE_TOOLS: [(&str, &str, &str); 2] = [
+    ("gpt-5", "openai-responses", "additional_tools"),
+    ("claude-opus-5-5", "anthropic-messages", "tool_addition"),
+];
+
+#[test]
+fn what_a_choice_of_tools_may_leave_out_waits_for_the_next_epoch() {
+    let mut always = tool("ring_bell");
+    merge(&mut always, json!({ "removable": false }));
+    let new = [tool("write_log"), tool("ask_crew"), always];
+    for (model, target, rule) in TAKE_TOOLS {
+        for gate in ["tools", "gate"] {
+            let mut over = late_tools();
+            merge(&mut over, json!({ gate: { "top_k": 1 } }));
+            let (_, second) = second(model, target, &new, over);
+            assert_eq!(second.trace.plan.cause, EpochCause::Kept, "{target}");
+            assert_eq!(applied(&second, rule), 1, "{target}");
+            let offered: Vec<&str> = second.trace.plan.tools.iter().map(|name| &**name).collect();
+            assert_eq!(offered, ["read_log", "ring_bell"], "{target}");
+            for name in ["write_log", "ask_crew"] {
+                let verdict = second.trace.verdict(name).unwrap();
+                assert_eq!(verdict.reason, Reason::NextEpoch, "{target} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tool_is_not_defined_behind_a_call_of_it_where_that_is_refused() {
+    let mut call = turn("ask", "assistant", "");
+    let made = json!([{ "id": "c1", "name": "ask_crew", "arguments": {} }]);
+    merge(&mut call, json!({ "tool_calls": made }));
+    let new = [tool("ask_crew"), call, result("done", "c1")];
+    for (model, target, rule) in TAKE_TOOLS {
+        for choice in [json!({}), json!({ "tools": { "top_k": 1 } })] {
+            let mut over = late_tools();
+            merge(&mut over, choice);
+            let (_, second) = second(model, target, &new, over);
+            let (cause, late) = match target {
+                "anthropic-messages" => (EpochCause::FloorGrew, 0),
+                _ => (EpochCause::Kept, 1),
+            };
+            assert_eq!(second.trace.plan.cause, cause, "{target}");
+            assert_eq!(applied(&second, rule), late, "{target}");
+            let offered = &second.trace.plan.tools;
+            assert!(offered.iter().any(|name| &**name == "ask_crew"), "{target}");
+        }
+    }
 }
 
 #[test]

@@ -101,14 +101,14 @@ pub(crate) fn plan<'a>(
     // Without the beta's header, what went by it is refused.
     let late_tools = request.late_tools.then_some(b"late_tools".as_slice());
     let settings = Digest::of_parts(settings.into_iter().chain(mode).chain(late_tools));
-    let channels = Channels::of(world, policy, request);
+    let mut channels = Channels::of(world, policy, request);
     let mut frozen = BTreeMap::new();
     let mut moved = Vec::new();
     let (epoch, cause) = match &request.served {
         None => (0, EpochCause::First),
-        Some(ledger) => match keep(ledger, live, policy, request, settings, channels) {
+        Some(ledger) => match keep(ledger, live, policy, request, settings, channels.clone()) {
             Ok(kept) => {
-                frozen = kept;
+                (frozen, channels) = kept;
                 (ledger.epoch, EpochCause::Kept)
             }
             Err(cause) => (ledger.epoch.saturating_add(1), cause),
@@ -125,7 +125,6 @@ pub(crate) fn plan<'a>(
     match kept {
         None => live.pass(Stage::Plan),
         Some(ledger) => {
-            let channels = channels.beside(set, ledger, &frozen);
             // All of them are there, or the epoch would have ended.
             let said = Wanted::of(&ledger.said);
             live.judge(Stage::Plan, |row| {
@@ -305,7 +304,7 @@ impl Wanted {
     }
 }
 
-/// Each served row's place, or why the epoch ends.
+/// Each served row's place, and the channels for what is new; or why the epoch ends.
 fn keep(
     ledger: &ServedLedger,
     live: &Live<'_>,
@@ -313,7 +312,7 @@ fn keep(
     request: &Request,
     settings: Digest,
     channels: Channels,
-) -> Result<BTreeMap<u32, u32>, EpochCause> {
+) -> Result<(BTreeMap<u32, u32>, Channels), EpochCause> {
     if let Some(cause) = ledger.ends {
         return Err(cause);
     }
@@ -326,7 +325,7 @@ fn keep(
     let said = Wanted::of(&ledger.said);
     let mut places = vec![NO_ROW; ledger.floor.len()];
     let mut taken = vec![0u32; ledger.floor.len()];
-    let mut stands = vec![false; ledger.said.len()];
+    let mut there = vec![false; ledger.said.len()];
     for &row in &live.rows {
         let key = set.row(row).revision.key();
         let asked = floor.find(key);
@@ -337,8 +336,8 @@ fn keep(
             *next += 1;
         }
         let asked = said.find(key);
-        if !asked.is_empty() && !stands[asked.start] {
-            stands[asked].fill(true);
+        if !asked.is_empty() && !there[asked.start] {
+            there[asked].fill(true);
         }
     }
     let mut frozen = BTreeMap::new();
@@ -355,15 +354,17 @@ fn keep(
         reached = policy.place(section);
         frozen.insert(row, place);
     }
-    if stands.contains(&false) {
+    if there.contains(&false) {
         return Err(EpochCause::FrozenGone);
     }
-    let channels = channels.beside(set, ledger, &frozen);
+    let channels = channels.beside(live, request, ledger, &said, &frozen);
+    let stands =
+        |row: &u32| frozen.contains_key(row) || !said.find(set.row(*row).revision.key()).is_empty();
     // What cannot stand any more is gone, too. New tools wait where they have no channel, so nothing can lean on
     // them.
     let waits = |row: &u32| {
         let section = set.row(*row).section;
-        let is_new = section == Section::Tools && !frozen.contains_key(row);
+        let is_new = section == Section::Tools && !stands(row);
         is_new && policy.freezes(section) && !channels.take(set, *row)
     };
     let standing = live.rows.iter().copied().filter(|row| !waits(row));
@@ -372,26 +373,20 @@ fn keep(
     if frozen.keys().any(|row| broken.contains_key(row)) {
         return Err(EpochCause::FrozenGone);
     }
-    // A tool that a gate may turn away need not join: the gate chose when the epoch began.
-    let chosen = request.gate.is_some() || request.tools.is_some();
-    let gated = |row: &u32| chosen && set.row(*row).is_tool() && set.row(*row).removable;
-    let spared = match live.rows.iter().any(|row| waits(row) && gated(row)) {
-        true => spared(live),
-        false => BTreeSet::new(),
-    };
     let must_join = |row: &u32| {
         let section = set.row(*row).section;
         let fixed = matches!(
             section,
             Section::Identity | Section::Tools | Section::Policy
         );
-        let may_wait = (gated(row) && !spared.contains(row)) || set.row(*row).optional;
+        // A tool that a gate may turn away need not join: the gate chose when the epoch began.
+        let may_wait = channels.gated.contains(row) || set.row(*row).optional;
         let may_wait = may_wait || channels.take(set, *row);
-        fixed && policy.freezes(section) && !may_wait && !frozen.contains_key(row)
+        fixed && policy.freezes(section) && !may_wait && !stands(row)
     };
     if live.rows.iter().any(must_join) {
         Err(EpochCause::FloorGrew)
     } else {
-        Ok(frozen)
+        Ok((frozen, channels))
     }
 }

@@ -9,16 +9,25 @@ use crate::object::Authority;
 use crate::policy::{Order, Policy};
 use crate::request::{Request, ServedLedger, Target};
 use crate::section::Section;
+use crate::stages::Live;
 use crate::stages::normalize::Normalized;
 use crate::world::World;
 
+use super::{Wanted, called, spared};
+
 /// The channels that a request may use.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Channels {
     /// For what the system says.
     system: bool,
     /// For tools.
     tools: bool,
+    /// Whether the provider refuses a tool that is defined behind a call of it.
+    defined_first: bool,
+    /// The new tools that a gate may turn away: it chose when the epoch began, and they wait for the next.
+    pub(super) gated: BTreeSet<u32>,
+    /// The new tools whose definition would stand behind a call of them.
+    called: BTreeSet<u32>,
 }
 
 impl Channels {
@@ -42,6 +51,9 @@ impl Channels {
         Channels {
             system,
             tools: by_section && takes && request.late_tools,
+            defined_first: target == Target::AnthropicMessages,
+            gated: BTreeSet::new(),
+            called: BTreeSet::new(),
         }
     }
 
@@ -49,24 +61,49 @@ impl Channels {
     /// the provider reads (Anthropic, Mid-conversation tool changes).
     pub(super) fn beside(
         self,
-        set: &Normalized,
+        live: &Live<'_>,
+        request: &Request,
         ledger: &ServedLedger,
+        said: &Wanted,
         frozen: &BTreeMap<u32, u32>,
     ) -> Channels {
+        let set = live.set;
         let offers = || ledger.archive || frozen.keys().any(|row| set.row(*row).is_tool());
+        let tools = live.rows.iter().copied();
+        let tools = tools.filter(|row| set.row(*row).is_tool() && !frozen.contains_key(row));
+        let was_said = |row: &u32| !said.find(set.row(*row).revision.key()).is_empty();
+        let new: Vec<u32> = tools.filter(|row| !was_said(row)).collect();
+        let chosen = request.gate.is_some() || request.tools.is_some();
+        let mut gated: BTreeSet<u32> = new.iter().copied().collect();
+        gated.retain(|row| chosen && set.row(*row).removable);
+        if !gated.is_empty() {
+            let spared = spared(live);
+            gated.retain(|row| !spared.contains(row));
+        }
+        let mut behind = BTreeSet::new();
+        if self.tools && self.defined_first && !new.is_empty() {
+            let called = called(live);
+            let is_called = |row: &u32| called.contains(set.object(*row).name());
+            behind.extend(new.into_iter().filter(is_called));
+        }
         Channels {
             tools: self.tools && offers(),
+            gated,
+            called: behind,
             ..self
         }
     }
 
     /// Whether this row may go by one of them: a tool, or what the platform or the developer say, and of the floor's own
     /// rules what the user does. What else is new stands among the words of the user.
-    pub(super) fn take(self, set: &Normalized, row: u32) -> bool {
+    pub(super) fn take(&self, set: &Normalized, row: u32) -> bool {
         let found = set.row(row);
         let commands = |least: Authority| self.system && found.authority <= least;
         match found.section {
-            Section::Tools => self.tools && found.is_tool(),
+            Section::Tools => {
+                let waits = self.gated.contains(&row) || self.called.contains(&row);
+                self.tools && found.is_tool() && !waits
+            }
             Section::Identity | Section::Policy => commands(Authority::User),
             Section::Memory => commands(Authority::Developer),
             _ => false,
