@@ -440,10 +440,7 @@ fn message(world: &World, revision: &Revision, target: Target) -> Piece {
     let blocks = target.has_blocks();
     let is_blank = revision.content().trim().is_empty();
     if blocks && chat::speaker(revision) == Some(Role::System) && !is_blank {
-        return Piece {
-            raw: raw(revision, target).map(Arc::new),
-            ..alone(world, turn(world, revision))
-        };
+        return as_it_came(world, alone(world, turn(world, revision)), revision, target);
     }
     let chat = world.model().chat;
     let mut tokens = chat.per_message.saturating_add(1);
@@ -465,12 +462,19 @@ fn message(world: &World, revision: &Revision, target: Target) -> Piece {
         ObjectType::ToolResult => Mechanism::ToolMessage,
         _ => Mechanism::Instruction,
     };
+    let piece = Piece::made(tokens, mechanism, None);
+    as_it_came(world, piece, revision, target)
+}
+
+/// The piece with the message that goes back to this target as it came, and with what that costs besides.
+fn as_it_came(world: &World, piece: Piece, revision: &Revision, target: Target) -> Piece {
     let raw = raw(revision, target);
     let (more, bounded) = raw.as_ref().map_or((0, false), |raw| unread(world, raw));
     Piece {
+        tokens: piece.tokens.saturating_add(more),
         raw: raw.map(Arc::new),
         bounded,
-        ..Piece::made(tokens.saturating_add(more), mechanism, None)
+        ..piece
     }
 }
 

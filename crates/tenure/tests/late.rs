@@ -302,6 +302,76 @@ fn a_tool_is_not_defined_behind_a_call_of_it_where_that_is_refused() {
 }
 
 #[test]
+fn what_went_late_costs_no_less_once_it_is_history() {
+    let mut long = tool("write_log");
+    merge(
+        &mut long,
+        json!({ "content": "Writes what the pump did. ".repeat(200) }),
+    );
+    for (model, target, _) in TAKE_TOOLS {
+        let said = [rule("stop", "Never restart.")];
+        for (with_rule, more) in [(true, &said[..]), (false, &[])] {
+            let new = [&[long.clone(), tool("ask_crew")], more].concat();
+            let (_, second) = second(model, target, &new, late_tools());
+            let items = second.envelope.sections.iter();
+            let items = items.flat_map(|section| &section.items);
+            let late: u32 = items.filter(|item| item.late).map(|item| item.tokens).sum();
+            // The same body, come from outside.
+            let sent = body(&second).to_string();
+            let read = tenure::wire::read(second_format(target), &sent).unwrap();
+            let objects: Vec<Value> = read
+                .objects()
+                .map(|object| serde_json::to_value(object).unwrap())
+                .chain([
+                    turn("fine", "assistant", "Fine."),
+                    turn("thanks", "user", "Thanks."),
+                    rule("units", "Report times in milliseconds."),
+                    tool("read_log"),
+                ])
+                .collect();
+            let request = json!({ "target": target, "budget": { "tokens": 4000, "reserve": 500 } });
+            let mut case = Case::new(&Value::Array(objects), request, STANDARD);
+            case.world = World::for_model(model, FrameKey::new("test", [7; 32])).unwrap();
+            let again = case.compile().unwrap();
+            let key = if target == "openai-responses" {
+                "input"
+            } else {
+                "messages"
+            };
+            let list = |body: &Value| body[key].as_array().unwrap().clone();
+            let history = list(&body(&second));
+            assert!(list(&body(&again)).starts_with(&history), "{target}");
+            let names: Vec<String> = read.objects().map(|object| object.name.clone()).collect();
+            let tokens = |names: &[String]| -> u32 {
+                names
+                    .iter()
+                    .map(|name| again.trace.verdict(name).unwrap().tokens)
+                    .sum()
+            };
+            // Before them stand the user's words and the task.
+            let since = names.len()
+                - if target == "openai-responses" {
+                    1 + usize::from(with_rule)
+                } else {
+                    1
+                };
+            let repeated = tokens(&names[since..]);
+            assert!(
+                late > 1000 && late <= repeated && repeated < late + 200,
+                "{target} {with_rule}: {late} {repeated}"
+            );
+        }
+    }
+}
+
+fn second_format(target: &str) -> Format {
+    match target {
+        "openai-responses" => Format::OpenAiResponses,
+        _ => Format::Anthropic,
+    }
+}
+
+#[test]
 fn the_checker_knows_the_channels_by_itself() {
     let catalogue = tenure::Catalogue::builtin().unwrap();
     let broken = |format: Format, model: &str, body: Value| {
