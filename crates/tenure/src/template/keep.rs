@@ -3,22 +3,25 @@
 //! nest without end. So the source is read with a call around each value that gets a name.
 
 use minijinja::machinery::{Span, Token};
-use minijinja::value::{DynObject, ObjectRepr, Rest, Value};
-use minijinja::{Environment, Error, ErrorKind};
+use minijinja::value::{DynObject, ObjectRepr, Value};
+use minijinja::{Environment, Error, ErrorKind, State};
 
 /// The call around what gets a name of its own.
 const KEEP: &str = "__keep";
 /// The call around what becomes a part of a namespace.
 const KEEP_IN: &str = "__keep_in";
-/// How deep what is kept may nest.
-const MAX_NEST: u32 = 32;
+/// How deep what is kept may nest: a JSON text as deep as the parser takes one (128), within a message or a tool, and a
+/// margin for what a template puts around them.
+const MAX_NEST: u32 = 160;
 /// How many values a kept one may hold.
-const MAX_VALUES: u32 = 1 << 20;
+const MAX_VALUES: u64 = 1 << 20;
+/// How many values may be copied for each step that a template may take, and besides as many as one may hold.
+const COPIES_PER_STEP: u64 = 4;
 
 /// Teaches an environment the calls that [`guard`] writes.
 pub(super) fn teach(environment: &mut Environment<'_>) {
-    environment.add_function(KEEP, |values: Rest<Value>| kept(values, false));
-    environment.add_function(KEEP_IN, |values: Rest<Value>| kept(values, true));
+    environment.add_function(KEEP, keep);
+    environment.add_function(KEEP_IN, keep_in);
 }
 
 /// Whether a template may not use this name.
@@ -26,51 +29,89 @@ pub(super) fn is_taken(name: &str) -> bool {
     name == KEEP || name == KEEP_IN
 }
 
-fn kept(mut values: Rest<Value>, within: bool) -> Result<Value, Error> {
-    let value = match values.len() {
-        1 => values.pop().unwrap_or_default(),
-        _ => Value::from(std::mem::take(&mut *values)),
-    };
-    let mut left = MAX_VALUES;
-    keep(&value, MAX_NEST, within, &mut left)
+fn keep(state: &mut State<'_, '_>, value: Value, name: &str) -> Result<Value, Error> {
+    kept(state, &value, name, false)
 }
 
-/// The value, with lists in the place of what would be worked out anew each time: that holds the list it was made of.
-fn keep(value: &Value, levels: u32, within: bool, left: &mut u32) -> Result<Value, Error> {
-    let refused = |what: &'static str| Error::new(ErrorKind::InvalidOperation, what);
-    *left = left
-        .checked_sub(1)
-        .ok_or_else(|| refused("a value that is kept holds too much"))?;
-    let Some(object) = value.as_object() else {
-        return Ok(value.clone());
-    };
-    let levels = levels
-        .checked_sub(1)
-        .ok_or_else(|| refused("a value that is kept nests too deep"))?;
-    if is_a(object, "Macro") || is_a(object, "Loop") || object.repr() == ObjectRepr::Plain {
-        // Macros hold what they speak of.
-        return match within {
-            true => Err(refused("what is no value is kept within another")),
-            false => Ok(value.clone()),
+fn keep_in(state: &mut State<'_, '_>, value: Value, name: &str) -> Result<Value, Error> {
+    kept(state, &value, name, true)
+}
+
+/// How many values this rendering has copied.
+struct Copied(u64);
+
+fn kept(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    name: &str,
+    within: bool,
+) -> Result<Value, Error> {
+    let (spent, remaining) = state.fuel_levels().unwrap_or_default();
+    let most = spent.saturating_add(remaining);
+    let most = most
+        .saturating_mul(COPIES_PER_STEP)
+        .saturating_add(MAX_VALUES);
+    let copied = state.get_or_insert_extension(Copied(0));
+    let room = most.saturating_sub(copied.0).min(MAX_VALUES);
+    let mut keeper = Keeper { name, left: room };
+    let kept = keeper.copy(value, MAX_NEST, within);
+    copied.0 += room - keeper.left;
+    kept
+}
+
+/// Copies a value that gets this name.
+struct Keeper<'n> {
+    name: &'n str,
+    /// How many values may still be copied.
+    left: u64,
+}
+
+impl Keeper<'_> {
+    /// The value, with lists in the place of what would be worked out anew each time: that holds the list it was made
+    /// of. It calls itself for each level, so it has few frames for one.
+    fn copy(&mut self, value: &Value, levels: u32, within: bool) -> Result<Value, Error> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Err(self.refused("holds too many values, or is copied too often"));
         };
-    }
-    let mut inner = |value: Value| keep(&value, levels, true, left);
-    match object.repr() {
-        ObjectRepr::Map => {
-            let pairs = object.try_iter_pairs().into_iter().flatten();
-            let pairs = pairs.map(|(key, value)| Ok((inner(key)?, inner(value)?)));
-            let pairs: Vec<(Value, Value)> = pairs.collect::<Result<_, Error>>()?;
-            match (is_a(object, "Namespace"), within) {
-                (false, _) => Ok(Value::from_pairs(pairs)),
-                (true, false) => Ok(value.clone()),
-                (true, true) => Err(refused("a namespace is kept within another value")),
+        self.left = left;
+        let Some(object) = value.as_object() else {
+            return Ok(value.clone());
+        };
+        let Some(levels) = levels.checked_sub(1) else {
+            return Err(self.refused(&format!("nests deeper than {MAX_NEST} levels")));
+        };
+        if is_a(object, "Macro") || is_a(object, "Loop") || object.repr() == ObjectRepr::Plain {
+            // Macros hold what they speak of.
+            return match within {
+                true => Err(self.refused("is no value, and kept within another")),
+                false => Ok(value.clone()),
+            };
+        }
+        if object.repr() != ObjectRepr::Map {
+            let mut values = Vec::new();
+            for inner in object.try_iter().into_iter().flatten() {
+                values.push(self.copy(&inner, levels, true)?);
             }
+            return Ok(Value::from(values));
         }
-        _ => {
-            let values = object.try_iter().into_iter().flatten();
-            let values: Vec<Value> = values.map(inner).collect::<Result<_, Error>>()?;
-            Ok(Value::from(values))
+        let is_namespace = is_a(object, "Namespace");
+        if is_namespace && within {
+            return Err(self.refused("is a namespace, and kept within another value"));
         }
+        let mut pairs = Vec::new();
+        for (key, inner) in object.try_iter_pairs().into_iter().flatten() {
+            let key = self.copy(&key, levels, true)?;
+            pairs.push((key, self.copy(&inner, levels, true)?));
+        }
+        match is_namespace {
+            true => Ok(value.clone()),
+            false => Ok(Value::from_pairs(pairs)),
+        }
+    }
+
+    fn refused(&self, what: &str) -> Error {
+        let what = format!("what is kept as `{}` {what}", self.name);
+        Error::new(ErrorKind::InvalidOperation, what)
     }
 }
 
@@ -94,7 +135,13 @@ pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
         let Some(at) = words.iter().position(assigns) else {
             return Vec::new();
         };
-        if at + 1 == words.len() {
+        // What closes more than it opens would close the call: the parser refuses it as it is.
+        let mut depth = 0;
+        let closes = |(word, _): &(Token<'_>, Span)| {
+            depth += deeper(word);
+            depth < 0
+        };
+        if at + 1 == words.len() || words[at + 1..].iter().any(closes) {
             return Vec::new();
         }
         let part = words[..at]
@@ -102,7 +149,18 @@ pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
             .any(|(word, _)| matches!(word, Token::Dot));
         let call = if part { KEEP_IN } else { KEEP };
         let from = words[at].1.end_offset as usize;
-        return vec![(from, format!(" {call}(")), (end, ")".to_owned())];
+        let sign = |(word, _): &(Token<'_>, Span)| match word {
+            Token::Ident(name) => Some((*name).to_owned()),
+            Token::Dot => Some(".".to_owned()),
+            Token::Comma => Some(", ".to_owned()),
+            _ => None,
+        };
+        let name: String = words[1..at].iter().filter_map(sign).collect();
+        // The parentheses within hold a list without its own.
+        return vec![
+            (from, format!(" {call}((")),
+            (end, format!("), \"{name}\")")),
+        ];
     }
     let rest = &words[1..];
     let named = match *kind {
@@ -121,7 +179,7 @@ pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
         "call" => parameters(rest),
         _ => Vec::new(),
     };
-    let looks = |name: &str| format!(" %}}{{% set {name} = {KEEP}({name})");
+    let looks = |name: &str| format!(" %}}{{% set {name} = {KEEP}({name}, \"{name}\")");
     let looks: String = named.into_iter().map(looks).collect();
     match looks.is_empty() {
         true => Vec::new(),
@@ -167,7 +225,7 @@ fn deeper(word: &Token<'_>) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use crate::template::{ChatTemplate, Message};
+    use crate::template::{Call, ChatTemplate, Function, Message};
 
     const SHOWS: &str = "{% for m in messages %}{{ m.content }}{% endfor %}";
 
@@ -224,9 +282,91 @@ mod tests {
     }
 
     #[test]
+    fn what_came_as_json_may_be_kept_however_deep_it_nests() {
+        let deep = |levels: usize| {
+            let mut value = serde_json::json!(1);
+            for level in 0..levels {
+                value = match level % 2 {
+                    0 => serde_json::json!([value]),
+                    _ => serde_json::json!({ "a": value }),
+                };
+            }
+            value
+        };
+        let says = move |levels: usize| {
+            let called = Function {
+                name: "look".into(),
+                arguments: deep(levels),
+            };
+            let call = Call {
+                kind: "function",
+                id: "c1".into(),
+                function: called,
+            };
+            let message = Message {
+                tool_calls: vec![call],
+                ..Message::new("assistant", "a")
+            };
+            vec![Message::new("user", "a"), message]
+        };
+        let tool = move |levels: usize| serde_json::json!({ "type": "function", "function": { "name": "look", "parameters": deep(levels) } });
+        let show = "{% for t in tools %}{{ t|tojson }}{% endfor %}{% for m in messages %}{{ m.content }}\
+            {% for c in m.tool_calls %}{% set last = c %}{{ last }}{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}";
+        // Where the macros call each other deepest, and what is kept stands in what nests deepest by itself.
+        let nested = |calls: usize| {
+            let (open, close) = ("[".repeat(40), "]".repeat(40));
+            format!(
+                "{{% set all = [[messages], [tools]] %}}{{% macro m(x, n) %}}{{% if n %}}{{{{ m(x, n - 1) }}}}{{% else %}}\
+                 {{% set y = [x] %}}{{{{ {open}y{close} }}}}{{{{ {open}y{close}|tojson }}}}{{{{ {open}y{close} == {open}x{close} }}}}\
+                 {{% endif %}}{{% endmacro %}}{{{{ m(all, {calls}) }}}}{show}"
+            )
+        };
+        let reads = |calls: &usize| ChatTemplate::read(&nested(*calls), None).is_ok();
+        let calls = (1..100).rev().find(reads).unwrap();
+        println!("macros call each other {calls} deep");
+        for source in [show.to_owned(), nested(calls)] {
+            // As small as a thread is unless it is asked for more.
+            let stack = std::thread::Builder::new().stack_size(2 << 20);
+            let run = stack.spawn(move || {
+                let template = ChatTemplate::read(&source, None).unwrap();
+                let text = template.render(&says(127), &[tool(127)]).unwrap();
+                assert!(text.contains(&"[{\"a\": ".repeat(60)), "{text}");
+                template.render(&says(400), &[]).unwrap_err().to_string()
+            });
+            let error = run.unwrap().join().unwrap();
+            assert!(error.contains("is kept as `"), "{error}");
+            assert!(error.contains("nests deeper than 160 levels"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_not_copied_without_end() {
+        let step = "{% for i in range(40) %}{% set ns.all = ns.all %}{% endfor %}";
+        let source = format!("{{% set ns = namespace(all=range(90000)|list) %}}{step}{SHOWS}");
+        let error = ChatTemplate::read(&source, None).unwrap_err().to_string();
+        let said = "`ns.all` holds too many values, or is copied too often";
+        assert!(error.contains(said), "{error}");
+    }
+
+    #[test]
+    fn what_closes_more_than_it_opens_is_no_template() {
+        for source in [
+            "{% set a = 1) + messages|list|length|int + (1 %}",
+            "{% set a = 1)) or dict(a=((2 %}",
+            "{% set a = ] %}",
+            "{% set a = [1) + (2] %}",
+        ] {
+            let error = rendered(source).unwrap_err().to_string();
+            assert!(error.contains("cannot be read"), "{source}: {error}");
+        }
+    }
+
+    #[test]
     fn what_templates_keep_they_keep() {
         for (source, shows) in [
             ("{% set a, b = 1, [2] %}{{ a }}{{ b }}", "1[2]"),
+            ("{% set a = 1, %}{{ a|length }}{{ a[0] }}", "11"),
+            ("{% set a = (1, 2)|length if (true) else (0) %}{{ a }}", "2"),
             ("{% set m = messages[1:] %}{{ m|length }}", "1999"),
             (
                 "{% set ns = namespace(found=false) %}{% for m in messages %}{% set ns.found = true %}{% endfor %}{{ ns.found }}",
