@@ -355,6 +355,15 @@ fn what_went_late_costs_no_less_once_it_is_history() {
                 } else {
                     1
                 };
+            // What needed a beta needs it for as long as it stands.
+            let is_beta = |note: &Note| matches!(note, Note::BetaNeeded { .. });
+            let betas = again
+                .trace
+                .notes
+                .iter()
+                .filter(|note| is_beta(note))
+                .count();
+            assert_eq!(betas, usize::from(target == "anthropic-messages"));
             let repeated = tokens(&names[since..]);
             assert!(
                 late > 1000 && late <= repeated && repeated < late + 200,

@@ -210,6 +210,7 @@ pub(crate) struct Body<'a> {
     last: Option<(Joint, Place)>,
     shared: u32,
     late_tools: bool,
+    changes_tools: bool,
     has_raw: bool,
     applied: Applied,
 }
@@ -237,6 +238,7 @@ impl<'a> Body<'a> {
             last: None,
             shared: 0,
             late_tools: false,
+            changes_tools: false,
             has_raw: false,
             applied: Applied::new(),
         }
@@ -258,6 +260,7 @@ impl<'a> Body<'a> {
     pub(crate) fn late_tool(&mut self, json: &'a str) -> Span {
         // What stands around all of them is counted once.
         self.shared += u32::from(!std::mem::replace(&mut self.late_tools, true));
+        self.changes_tools = true;
         self.last = None;
         let (rule, place, tool) = match &mut self.form {
             Form::Flat(messages) => {
@@ -365,6 +368,7 @@ impl<'a> Body<'a> {
         };
         self.last = None;
         self.has_raw = true;
+        self.changes_tools |= raw.changes_tools;
         Some(place.span(0, raw.message.len()))
     }
 
@@ -389,6 +393,11 @@ impl<'a> Body<'a> {
     /// Whether any message goes back as it came.
     pub(crate) fn has_raw(&self) -> bool {
         self.has_raw
+    }
+
+    /// Whether tools are offered, or taken away, in the middle of the conversation.
+    pub(crate) fn changes_tools(&self) -> bool {
+        self.changes_tools
     }
 
     /// How many messages, or blocks, texts share, and whether tools are offered: what the overhead

@@ -82,6 +82,7 @@ pub(crate) fn emit(
         payload_digest,
         injection_surface: injection_surface(&ordered, policy, total),
         applied: std::mem::take(&mut written.applied),
+        changes_tools: written.changes_tools,
     };
     let inputs = InputDigests {
         policy: policy.digest(),
@@ -139,6 +140,8 @@ struct Written {
     /// What was priced for what stands around them.
     overhead: u32,
     applied: Applied,
+    /// Whether tools are offered, or taken away, in the middle of the conversation.
+    changes_tools: bool,
 }
 
 impl Written {
@@ -313,6 +316,7 @@ fn write(
         pieces: sums.iter().sum(),
         overhead: ordered.fitted.overhead,
         applied: Applied::new(),
+        changes_tools: false,
     };
     match (out, world.template()) {
         (Writer::Chat(body), Some(template)) => {
@@ -326,6 +330,7 @@ fn write(
         (Writer::Chat(body), None) => {
             priced(&body, world, &ordered.fitted)?;
             written.applied = body.applied().clone();
+            written.changes_tools = body.changes_tools();
             if !request.dry_run {
                 written.payload = Some(as_body(body, world, &ordered.fitted, request.target)?);
             }
@@ -615,6 +620,7 @@ struct Seal {
     payload_digest: Option<Digest>,
     injection_surface: Score,
     applied: Applied,
+    changes_tools: bool,
 }
 
 fn trace(
@@ -673,10 +679,8 @@ fn trace(
     });
     let model = world.model().late_tools.as_ref();
     let beta = model.and_then(|late| late.beta.clone());
-    let is_late = |row: &u32| set.row(*row).is_tool() && planned.late.rows.contains(row);
-    let offers = !planned.late.sent_tools.is_empty() || live.rows.iter().any(is_late);
     let beta = beta
-        .filter(|_| offers)
+        .filter(|_| seal.changes_tools)
         .map(|beta| Note::BetaNeeded { beta });
     let mut stages = live.stages.clone();
     let left = live.rows.len() as u32;

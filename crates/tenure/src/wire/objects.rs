@@ -257,6 +257,8 @@ pub(crate) struct Outgoing {
     pub(crate) unread: String,
     pub(crate) images: u32,
     pub(crate) joints: u32,
+    /// Whether it offers tools from here on, or takes some away.
+    pub(crate) changes_tools: bool,
 }
 
 /// How a message goes back that was checked when its object was sealed; not as it is where it breaks
@@ -275,6 +277,8 @@ pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
         Part::Turn { role, .. } => *role,
         Part::Result { .. } => Role::User,
     };
+    let changes = ["tool_addition", "tool_removal", "additional_tools"];
+    let changes_tools = said.opaque.iter().any(|kind| changes.contains(&&**kind));
     Some(Outgoing {
         message: match said.marked {
             true => marks::without(message).into(),
@@ -285,6 +289,7 @@ pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
         unread: said.unread,
         images: said.images,
         joints: said.joints,
+        changes_tools,
     })
 }
 
