@@ -174,6 +174,98 @@ fn what_a_request_forces_is_offered_from_then_on() {
     assert!(offered(&upstream.seen()[4]).contains(&"paint".to_owned()));
 }
 
+/// How many requests the sessions of the tenant note as sent.
+fn noted(bench: &Bench) -> usize {
+    let tenant = bench.store.tenant("local").unwrap();
+    let logs = tenant.logs().unwrap();
+    let sessions = logs.iter().filter(|(log, _)| log.starts_with("session/"));
+    let entries = sessions.flat_map(|(log, _)| tenant.entries(log, 0).unwrap());
+    let served = entries.filter(|(_, body)| body.starts_with("{\"served\""));
+    served.count()
+}
+
+#[test]
+fn what_is_never_sent_is_not_noted() {
+    let upstream = upstream();
+    let bench = gated(&upstream, "tools_top_k = 1");
+    let mut forced = chat(&[said("user", "What is the temperature of pump 7?")]);
+    forced["tool_choice"] = json!({ "type": "function", "function": { "name": "paint" } });
+    let reply = ask(&bench, CHAT, &forced);
+    bench.record("local", &reply.record());
+    assert_eq!(offered(&upstream.only()), ["paint", "read_thermometer"]);
+    assert_eq!(noted(&bench), 1);
+    let bench = gated(&upstream, "tools_threshold = 1.0");
+    let reply = ask(&bench, CHAT, &chat(&[said("user", "Xyzzy.")]));
+    bench.record("local", &reply.record());
+    assert_eq!(noted(&bench), 1);
+}
+
+#[test]
+fn all_tools_take_their_room_where_none_would_be_left() {
+    let upstream = upstream();
+    let bench = gated(&upstream, "tools_threshold = 1.0");
+    let long = "It has a number of settings that are described at length. ".repeat(24);
+    let tools = TOOLS.map(|(name, _)| tool(name, &long));
+    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+    let world = workspace.world("gpt-4o").unwrap();
+    let cost = |of: &Value| world.tokenizer().count(&of.to_string());
+    // What is said fits by itself.
+    let mut messages = Vec::new();
+    while cost(&json!(messages)) < 1_700 {
+        let text = format!("Plugh {}. ", messages.len()).repeat(12);
+        messages.push(said("user", &text));
+        messages.push(said("assistant", &text));
+    }
+    messages.push(said("user", "Xyzzy."));
+    let mut body = chat(&messages);
+    body["tools"] = json!(tools);
+    let reply = ask(&bench, CHAT, &body);
+    assert_eq!(left_out(&reply), None);
+    let sent: Value = serde_json::from_slice(&upstream.only().body).unwrap();
+    assert_eq!(sent["tools"], body["tools"]);
+    let (tools, history) = (cost(&sent["tools"]), cost(&sent["messages"]));
+    // The window has 3,000 tokens, of which 500 are the answer's.
+    assert!(
+        tools > 1_000 && tools + history < 2_500,
+        "{tools} {history}"
+    );
+    assert!(tools + cost(&body["messages"]) > 2_500);
+    // The next request of the epoch goes on with them, and what was sent stays.
+    messages.push(said("assistant", "Done."));
+    messages.push(said("user", "And now?"));
+    body["messages"] = json!(messages);
+    ask(&bench, CHAT, &body);
+    let next: Value = serde_json::from_slice(&upstream.seen()[1].body).unwrap();
+    assert_eq!(next["tools"], sent["tools"]);
+}
+
+#[test]
+fn what_is_found_by_the_agents_own_search_and_what_finds_it_stay() {
+    let upstream = upstream();
+    let bench = gated(&upstream, "tools_top_k = 1");
+    let schema = json!({ "type": "object" });
+    let deferred = |name: &str, says: &str| json!({ "name": name, "description": says, "input_schema": schema, "defer_loading": true });
+    let plain =
+        json!({ "name": "find_tools", "description": "Looks for tools.", "input_schema": schema });
+    let mut tools = TOOLS.map(|(name, says)| deferred(name, says)).to_vec();
+    tools.push(plain);
+    let asked = [said("user", "What is the temperature of pump 7?")];
+    let mut body =
+        json!({ "model": "claude-small", "max_tokens": 100, "messages": asked, "tools": tools });
+    let reply = ask(&bench, "/v1/messages", &body);
+    assert_eq!(left_out(&reply), None);
+    assert_eq!(offered(&upstream.seen()[0]).len(), 5);
+    // Where the provider finds them, the others are gated.
+    let another = json!({ "name": "read_pressure", "description": "Reads the temperature of pump 7.", "input_schema": schema });
+    let own = json!({ "type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25" });
+    tools.extend([another, own]);
+    body["tools"] = json!(tools);
+    body["messages"] = json!([said("user", "What is the temperature of pump 8?")]);
+    let reply = ask(&bench, "/v1/messages", &body);
+    assert_eq!(left_out(&reply), Some("gated_out=1"));
+    assert!(!offered(&upstream.seen()[1]).contains(&"find_tools".to_owned()));
+}
+
 #[test]
 fn a_tool_that_joins_waits_and_one_that_is_gone_ends_the_epoch() {
     let upstream = upstream();

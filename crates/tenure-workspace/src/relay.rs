@@ -402,7 +402,10 @@ impl Relay {
         });
         let beside = asked.beside.filter(|_| !is_begun(conversation));
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
-        let gates = beside.is_some() && asked.gates() && !conversation.tools.is_empty();
+        let gates = beside.is_some()
+            && asked.gates()
+            && !conversation.tools.is_empty()
+            && !tools::are_looked_for(conversation);
         let goes_on = session.is_cut() || asked.beside.is_some() && session.is_served();
         if !goes_on && whole <= u64::from(room) && stands.is_none() && !gates {
             return Ok(relayed);
@@ -458,19 +461,27 @@ impl Relay {
             instructions: false,
             now: asked.now,
         };
-        let mut compiled = workspace.compile_session(session, &job)?;
+        let gate = policy.document().session.tools().filter(|_| gates);
+        let mut unnoted = workspace.compile_unnoted(session, &job, gate)?;
         if gates {
             let beside = gathered.candidates.len();
-            relayed.left_out = tools::left_out(&compiled, beside, conversation)?;
+            let mut left_out = tools::left_out(unnoted.compiled(), beside)?;
             let named = tools::named(conversation);
-            let missing = relayed.left_out.keys().filter(|name| named.contains(*name));
+            let missing = left_out.keys().filter(|name| named.contains(*name));
             let missing: Vec<&str> = missing.map(String::as_str).collect();
             if !missing.is_empty() {
                 session.must_offer(&missing)?;
-                compiled = workspace.compile_session(session, &job)?;
-                relayed.left_out = tools::left_out(&compiled, beside, conversation)?;
+                unnoted = workspace.compile_unnoted(session, &job, gate)?;
+                left_out = tools::left_out(unnoted.compiled(), beside)?;
             }
+            if tools::is_none_left(conversation, &left_out) {
+                // All of them go on, and take their room from the history.
+                unnoted = workspace.compile_unnoted(session, &job, None)?;
+                left_out.clear();
+            }
+            relayed.left_out = left_out;
         }
+        let compiled = unnoted.note(session, asked.now)?;
         let Compiled { envelope, trace } = compiled.outcome.single()?;
         if let Some(beside) = beside {
             // The conversation's own stand before them.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure::Error;
 use tenure::trace::{Reason, Ruling};
 use tenure::wire::Conversation;
+use tenure::{Error, ObjectDocument};
 
 use crate::sessions::SessionCompiled;
 
@@ -17,11 +17,40 @@ pub(super) type LeftOut = BTreeMap<String, &'static str>;
 /// Takes tools out of the gate's reach that the provider itself keeps from the model until it looks for them.
 pub(super) fn spare_deferred(conversation: &mut Conversation) {
     for tool in &mut conversation.tools {
-        let json = tool.wire.as_ref().and_then(|wire| wire.message.as_deref());
-        let fields = json.and_then(|json| serde_json::from_str::<Value>(json).ok());
-        if fields.is_some_and(|fields| fields["defer_loading"] == true) {
+        if is_deferred(tool) {
             tool.removable = Some(false);
         }
+    }
+}
+
+fn is_deferred(tool: &ObjectDocument) -> bool {
+    let json = tool.wire.as_ref().and_then(|wire| wire.message.as_deref());
+    let fields = json.and_then(|json| serde_json::from_str::<Value>(json).ok());
+    fields.is_some_and(|fields| fields["defer_loading"] == true)
+}
+
+/// Whether tools are kept from the model until it looks for them, and it may be one of the agent's own that finds them:
+/// without it they would never be found, and a list of none but such tools would be refused.
+pub(super) fn are_looked_for(conversation: &Conversation) -> bool {
+    let servers = conversation.server_tools.iter();
+    let servers = servers.filter_map(|json| serde_json::from_str::<Value>(json).ok());
+    let servers: Vec<Value> = servers.collect();
+    let searches = |tool: &Value| {
+        let kind = tool["type"].as_str();
+        kind.is_some_and(|kind| kind.starts_with("tool_search"))
+    };
+    let deferred = conversation.tools.iter().any(is_deferred) || servers.iter().any(defers);
+    deferred && !servers.iter().any(searches)
+}
+
+/// Whether this or anything in it is deferred, as a provider's sets of tools have it.
+fn defers(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(defers),
+        Value::Object(fields) => {
+            fields.get("defer_loading") == Some(&Value::Bool(true)) || fields.values().any(defers)
+        }
+        _ => false,
     }
 }
 
@@ -48,12 +77,8 @@ fn collect(choice: &Value, names: &mut BTreeSet<String>) {
 }
 
 /// What a compile does not offer of the agent's tools, of which it tells before so many objects that stand beside the
-/// session. Where that would be all of them, it is none: a list of tools must not be empty.
-pub(super) fn left_out(
-    compiled: &SessionCompiled,
-    beside: usize,
-    conversation: &Conversation,
-) -> Result<LeftOut, Error> {
+/// session.
+pub(super) fn left_out(compiled: &SessionCompiled, beside: usize) -> Result<LeftOut, Error> {
     let verdicts = &compiled.outcome.single()?.trace.verdicts;
     let objects = compiled.gathered.candidates.objects();
     let own = verdicts.len().saturating_sub(beside);
@@ -70,10 +95,13 @@ pub(super) fn left_out(
         }
     }
     left.retain(|name, _| !stand.contains(name.as_str()));
+    Ok(left)
+}
+
+/// Whether the agent's list would be empty without these: such a list is refused.
+pub(super) fn is_none_left(conversation: &Conversation, left: &LeftOut) -> bool {
     let mut own = conversation.tools.iter();
-    let is_empty =
-        conversation.server_tools.is_empty() && own.all(|tool| left.contains_key(&tool.name));
-    Ok(if is_empty { LeftOut::new() } else { left })
+    conversation.server_tools.is_empty() && own.all(|tool| left.contains_key(&tool.name))
 }
 
 /// The agent's list of tools without those that are left out.
@@ -151,5 +179,30 @@ mod tests {
         spare_deferred(&mut conversation);
         let spared = conversation.tools.iter().map(|tool| tool.removable);
         assert_eq!(spared.collect::<Vec<_>>(), [Some(false), None]);
+    }
+
+    #[test]
+    fn what_finds_deferred_tools_is_the_providers_or_anyones() {
+        let looked_for = |tools: Value| {
+            let said = serde_json::json!([{ "role": "user", "content": "Hi." }]);
+            let body = serde_json::json!({ "model": "m", "messages": said, "tools": tools });
+            are_looked_for(&read(Format::Anthropic, &body))
+        };
+        let plain = serde_json::json!({ "name": "find_tools", "input_schema": {} });
+        let mut deferred = serde_json::json!({ "name": "a", "input_schema": {} });
+        assert!(!looked_for(serde_json::json!([plain, deferred])));
+        deferred["defer_loading"] = false.into();
+        assert!(!looked_for(serde_json::json!([plain, deferred])));
+        deferred["defer_loading"] = true.into();
+        assert!(looked_for(serde_json::json!([plain, deferred])));
+        let other = serde_json::json!({ "type": "web_search_20250305", "name": "web_search" });
+        assert!(looked_for(serde_json::json!([plain, deferred, other])));
+        let own = "tool_search_tool_bm25_20251119";
+        let own = serde_json::json!({ "type": own, "name": "tool_search_tool_bm25" });
+        assert!(!looked_for(serde_json::json!([plain, deferred, own])));
+        let set = serde_json::json!({ "defer_loading": true });
+        let set = serde_json::json!({ "type": "mcp_toolset", "mcp_server_name": "x", "default_config": set });
+        assert!(looked_for(serde_json::json!([plain, set])));
+        assert!(!looked_for(serde_json::json!([plain, set, own])));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tenure::error::ErrorKind;
+use tenure::gate::Gate;
 use tenure::object::{ObjectType, RevisionId};
 use tenure::section::Zone;
 use tenure::session::Worth;
@@ -108,6 +109,19 @@ impl Workspace {
         session: &mut Session,
         job: &SessionJob<'_>,
     ) -> Result<SessionCompiled, Error> {
+        let gate = job.policy.document().session.tools();
+        self.compile_unnoted(session, job, gate)?
+            .note(session, job.now)
+    }
+
+    /// As [`Workspace::compile_session`], with this gate for tools in the place of the policy's, and without the
+    /// noting: whoever looks at it first may not send it.
+    pub(crate) fn compile_unnoted(
+        &self,
+        session: &mut Session,
+        job: &SessionJob<'_>,
+        gate: Option<Gate>,
+    ) -> Result<Unnoted, Error> {
         let mut request = job.request.clone();
         request.principal.session = Some(session.id().to_owned());
         let model = job.world.model();
@@ -120,7 +134,7 @@ impl Workspace {
         }
         let (budget, _) = request.budget.resolve(model, request.target)?;
         let settings = &job.policy.document().session;
-        request.tools = request.tools.or(settings.tools());
+        request.tools = request.tools.or(gate);
         let limit = job.policy.document().limits.data_tokens;
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
@@ -211,7 +225,7 @@ impl Workspace {
             }
         };
         let compiled = outcome.single()?;
-        let mut report = SessionReport {
+        let report = SessionReport {
             id: session.id().to_owned(),
             messages: session.len(),
             epoch: compiled.trace.plan.epoch,
@@ -229,18 +243,48 @@ impl Workspace {
             handoff,
             worth: worth.filter(|_| compiled.trace.plan.cause == EpochCause::Cheaper),
         };
-        if !request.dry_run && !session.detached {
-            session.note(draft, compiled, &request, job.now, handoff)?;
-        }
-        report.from = session.turns.first().map(|turn| turn.number);
-        report.checkpoints = session.checkpoints().iter().map(|(at, _)| *at).collect();
-        Ok(SessionCompiled {
+        let compiled = SessionCompiled {
             outcome,
             session: report,
             request,
             gathered,
             facts,
-        })
+        };
+        Ok(Unnoted { compiled, draft })
+    }
+}
+
+/// What came of a compile of which the session knows nothing yet.
+pub(crate) struct Unnoted {
+    compiled: SessionCompiled,
+    draft: Draft,
+}
+
+impl Unnoted {
+    /// What came of it.
+    pub(crate) fn compiled(&self) -> &SessionCompiled {
+        &self.compiled
+    }
+
+    /// Notes in the session, which is as it was compiled, that it was sent. A dry run is not noted.
+    pub(crate) fn note(
+        self,
+        session: &mut Session,
+        now: Instant,
+    ) -> Result<SessionCompiled, Error> {
+        let Unnoted {
+            mut compiled,
+            draft,
+        } = self;
+        let request = &compiled.request;
+        if !request.dry_run && !session.detached {
+            let handoff = compiled.session.handoff;
+            session.note(draft, compiled.outcome.single()?, request, now, handoff)?;
+        }
+        let report = &mut compiled.session;
+        report.from = session.turns.first().map(|turn| turn.number);
+        report.checkpoints = session.checkpoints().iter().map(|(at, _)| *at).collect();
+        Ok(compiled)
     }
 }
 
