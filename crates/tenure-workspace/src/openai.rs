@@ -43,6 +43,21 @@ impl Api {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Api, Error> {
         let refused = |what: String, expected: &str| Err(Error::input(what).expected(expected));
+        // What may hold a secret is not repeated.
+        if url.contains(['?', '#']) {
+            return refused(
+                "the `url` has a `?` or a `#`".into(),
+                "scheme, host and path; the key in a variable, named by `key_env`",
+            );
+        }
+        let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+        let authority = behind.split('/').next().unwrap_or_default();
+        if authority.contains('@') {
+            return refused(
+                "the `url` holds a password".into(),
+                "the key in a variable, named by `key_env`",
+            );
+        }
         let base = url.trim_end_matches('/');
         let uri = format!("{base}/{path}").parse::<Uri>().ok();
         let known =
@@ -51,15 +66,6 @@ impl Api {
             let what = format!("`url = \"{}\"` cannot be asked", clip(url));
             return refused(what, "a URL such as `http://127.0.0.1:8080/v1`");
         };
-        if uri
-            .authority()
-            .is_some_and(|authority| authority.as_str().contains('@'))
-        {
-            return refused(
-                "the `url` holds a password".into(),
-                "the key in a variable, named by `key_env`",
-            );
-        }
         if !(1..=3_600).contains(&timeout_s) {
             return refused(format!("`timeout_s = {timeout_s}`"), "1 to 3600 seconds");
         }

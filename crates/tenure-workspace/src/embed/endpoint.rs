@@ -465,6 +465,19 @@ mod tests {
         assert!(own("ftp://x", two).what.contains("ftp"));
         assert!(own("127.0.0.1:80", two).what.contains("cannot be asked"));
         assert!(own("http://me:pass@host/v1", two).what.contains("password"));
+        // A secret is not even repeated.
+        for secret in [
+            "https://host/v1?api-key=s3cret",
+            "https://host/v1#s3cret",
+            "ftp://me:s3cret@host/v1",
+            "me:s3cret@host",
+        ] {
+            let said = own(secret, two).to_string();
+            assert!(
+                !said.contains("s3cret") && said.contains("key_env"),
+                "{said}"
+            );
+        }
         assert!(
             own("http://x/v1", "dimensions = 0")
                 .what
