@@ -1,5 +1,6 @@
 //! What OpenAI-compatible endpoints have in common: where they are, the key, and how they are asked.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -25,6 +26,17 @@ pub(crate) struct Api {
     key: Option<HeaderValue>,
     timeout: Duration,
 }
+
+/// What an endpoint answers to one body.
+pub(crate) enum Answer {
+    /// This.
+    Given(Bytes),
+    /// That its provider's filter of contents refuses what was asked: it is that body's fault.
+    Filtered(Error),
+}
+
+/// The codes by which providers say that a filter of contents refused a request.
+const FILTERS: [&str; 2] = ["content_filter", "content_policy_violation"];
 
 /// How many seconds an endpoint has to answer, unless the settings say otherwise.
 pub(crate) fn timeout() -> u64 {
@@ -97,17 +109,20 @@ impl Api {
         Error::new(ErrorKind::Unavailable, format!("{gives} `{shown}`: {what}"))
     }
 
-    /// The answers to these bodies, in their order; so many are asked for at the same time, and none may have more
-    /// bytes than is said with it.
-    pub(crate) fn ask(
+    /// What `read` makes of the answers to these bodies, in their order: it is called with each answer as it comes, and
+    /// the place of its body. So many are asked for at the same time, and none may have more bytes than is said
+    /// with it. A body is made when it is asked.
+    pub(crate) fn ask<R: Send>(
         &self,
-        bodies: Vec<(Vec<u8>, usize)>,
+        bodies: impl Iterator<Item = Result<(Vec<u8>, usize), Error>> + Send,
         at_once: usize,
-    ) -> Result<Vec<Bytes>, Error> {
-        if bodies.is_empty() {
+        read: impl FnMut(usize, Answer) -> Result<R, Error> + Send,
+    ) -> Result<Vec<R>, Error> {
+        let mut bodies = bodies.peekable();
+        if bodies.peek().is_none() {
             return Ok(Vec::new());
         }
-        let work = || -> Result<Vec<Bytes>, Error> {
+        let work = || -> Result<Vec<R>, Error> {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_io()
                 .enable_time()
@@ -119,41 +134,43 @@ impl Api {
             tcp.set_connect_timeout(Some(self.timeout));
             let client = Client::builder(TokioExecutor::new());
             if self.uri.scheme_str() == Some("http") {
-                return runtime.block_on(self.ask_all(client.build(tcp), bodies, at_once));
+                return runtime.block_on(self.ask_all(client.build(tcp), bodies, at_once, read));
             }
             let roots = HttpsConnectorBuilder::new().with_tls_config(tls::client(&[])?);
             let connector = roots.https_only().enable_http1().wrap_connector(tcp);
-            runtime.block_on(self.ask_all(client.build(connector), bodies, at_once))
+            runtime.block_on(self.ask_all(client.build(connector), bodies, at_once, read))
         };
         // On a thread of its own: whoever compiles may be inside a runtime, in which none may block.
         let made = std::thread::scope(|scope| scope.spawn(work).join());
         made.map_err(|_| self.failed("the thread that asked ended"))?
     }
 
-    async fn ask_all<C>(
+    async fn ask_all<C, R>(
         &self,
         client: Client<C, Full<Bytes>>,
-        bodies: Vec<(Vec<u8>, usize)>,
+        bodies: impl Iterator<Item = Result<(Vec<u8>, usize), Error>>,
         at_once: usize,
-    ) -> Result<Vec<Bytes>, Error>
+        mut read: impl FnMut(usize, Answer) -> Result<R, Error>,
+    ) -> Result<Vec<R>, Error>
     where
         C: Connect + Clone + Send + Sync + 'static,
     {
-        let mut answers = vec![Bytes::new(); bodies.len()];
-        let mut waiting = bodies.into_iter().enumerate();
+        let mut answers = BTreeMap::new();
+        let mut waiting = bodies.enumerate();
         // Dropped with the first failure, and what is under way with it.
         let mut asked = JoinSet::new();
         loop {
             while asked.len() < at_once.max(1)
-                && let Some((at, (body, most))) = waiting.next()
+                && let Some((at, body)) = waiting.next()
             {
+                let (body, most) = body?;
                 let (api, client) = (self.clone(), client.clone());
                 asked.spawn(async move { (at, api.ask_in_time(&client, body, most).await) });
             }
             match asked.join_next().await {
-                None => return Ok(answers),
+                None => return Ok(answers.into_values().collect()),
                 Some(Err(error)) => return Err(self.failed(error)),
-                Some(Ok((at, answer))) => answers[at] = answer?,
+                Some(Ok((at, answer))) => drop(answers.insert(at, read(at, answer?)?)),
             }
         }
     }
@@ -163,7 +180,7 @@ impl Api {
         client: &Client<C, Full<Bytes>>,
         body: Vec<u8>,
         most: usize,
-    ) -> Result<Bytes, Error>
+    ) -> Result<Answer, Error>
     where
         C: Connect + Clone + Send + Sync + 'static,
     {
@@ -180,7 +197,7 @@ impl Api {
         client: &Client<C, Full<Bytes>>,
         body: Vec<u8>,
         most: usize,
-    ) -> Result<Bytes, Error>
+    ) -> Result<Answer, Error>
     where
         C: Connect + Clone + Send + Sync + 'static,
     {
@@ -209,20 +226,26 @@ impl Api {
         })?;
         let body = body.to_bytes();
         match status.is_success() {
-            true => Ok(body),
-            false => Err(self.refusal(status, &body)),
+            true => Ok(Answer::Given(body)),
+            false => self.refusal(status, &body),
         }
     }
 
-    fn refusal(&self, status: StatusCode, body: &[u8]) -> Error {
+    fn refusal(&self, status: StatusCode, body: &[u8]) -> Result<Answer, Error> {
         let said = serde_json::from_slice::<serde_json::Value>(body).ok();
+        let code = said.as_ref().and_then(|body| body.pointer("/error/code"));
+        let code = code.and_then(|code| code.as_str()).unwrap_or_default();
+        let filtered = status == StatusCode::BAD_REQUEST && FILTERS.contains(&code);
         let said = said.as_ref().and_then(|body| {
             let message = body.pointer("/error/message").or_else(|| body.get("error"));
             message.and_then(|message| message.as_str())
         });
         let said = said.map_or_else(String::new, |said| format!(": {}", clip(said)));
         let error = self.failed(format!("{status}{said}"));
-        match status {
+        if filtered {
+            return Ok(Answer::Filtered(error));
+        }
+        Err(match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 error.hint("name the variable that holds the key by `key_env`")
             }
@@ -230,7 +253,7 @@ impl Api {
                 error.hint("where texts are too long for the model, set `max_bytes`")
             }
             _ => error,
-        }
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use tenure::{Digest, Error};
 
 use super::Embedder;
 use crate::encoder::Encoder;
-use crate::openai::{self, Api};
+use crate::openai::{self, Answer, Api};
 use crate::read::read_text;
 use crate::settings::{from_toml, in_file, variable};
 
@@ -86,7 +86,7 @@ struct Body<'t> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct Rows {
     data: Vec<Row>,
 }
 
@@ -189,7 +189,7 @@ impl Endpoint {
 
     /// The vectors of so many texts in this answer.
     fn read(&self, texts: usize, answer: &Bytes) -> Result<Vec<Vec<f32>>, Error> {
-        let answer: Answer = serde_json::from_slice(answer).map_err(|error| {
+        let answer: Rows = serde_json::from_slice(answer).map_err(|error| {
             self.api
                 .failed(format!("an answer that cannot be read: {error}"))
                 .expected("`{\"data\": [{\"index\": 0, \"embedding\": […]}]}`")
@@ -210,14 +210,14 @@ impl Endpoint {
         let prefixed: Vec<Option<Cow<'_, str>>> = prefixed.collect();
         let asked: Vec<&str> = prefixed.iter().flatten().map(AsRef::as_ref).collect();
         let batches = asked.chunks(self.batch);
-        let bodies: Result<_, Error> = batches.clone().map(|batch| self.body(batch)).collect();
+        let batches: Vec<&[&str]> = batches.collect();
+        let bodies = batches.iter().map(|batch| self.body(batch));
         // One after the other, over one connection.
-        let answers = self.api.ask(bodies?, 1)?;
-        let mut made = Vec::with_capacity(asked.len());
-        for (batch, answer) in batches.zip(&answers) {
-            made.extend(self.read(batch.len(), answer)?);
-        }
-        let mut made = made.into_iter();
+        let made = self.api.ask(bodies, 1, |at, answer| match answer {
+            Answer::Given(answer) => self.read(batches[at].len(), &answer),
+            Answer::Filtered(error) => Err(error),
+        })?;
+        let mut made = made.into_iter().flatten();
         let vectors = prefixed.iter().map(|text| match text {
             None => nothing(),
             Some(_) => made.next().unwrap_or_default(),
@@ -226,7 +226,7 @@ impl Endpoint {
     }
 
     /// The vectors in the order of the texts, each with the dimensions that were promised.
-    fn in_order(&self, texts: usize, answer: Answer) -> Result<Vec<Vec<f32>>, Error> {
+    fn in_order(&self, texts: usize, answer: Rows) -> Result<Vec<Vec<f32>>, Error> {
         let mut rows: BTreeMap<usize, Vec<f32>> = BTreeMap::new();
         for (at, row) in answer.data.into_iter().enumerate() {
             let wanted = self.model.dimensions as usize;

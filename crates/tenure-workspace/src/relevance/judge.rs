@@ -3,10 +3,11 @@
 //! Each text is judged by itself, so that none can speak of another. Query and text are handed over as one JSON
 //! object, of which the judge is told that it is data; only a whole number from 0 to 100 is taken from what it
 //! says. A text may still talk a judge into a high number, for itself alone: it decides over no more than its rank.
+//! A text about which the judge gives no such number, or that its provider's filter of contents refuses, has 0, so
+//! that it cannot end the compile of others. A judge who gives no number about any of several texts is none.
 
 use std::fmt;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tenure::Error;
@@ -14,7 +15,7 @@ use tenure::num::Score;
 use tenure::object::clip;
 
 use super::{RelevanceScorer, WHAT};
-use crate::openai::{self, Api};
+use crate::openai::{self, Answer, Api};
 use crate::settings::from_toml;
 
 /// What the judge is told.
@@ -86,7 +87,7 @@ struct Message<'m> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct Chat {
     choices: Vec<Choice>,
 }
 
@@ -183,9 +184,13 @@ impl Judge {
         Ok((body, MAX_ANSWER))
     }
 
-    /// The relevance in an answer.
-    fn read(&self, answer: &Bytes) -> Result<Score, Error> {
-        let answer: Answer = serde_json::from_slice(answer).map_err(|error| {
+    /// The relevance in an answer; what is wrong with it where there is none.
+    fn read(&self, answer: Answer) -> Result<Result<Score, Error>, Error> {
+        let answer = match answer {
+            Answer::Given(answer) => answer,
+            Answer::Filtered(error) => return Ok(Err(error)),
+        };
+        let answer: Chat = serde_json::from_slice(&answer).map_err(|error| {
             self.api
                 .failed(format!("an answer that cannot be read: {error}"))
                 .expected("`{\"choices\": [{\"message\": {\"content\": \"…\"}}]}`")
@@ -195,7 +200,7 @@ impl Judge {
             .and_then(|choice| choice.message.content)
             .unwrap_or_default();
         let verdict: Option<Verdict> = serde_json::from_str(unfenced(&said)).ok();
-        match verdict {
+        Ok(match verdict {
             Some(Verdict { relevance }) if relevance <= 100 => {
                 Ok(Score::from_millionths(relevance * 10_000))
             }
@@ -204,7 +209,7 @@ impl Judge {
                 .failed(format!("it said `{}`", clip(said.trim())))
                 .expected("`{\"relevance\": N}`, a whole number from 0 to 100, and nothing else")
                 .hint("a model that follows instructions better, or `body` to bind its form")),
-        }
+        })
     }
 }
 
@@ -225,11 +230,96 @@ impl fmt::Debug for Judge {
 
 impl RelevanceScorer for Judge {
     fn relevance(&self, query: &str, texts: &[&str]) -> Result<Vec<Option<Score>>, Error> {
-        let bodies: Result<_, Error> = texts.iter().map(|text| self.body(query, text)).collect();
-        let answers = self.api.ask(bodies?, self.at_once)?;
-        answers
-            .iter()
-            .map(|answer| self.read(answer).map(Some))
-            .collect()
+        let bodies = texts.iter().map(|text| self.body(query, text));
+        let (mut judged, mut refused) = (false, None);
+        let scores = self.api.ask(bodies, self.at_once, |_, answer| {
+            Ok(Some(match self.read(answer)? {
+                Ok(score) => {
+                    judged = true;
+                    score
+                }
+                Err(error) => {
+                    refused.get_or_insert(error);
+                    Score::ZERO
+                }
+            }))
+        })?;
+        match refused {
+            Some(error) if !judged && texts.len() > 1 => Err(error),
+            _ => Ok(scores),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+    use tenure::ErrorKind;
+
+    /// A judge behind a real server that answers so, whatever it is asked.
+    fn answering(status: &'static str, body: &'static str) -> Judge {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut reader = BufReader::new(stream.unwrap());
+                let (mut line, mut length) = (String::new(), 0);
+                while reader.read_line(&mut line).unwrap() > 2 {
+                    let lower = line.to_lowercase();
+                    if let Some(said) = lower.strip_prefix("content-length:") {
+                        length = said.trim().parse().unwrap();
+                    }
+                    line.clear();
+                }
+                reader.read_exact(&mut vec![0; length]).unwrap();
+                let length = body.len();
+                let head = "content-type: application/json\r\nconnection: close";
+                let stream = reader.get_mut();
+                write!(
+                    stream,
+                    "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}"
+                )
+                .unwrap();
+            }
+        });
+        Judge::from_toml(&format!("url = \"{url}\"\nmodel = \"m\""), &|_| None).unwrap()
+    }
+
+    #[test]
+    fn a_text_that_is_filtered_has_nought_and_what_else_goes_wrong_is_told() {
+        let filtered = r#"{"error":{"code":"content_filter","message":"no"}}"#;
+        let judge = answering("400 Bad Request", filtered);
+        let one = judge.relevance("q", &["mean"]).unwrap();
+        assert_eq!(one, [Some(Score::ZERO)]);
+        // Nobody is judged at all.
+        assert!(judge.relevance("q", &["mean", "mean, too"]).is_err());
+        for (status, body) in [
+            (
+                "400 Bad Request",
+                r#"{"error":{"code":"context_length_exceeded"}}"#,
+            ),
+            ("401 Unauthorized", filtered),
+            ("429 Too Many Requests", filtered),
+            ("500 Oops", filtered),
+            ("200 OK", "<html>"),
+        ] {
+            let error = answering(status, body).relevance("q", &["mean"]);
+            let error = error.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+        }
+    }
+
+    #[test]
+    fn each_text_has_its_own_answer_and_none_is_asked_about_nothing() {
+        let said = r#"{"choices":[{"message":{"content":"{\"relevance\": 40}"}}]}"#;
+        let judge = answering("200 OK", said);
+        let some: Vec<String> = (0..10).map(|at| at.to_string()).collect();
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        let scores = judge.relevance("q", &some).unwrap();
+        assert_eq!(scores, [Some(Score::from_millionths(400_000)); 10]);
+        assert!(judge.relevance("q", &[]).unwrap().is_empty());
     }
 }
