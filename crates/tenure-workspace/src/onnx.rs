@@ -16,7 +16,7 @@ use ort::session::{Session, SessionInputValue};
 use ort::value::{Tensor, TensorElementType, ValueType};
 use tenure::object::clip;
 use tenure::{Digest, Error, ErrorKind};
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 
 use crate::read::{read_bytes, read_up_to};
 
@@ -270,6 +270,20 @@ fn tokenizer(source: &Source) -> Result<(Tokenizer, Digest), Error> {
             .expected("a tokenizer.json in the Hugging Face format")
     };
     let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(refused)?;
+    let processor = tokenizer.get_post_processor();
+    let added = processor.map_or(0, |processor| {
+        let of = |pair| processor.added_tokens(pair);
+        of(false).max(of(true))
+    });
+    // What it adds to two texts must leave some room for both of them.
+    if source.max_tokens as usize <= added + 2 {
+        let what = format!("`max_tokens = {}`", source.max_tokens);
+        let error = Error::input(what).expected(format!("{} at least", added + 3));
+        return Err(error.hint(format!(
+            "`{}` adds {added} tokens of its own to two texts",
+            path.display()
+        )));
+    }
     let truncation = TruncationParams {
         max_length: source.max_tokens as usize,
         ..TruncationParams::default()
@@ -383,4 +397,42 @@ fn output_of(session: &Session, wanted: Option<&str>, usual: &[&str]) -> Result<
             )));
     }
     Ok(output.name().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_sees_more_than_the_tokens_that_its_tokenizer_adds() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = serde_json::json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+            "normalizer": null, "pre_tokenizer": { "type": "Whitespace" }, "decoder": null,
+            "post_processor": { "type": "BertProcessing", "sep": ["[SEP]", 1], "cls": ["[CLS]", 0] },
+            "model": { "type": "WordLevel", "vocab": { "[CLS]": 0, "[SEP]": 1, "[UNK]": 2, "a": 3, "b": 4 }, "unk_token": "[UNK]" },
+        });
+        let path = folder.path().join("tokenizer.json");
+        std::fs::write(path, words.to_string()).unwrap();
+        let of = |max_tokens| {
+            tokenizer(&Source {
+                folder: folder.path().to_owned(),
+                file: None,
+                library: None,
+                output: None,
+                max_tokens,
+                workers: 1,
+            })
+        };
+        for few in [1, 3, 5] {
+            let said = of(few).unwrap_err().to_string();
+            assert!(
+                said.contains("6 at least") && said.contains("adds 3"),
+                "{said}"
+            );
+        }
+        let (enough, _) = of(6).unwrap();
+        let cut = enough.encode(("a a a a", "b b b b"), true).unwrap();
+        assert_eq!(cut.get_ids(), [0, 3, 1, 4, 4, 1]);
+    }
 }

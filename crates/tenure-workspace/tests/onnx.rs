@@ -264,6 +264,7 @@ fn what_is_no_such_model_is_refused() {
         ("onnx = \"cross\"\noutput = \"x\"", "no output `x`"),
         ("onnx = \"cross\"\nworkers = 0", "`workers = 0`"),
         ("onnx = \"cross\"\nmax_tokens = 2", "`max_tokens = 2`"),
+        ("onnx = \"cross\"\nmax_tokens = 5", "6 at least"),
         ("onnx = \"cross\"\nfile = \"no.onnx\"", "no.onnx"),
         (
             "onnx = \"cross\"\nfile = \"tokenizer.json\"",
