@@ -218,6 +218,25 @@ fn everybody_reads_what_is_theirs(home: &Home) {
     }
 }
 
+fn what_is_shown_names_nothing_else(home: &Home) {
+    let made =
+        json!({ "name": "made", "content": "What was made of it.", "derived_from": [ANAS_PLAN] });
+    let body = json!({ "objects": [made] }).to_string();
+    let lines = [JSON, &home.operator];
+    let reply = home
+        .bench
+        .ask("POST", "/api/v1/objects", &lines, body.as_bytes());
+    assert_eq!(reply.status, 200, "{}", reply.json());
+    for path in ["made", "made/history"] {
+        let path = format!("/api/v1/objects/{path}");
+        let from = |key| home.get(key, &path).json()[0]["object"]["derived_from"].clone();
+        assert_eq!(from(&home.operator), json!([ANAS_PLAN]));
+        let ana = home.get(&home.ana, &path);
+        assert_eq!(ana.status, 200, "{}", ana.json());
+        assert_eq!(ana.json()[0]["object"].get("derived_from"), None);
+    }
+}
+
 fn an_operator_reads_as_another_and_nobody_as_more(home: &Home) {
     for (key, grant) in [(&home.ana, grant("ana", "support")), (&home.bob, bobs())] {
         let as_them = asked(&grant.principal());
@@ -291,6 +310,7 @@ fn a_policy_of_ones_own_grants_nothing(home: &Home) {
 fn all(home: &Home) {
     everybody_reads_what_is_theirs(home);
     an_operator_reads_as_another_and_nobody_as_more(home);
+    what_is_shown_names_nothing_else(home);
     a_policy_of_ones_own_grants_nothing(home);
 }
 

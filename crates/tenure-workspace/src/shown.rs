@@ -57,6 +57,16 @@ impl Belief {
     }
 }
 
+impl Belief {
+    /// What of it is shown to whom other objects may be hidden: it names none of them by their ids.
+    #[must_use]
+    pub fn by_itself(mut self) -> Belief {
+        self.object.derived_from.clear();
+        self.object.supersession_link = None;
+        self
+    }
+}
+
 /// The object of this id, or the only one of this name.
 ///
 /// # Errors
@@ -131,5 +141,33 @@ impl<'c> KnownModel<'c> {
             kv_window_bytes: model.kv.map(|kv| kv.bytes_for(u64::from(model.window))),
             origin: catalogue.origin(name)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_by_itself_names_no_other_object() {
+        let other: ObjectId = "0198a000-0000-7000-8000-000000000001".parse().unwrap();
+        let mut object = ObjectDocument::new("made", "It was made of another.");
+        let revision = object.clone().seal().unwrap().revision().id();
+        object.derived_from = vec![other];
+        object.supersession_link = Some(other);
+        let belief = Belief {
+            revision,
+            lifecycle: Lifecycle::Active,
+            opened: 1,
+            closed: None,
+            tx_start: None,
+            tx_end: None,
+            held_from: None,
+            held_until: None,
+            object,
+        };
+        let json = |belief: &Belief| serde_json::to_string(belief).unwrap();
+        assert_eq!(json(&belief).matches(&other.to_string()).count(), 2);
+        assert!(!json(&belief.by_itself()).contains(&other.to_string()));
     }
 }

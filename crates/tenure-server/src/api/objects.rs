@@ -78,6 +78,18 @@ impl Reader {
         open.map(|(_, belief)| belief).collect()
     }
 
+    /// These beliefs, as they are shown: to an operator with the ids of other objects, which others may not see.
+    fn shown(&self, beliefs: &[StoredObject]) -> Result<Vec<Belief>, Error> {
+        let each = beliefs.iter().map(|belief| {
+            let belief = Belief::of(belief)?;
+            Ok(match self {
+                Reader::Operator => belief,
+                Reader::Somebody(_) => belief.by_itself(),
+            })
+        });
+        each.collect()
+    }
+
     /// The object that a path names, where there is one of which anything may be shown.
     fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
         if let Reader::Operator = self {
@@ -232,8 +244,7 @@ pub(super) async fn show(
                 format!("nothing is believed of `{}` there", clip(&named)),
             )));
         }
-        let shown: Vec<Belief> = beliefs.iter().map(Belief::of).collect::<Result<_, _>>()?;
-        Ok(Ok(shown))
+        Ok(Ok(reader.shown(&beliefs)?))
     });
     let beliefs = found.await??;
     // What was written last has the last say, and is what a write must know.
@@ -277,8 +288,7 @@ pub(super) async fn history(
         if history.is_empty() {
             return Ok(Err(unknown(&named)));
         }
-        let shown: Vec<Belief> = history.iter().map(Belief::of).collect::<Result<_, _>>()?;
-        Ok(Ok(shown))
+        Ok(Ok(reader.shown(&history)?))
     });
     Ok(Said(found.await??).into_response())
 }
