@@ -404,8 +404,8 @@ mod tests {
                 "z!",
             ),
             (
-                "{% set first = messages[0] %}{{ first.role }}{{ first['content'] }}{{ first is mapping }}",
-                "useraTrue",
+                "{% set first = messages[0] %}{{ first.role }} {{ first['content'] }} {{ first is mapping }}",
+                "user a True",
             ),
         ] {
             let text = rendered(source).unwrap_or_else(|error| panic!("{source}: {error}"));
