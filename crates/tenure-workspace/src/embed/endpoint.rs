@@ -101,7 +101,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] with the file and line.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line.
     pub fn open(path: &Path) -> Result<Endpoint, Error> {
         let endpoint = Endpoint::from_toml(&read_text(path)?, &variable);
         endpoint.map_err(in_file(path, super::WHAT))
@@ -111,7 +111,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when it makes no sense, or the variable has no value.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it makes no sense, or the variable has no value.
     pub fn from_toml(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
