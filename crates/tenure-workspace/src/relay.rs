@@ -218,7 +218,7 @@ pub struct Relay {
     sessions: Mutex<Recent<Arc<Mutex<Session>>>>,
     chains: Arc<Mutex<Recent<Chain>>>,
     /// What long messages mean, by the digests of their bytes: agents send them again with each request.
-    meanings: Mutex<Recent<Digest>>,
+    meanings: Mutex<Recent<Digest, Digest>>,
     /// What is known of the windows of models, by their logs.
     windows: Mutex<Recent<Option<Window>>>,
     /// The version of each tenant before anything of it was read.
@@ -707,14 +707,13 @@ impl Relay {
             return wire::meaning(format, message);
         }
         let known = || self.meanings.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = Digest::of_parts([format.term().as_bytes(), message.as_bytes()]).to_string();
+        let key = Digest::of_parts([format.term().as_bytes(), message.as_bytes()]);
         if let Some(says) = known().get(&key) {
             return *says;
         }
         let says = wire::meaning(format, message);
         let mut known = known();
-        let size = CHAIN + key.len();
-        known.put(key, says, size);
+        known.put(key, says, CHAIN);
         known.shrink(|_| true);
         says
     }

@@ -136,7 +136,8 @@ impl Candidates {
         None
     }
 
-    /// The bytes of the longest content of data and of results of tools, which may be condensed.
+    /// The bytes of the longest content that may be condensed: of results of tools, and of data other than what
+    /// was said in a conversation.
     pub fn longest_data(&self) -> usize {
         *self
             .longest_data
@@ -186,10 +187,13 @@ impl Candidates {
     }
 }
 
-/// Whether it is data, or what a tool returned: its content may be made shorter.
+/// Whether it is what a tool returned, or data that nobody said: its content may be made shorter.
 fn may_be_condensed(revision: &Revision) -> bool {
-    revision.authority_level() == Authority::Data
-        || revision.object_type() == ObjectType::ToolResult
+    match revision.object_type() {
+        ObjectType::ToolResult => true,
+        ObjectType::Turn => false,
+        _ => revision.authority_level() == Authority::Data,
+    }
 }
 
 /// The digest of these objects in this order: what a compile may depend on in each of them, and
@@ -246,4 +250,34 @@ pub(crate) fn leaves_of<'a>(objects: impl Iterator<Item = &'a ContextObject>) ->
         }
     }
     leaves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{ObjectDocument, Role};
+
+    #[test]
+    fn what_was_said_is_never_condensed_and_so_is_not_the_longest() {
+        let object = |object_type, content: &str| {
+            let mut document = ObjectDocument::new(content, content);
+            document.object_type = Some(object_type);
+            match object_type {
+                ObjectType::Turn => document.role = Some(Role::User),
+                ObjectType::ToolResult => document.tool_call_id = Some("call-1".to_owned()),
+                _ => {}
+            }
+            document.seal().unwrap()
+        };
+        let turn = object(ObjectType::Turn, "a long request");
+        let result = object(ObjectType::ToolResult, "a result");
+        let data = object(ObjectType::RetrievedPassage, "a passage");
+        let longest = |objects: &[&Arc<ContextObject>]| {
+            let objects = objects.iter().map(|object| Arc::clone(object)).collect();
+            Candidates::new(objects).longest_data()
+        };
+        assert_eq!(longest(&[&turn]), 0);
+        assert_eq!(longest(&[&turn, &result]), "a result".len());
+        assert_eq!(longest(&[&turn, &result, &data]), "a passage".len());
+    }
 }

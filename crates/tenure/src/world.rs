@@ -1,6 +1,7 @@
 //! The deterministic data that a compile needs besides its inputs: the model, its tokenizer and
 //! the key of the frames. A world never changes; what it caches are results of pure functions.
 
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, RwLock};
 
 pub use crate::catalogue::{Catalogue, ChatOverhead, Model};
@@ -28,7 +29,48 @@ pub struct World {
     frame_key: FrameKey,
     template: Option<ChatTemplate>,
     digest: Digest,
-    prices: RwLock<DigestMap<Piece>>,
+    prices: RwLock<Prices>,
+}
+
+/// The pieces that were made. Those that were made together are mostly asked for together: each is looked for
+/// behind the last one first.
+#[derive(Default)]
+struct Prices {
+    pieces: Vec<(u128, Piece)>,
+    places: DigestMap<u32>,
+}
+
+impl Prices {
+    /// The pieces under these keys, for those that are known.
+    fn find(&self, keys: impl Iterator<Item = u128>) -> Vec<Option<Piece>> {
+        let mut next = 0;
+        let each = keys.map(|key| {
+            let (place, piece) = match self.pieces.get(next) {
+                Some((known, piece)) if *known == key => (next, piece),
+                _ => {
+                    let place = *self.places.get(&key)? as usize;
+                    (place, &self.pieces.get(place)?.1)
+                }
+            };
+            next = place + 1;
+            Some(piece.clone())
+        });
+        each.collect()
+    }
+
+    /// Adds pieces, and forgets all others where they would be too many.
+    fn add(&mut self, fresh: Vec<(u128, Piece)>) {
+        if self.pieces.len() + fresh.len() > MAX_PRICES {
+            *self = Prices::default();
+        }
+        for (key, piece) in fresh {
+            // Somebody else may have made it meanwhile.
+            if let Entry::Vacant(place) = self.places.entry(key) {
+                place.insert(self.pieces.len() as u32);
+                self.pieces.push((key, piece));
+            }
+        }
+    }
 }
 
 impl World {
@@ -225,7 +267,7 @@ impl World {
         make: impl Fn(usize) -> Piece,
     ) -> Vec<Piece> {
         let mut pieces: Vec<Option<Piece>> = match self.prices.read() {
-            Ok(known) => keys.clone().map(|key| known.get(&key).cloned()).collect(),
+            Ok(known) => known.find(keys.clone()),
             Err(_) => keys.clone().map(|_| None).collect(),
         };
         if pieces.iter().any(Option::is_none) {
@@ -238,12 +280,47 @@ impl World {
                 }
             }
             if let Ok(mut known) = self.prices.write() {
-                if known.len() + fresh.len() > MAX_PRICES {
-                    known.clear();
-                }
-                known.extend(fresh);
+                known.add(fresh);
             }
         }
         pieces.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn a_piece_is_made_once_and_found_wherever_it_stands() {
+        let world = World::for_model("gpt-4o", FrameKey::new("demo", [7; 32])).unwrap();
+        let texts = [
+            "one\n",
+            "one two\n",
+            "one two three\n",
+            "one two three four\n",
+        ];
+        let made = RefCell::new(Vec::new());
+        let ask = |keys: &[usize]| {
+            let pieces = world.pieces(keys.iter().map(|key| *key as u128), |at| {
+                made.borrow_mut().push(keys[at]);
+                Piece::added(&world, texts[keys[at]])
+            });
+            let tokens = pieces.iter().map(|piece| piece.tokens as usize);
+            tokens.collect::<Vec<_>>()
+        };
+        let expected = |keys: &[usize]| {
+            let each = keys.iter();
+            each.map(|key| world.price(texts[*key]) as usize)
+                .collect::<Vec<_>>()
+        };
+        for keys in [&[2, 0, 2][..], &[0, 1, 2, 0], &[3, 2, 1, 0], &[1, 3], &[]] {
+            assert_eq!(ask(keys), expected(keys));
+        }
+        // Twice in one batch may be made twice; nothing is made again later.
+        assert_eq!(*made.borrow(), [2, 0, 2, 1, 3]);
+        assert_eq!(world.prices.read().unwrap().pieces.len(), texts.len());
     }
 }

@@ -1,13 +1,14 @@
 //! What was used last, as far as it is worth so many bytes.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// Things by their keys; those that were used longest ago leave first.
 #[derive(Debug)]
-pub(super) struct Recent<T> {
-    held: BTreeMap<String, Held<T>>,
+pub(super) struct Recent<T, K = String> {
+    held: BTreeMap<K, Held<T>>,
     /// The keys by when they were used.
-    used: BTreeMap<u64, String>,
+    used: BTreeMap<u64, K>,
     next: u64,
     bytes: usize,
     most: usize,
@@ -20,8 +21,8 @@ struct Held<T> {
     bytes: usize,
 }
 
-impl<T> Recent<T> {
-    pub(super) fn new(most: usize) -> Recent<T> {
+impl<T, K: Ord + Clone> Recent<T, K> {
+    pub(super) fn new(most: usize) -> Recent<T, K> {
         Recent {
             held: BTreeMap::new(),
             used: BTreeMap::new(),
@@ -31,7 +32,10 @@ impl<T> Recent<T> {
         }
     }
 
-    pub(super) fn get(&mut self, key: &str) -> Option<&T> {
+    pub(super) fn get<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&T>
+    where
+        K: Borrow<Q>,
+    {
         let held = self.held.get_mut(key)?;
         let key = self.used.remove(&held.used)?;
         self.next += 1;
@@ -41,7 +45,7 @@ impl<T> Recent<T> {
     }
 
     /// Holds a thing that takes so many bytes.
-    pub(super) fn put(&mut self, key: String, value: T, bytes: usize) {
+    pub(super) fn put(&mut self, key: K, value: T, bytes: usize) {
         self.remove(&key);
         self.next += 1;
         let used = self.next;
@@ -51,7 +55,10 @@ impl<T> Recent<T> {
     }
 
     /// Says what a thing takes now.
-    pub(super) fn weigh(&mut self, key: &str, bytes: usize) {
+    pub(super) fn weigh<Q: Ord + ?Sized>(&mut self, key: &Q, bytes: usize)
+    where
+        K: Borrow<Q>,
+    {
         if let Some(held) = self.held.get_mut(key) {
             self.bytes = self.bytes - held.bytes + bytes;
             held.bytes = bytes;
@@ -74,7 +81,7 @@ impl<T> Recent<T> {
         }
     }
 
-    pub(super) fn remove(&mut self, key: &str) {
+    fn remove(&mut self, key: &K) {
         if let Some(held) = self.held.remove(key) {
             self.used.remove(&held.used);
             self.bytes -= held.bytes;
@@ -82,17 +89,17 @@ impl<T> Recent<T> {
     }
 
     /// Lets go of all that is not so.
-    pub(super) fn retain(&mut self, is_so: impl Fn(&str, &T) -> bool) {
+    pub(super) fn retain(&mut self, is_so: impl Fn(&K, &T) -> bool) {
         let others = self
             .held
             .iter()
             .filter(|(key, held)| !is_so(key, &held.value));
-        let others: Vec<String> = others.map(|(key, _)| key.clone()).collect();
+        let others: Vec<K> = others.map(|(key, _)| key.clone()).collect();
         others.iter().for_each(|key| self.remove(key));
     }
 
     /// The keys.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
         self.held.keys()
     }
 
@@ -108,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_was_used_last_stays() {
-        let mut recent = Recent::new(100);
+        let mut recent: Recent<u32> = Recent::new(100);
         let key = |at: u32| format!("a/{at}");
         for at in 0..10 {
             recent.put(key(at), at, 10);

@@ -33,7 +33,7 @@ use crate::world::World;
 
 /// Writes the payload, seals it, and gives every candidate its verdict.
 pub(crate) fn emit(
-    ordered: Ordered<'_>,
+    mut ordered: Ordered<'_>,
     world: &World,
     policy: &Policy,
     request: &Request,
@@ -91,7 +91,17 @@ pub(crate) fn emit(
         facts: ordered.fitted.contained.ranked().facts,
         world: world.digest(),
     };
-    let trace = trace(&ordered, world, policy, inputs, &seal);
+    // The trace takes them over: there are as many as candidates.
+    let live = &mut ordered
+        .fitted
+        .contained
+        .rescued
+        .ranked
+        .planned
+        .resolved
+        .live;
+    let verdicts = std::mem::take(&mut live.verdicts);
+    let trace = trace(&ordered, world, policy, inputs, &seal, verdicts);
     let is_kept = trace.plan.cause == EpochCause::Kept;
     let kept = request.served.as_ref().filter(|_| is_kept);
     let envelope = Envelope {
@@ -629,6 +639,7 @@ fn trace(
     policy: &Policy,
     inputs: InputDigests,
     seal: &Seal,
+    verdicts: Vec<Option<Reason>>,
 ) -> Trace {
     let contained = &ordered.fitted.contained;
     let ranked = contained.ranked();
@@ -655,10 +666,10 @@ fn trace(
                     | Reason::IrrelevantToActiveTask { .. }
             )
     };
-    let verdict = |(row, (reason, name)): (usize, (&Option<Reason>, &Arc<str>))| {
+    let verdict = |(row, (reason, name)): (usize, (Option<Reason>, &Arc<str>))| {
         // A candidate without a verdict is caught by `assert_promises`.
         let attached = contained.rescued.attached.get(&(row as u32));
-        let reason = match (reason.clone()?, attached) {
+        let reason = match (reason?, attached) {
             (Reason::Fits, Some(attachment)) => Reason::Attached(Box::new(attachment.clone())),
             (reason, _) => reason,
         };
@@ -733,9 +744,8 @@ fn trace(
             .certificate
             .map(|proof| proof.lambda.unwrap_or(0.0)),
         certificate: ordered.fitted.shares.certificate,
-        verdicts: live
-            .verdicts
-            .iter()
+        verdicts: verdicts
+            .into_iter()
             .zip(set.names())
             .enumerate()
             .filter_map(verdict)
@@ -848,8 +858,8 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
             check(!facts.anonymous, "evidence has its provenance")?;
             // What must stand stands beside a copy; no two others say the same.
             let must = matches!(
-                live.verdicts[row as usize],
-                Some(Reason::Mandatory { .. } | Reason::KeptWith { .. })
+                trace.verdicts[row as usize].reason,
+                Reason::Mandatory { .. } | Reason::KeptWith { .. }
             );
             let key = set.row(row).content.key();
             check(

@@ -114,7 +114,8 @@ const TENTHS: usize = 5;
 #[derive(Debug)]
 struct Layer {
     objects: Arc<[Arc<ContextObject>]>,
-    /// What a trace says of all of them, without going from object to object.
+    /// What a trace says of all of them: copies that were made one after the other, so that giving out all of
+    /// them does not go from object to object in memory.
     names: Vec<Arc<str>>,
     leaves: OnceLock<Vec<u8>>,
     terms: OnceLock<Arc<Part>>,
@@ -446,7 +447,7 @@ fn alone(candidates: &Candidates) -> Normalized {
             0,
             Arc::new(Layer {
                 types: objects.iter().map(|_| OnceLock::new()).collect(),
-                names: objects.iter().map(|object| object.shared_name()).collect(),
+                names: objects.iter().map(|object| object.name().into()).collect(),
                 objects,
                 leaves: OnceLock::new(),
                 terms: OnceLock::new(),

@@ -120,6 +120,11 @@ impl Account<'_, '_> {
         self.contained.rescued.links.of(row).collect()
     }
 
+    /// What was let into a section last.
+    pub(super) fn last_in(&self, section: Section) -> Option<Arc<str>> {
+        self.last_in[section.index()].map(|row| self.set().name(row))
+    }
+
     /// The section that a row stands in.
     pub(super) fn section(&self, row: u32) -> Section {
         self.contained.planned().section(row)

@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::allocate::{Allocation, Certificate, Claim, Problem};
 use crate::error::Error;
@@ -378,22 +379,25 @@ impl<'p> Elastic<'p> {
     /// Says of everything that still waits why.
     fn judge_rest(&self, account: &Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
         for section in Section::ALL {
+            let last = account.last_in(*section);
             for entry in &self.waiting[section.index()] {
                 if !account.chosen[entry.row as usize] {
                     let needed = entry.cost(account, *section);
-                    verdicts.push((entry.row, self.why(account, *section, entry.row, needed)));
+                    let why = self.why(account, *section, (entry.row, needed), last.as_ref());
+                    verdicts.push((entry.row, why));
                 }
             }
         }
     }
 
-    /// Why a row that waits in this section gets nothing of what is left, and needs so much.
+    /// Why a row that waits in this section, where that was let in last, gets nothing of what is left, and needs so
+    /// much.
     pub(super) fn why(
         &self,
         account: &Account<'_, '_>,
         section: Section,
-        row: u32,
-        needed: u32,
+        (row, needed): (u32, u32),
+        last: Option<&Arc<str>>,
     ) -> Reason {
         let at = section.index();
         let max = match self.policy.section(section).max {
@@ -411,7 +415,7 @@ impl<'p> Elastic<'p> {
             Reason::NoRoom {
                 needed,
                 left,
-                displaced_by: account.last_in[at].map(|row| account.set().name(row)),
+                displaced_by: last.cloned(),
                 class: account.losses.get(&row).copied(),
             }
         }

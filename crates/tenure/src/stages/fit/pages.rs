@@ -225,7 +225,11 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
             for Waiting { row, .. } in std::mem::take(&mut self.elastic.waiting[section.index()]) {
                 let page = full(&self.elastic, pages, *section, row).unwrap_or(0);
                 let account = &pages[page].account;
-                let reason = self.elastic.why(account, *section, row, account.cost(row));
+                let last = account.last_in(*section);
+                let cost = account.cost(row);
+                let reason = self
+                    .elastic
+                    .why(account, *section, (row, cost), last.as_ref());
                 for page in pages.iter_mut() {
                     if !page.account.chosen[row as usize] {
                         page.verdicts.push((row, reason.clone()));
