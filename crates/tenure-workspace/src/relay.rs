@@ -8,8 +8,10 @@
 //! The provider's reply is added to the session when it is whole ([`Relay::reply`]). The agent's next request
 //! says whether it was taken: a reply that is not in it is taken back.
 
+mod begun;
 mod compose;
 mod recent;
+mod room;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -30,6 +32,7 @@ use tenure_store::Tenant;
 use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
+use begun::Begun;
 use recent::Recent;
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
@@ -50,8 +53,6 @@ const BELIEVED: i64 = 24 * 3_600 * 1_000_000;
 const BACK: usize = 256;
 /// So many places that a session left are passed over to find one where it still is.
 const GONE: u32 = 4;
-/// What is kept beside the counted tokens for what a provider adds.
-const MARGIN: u32 = 64;
 /// The longest text that ranks, in bytes.
 const MAX_ASKED: usize = 16 << 10;
 
@@ -133,6 +134,8 @@ pub struct Place {
     /// What was sent, about, in tokens, and the room that it keeps for the answer.
     sent: u32,
     answer: u32,
+    /// The text that the answer is begun with.
+    begun: Option<String>,
 }
 
 impl Place {
@@ -179,6 +182,7 @@ struct Work<'w> {
     world: &'w World,
     asked: &'w Relaying<'w>,
     conversation: &'w Conversation,
+    begun: Option<&'w Begun>,
 }
 
 /// What a request added to its session, which waits to be written. Whoever drops it leaves that to the next
@@ -318,6 +322,11 @@ impl Relay {
         if conversation.rest.iter().any(is_own) {
             return Ok((Relayed::as_it_came(), unsettled));
         }
+        let begun = Begun::take(&mut conversation);
+        if begun.is_some() && conversation.entries.is_empty() {
+            // Nobody asks anything.
+            return Ok((Relayed::as_it_came(), unsettled));
+        }
         self.see(tenant)?;
         let ((session, reading, last), chain) = self.session(tenant, asked, &conversation)?;
         let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
@@ -331,6 +340,7 @@ impl Relay {
             world,
             asked,
             conversation: &conversation,
+            begun: begun.as_ref(),
         };
         // Somebody may have found meanwhile that it is not what its log says.
         let compiled = match open.check_as(reading) {
@@ -370,14 +380,17 @@ impl Relay {
             world,
             asked,
             conversation,
+            begun,
         } = *work;
+        let beside = asked.beside;
         let mut relayed = Relayed::as_it_came();
         // The same request may have been answered meanwhile: its answer is no part of this one.
         if !session.withdraw(last)? {
             return Ok(relayed);
         }
-        let around = around(conversation, world);
-        let answer = match (answer(conversation), asked.counted) {
+        let begins = begun.map_or(0, |begun| begun.price(world));
+        let around = room::around(conversation, world).saturating_add(begins);
+        let answer = match (room::answer(conversation), asked.counted) {
             (Some(answer), _) => answer,
             (None, false) => asked.reserve(world),
             // What is only counted does not say what the request itself will have to say.
@@ -390,7 +403,7 @@ impl Relay {
         let learned = learned.into_iter().flatten();
         let window = learned.fold(world.model().window, u32::min);
         let room = window.saturating_sub(answer);
-        let whole = session.cost(world) + u64::from(around) + tools(conversation, world);
+        let whole = session.cost(world) + u64::from(around) + room::tools(conversation, world);
         let place = relayed.place.insert(Place {
             session: session.id().to_owned(),
             format: asked.format,
@@ -399,14 +412,14 @@ impl Relay {
             last,
             sent: u32::try_from(whole).unwrap_or(u32::MAX),
             answer,
+            begun: begun.and_then(Begun::text),
         });
-        let beside = asked.beside.filter(|_| !is_begun(conversation));
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
         let gates = beside.is_some()
             && asked.gates()
             && !conversation.tools.is_empty()
             && !tools::are_looked_for(conversation);
-        let goes_on = session.is_cut() || asked.beside.is_some() && session.is_served();
+        let goes_on = session.is_cut() || beside.is_some() && session.is_served();
         if !goes_on && whole <= u64::from(room) && stands.is_none() && !gates {
             return Ok(relayed);
         }
@@ -498,6 +511,10 @@ impl Relay {
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
         let body = compose::compose(asked, conversation, payload, &relayed.left_out)?;
         let body = compose::marked(world, asked, conversation, body);
+        let body = match begun {
+            Some(begun) => begun.behind(asked.format, &body)?,
+            None => body,
+        };
         let sent = envelope.total_tokens.saturating_add(around);
         // What the same bytes cost in what was compiled.
         let less = asked.body.len().saturating_sub(body.len()) as u64;
@@ -532,6 +549,10 @@ impl Relay {
         message: &str,
         now: Instant,
     ) -> Result<bool, Error> {
+        let message = match &place.begun {
+            Some(begun) => begun::finished(begun, message),
+            None => message.into(),
+        };
         let reply = wire::read(place.format, &format!("[{message}]"))?;
         self.see(tenant)?;
         let held = self.held(tenant, &place.session)?;
@@ -938,45 +959,6 @@ fn held_as(tenant: &Tenant, id: &str) -> String {
 
 fn log_of(digest: &Digest) -> String {
     format!("chain/{}", digest.to_string().trim_start_matches("sha256:"))
-}
-
-/// Whether the model's answer is begun already: nothing may stand behind its beginning.
-fn is_begun(conversation: &Conversation) -> bool {
-    let last = conversation.entries.last();
-    last.is_some_and(|entry| {
-        let mut said = entry.objects.iter();
-        said.any(|object| object.role == Some(tenure::object::Role::Assistant))
-    })
-}
-
-/// What stands around the messages, in tokens, at most.
-fn around(conversation: &Conversation, world: &World) -> u32 {
-    let before = conversation.instructions.iter();
-    let tools = conversation.server_tools.iter();
-    let texts = before.map(|entry| &entry.message).chain(tools);
-    let texts: u32 = texts.map(|text| world.price(text)).sum();
-    texts.saturating_add(MARGIN)
-}
-
-/// What the agent's tools cost, at most.
-fn tools(conversation: &Conversation, world: &World) -> u64 {
-    let each = conversation.tools.iter().map(|tool| {
-        let schema = tool.input_schema.as_ref().map(ToString::to_string);
-        let texts = [&tool.name, &tool.content, &schema.unwrap_or_default()];
-        let texts: u64 = texts.iter().map(|text| u64::from(world.price(text))).sum();
-        texts + u64::from(MARGIN) / 4
-    });
-    each.sum()
-}
-
-/// The room that the request keeps for the answer.
-fn answer(conversation: &Conversation) -> Option<u32> {
-    const NAMES: [&str; 3] = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
-    let named = |name: &&str| {
-        let (_, json) = conversation.rest.iter().find(|(key, _)| key == name)?;
-        json.parse().ok()
-    };
-    NAMES.iter().find_map(named)
 }
 
 fn target(format: Format) -> Target {

@@ -4,14 +4,17 @@
 #[path = "support/recorded.rs"]
 mod recorded;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use tenure::object::ObjectType;
 use tenure::time::Instant;
 use tenure::wire::Format;
-use tenure::{FrameKey, World, conform};
+use tenure::{Candidates, FrameKey, ObjectDocument, Policy, Principal, World, conform};
 use tenure_store::{Store, Tenant};
-use tenure_workspace::Workspace;
-use tenure_workspace::relay::{Relay, Relayed, Relaying, Unsettled};
+use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unsettled};
 use tenure_workspace::sessions::{Session, Wanted};
+use tenure_workspace::{Gathered, Workspace};
 
 use recorded::recording;
 
@@ -686,4 +689,108 @@ fn a_reply_takes_room() {
     let reply = json!({ "role": "assistant", "content": text }).to_string();
     let added = bench.relay.reply(&bench.tenant(), &place, &reply, NOW);
     assert!(added.unwrap() && bench.relay.bytes() > before + text.len());
+}
+
+/// What an answer is begun with stands last, behind what is beside the conversation; the next request finds the
+/// finished answer in the session.
+#[test]
+fn a_begun_answer_stands_last_and_its_session_goes_on() {
+    let bench = Bench::new(60_000);
+    let world = bench.workspace.world("claude-opus-4-5").unwrap();
+    let text = "name = \"beside\"\nextends = \"standard\"\nrequired = []\n";
+    let policy = Policy::from_toml(text).unwrap();
+    let fact = |name: &str, text: &str| {
+        let mut document = ObjectDocument::new(name, text);
+        document.object_type = Some(ObjectType::Preference);
+        document.tenant_id = Some("local".to_owned());
+        document.seal().unwrap()
+    };
+    let pressure = fact("pressure", "Report every pressure in hectopascal.");
+    let mut gathered = Gathered::of_sources(Candidates::new(vec![Arc::clone(&pressure)]));
+    let principal = Principal {
+        tenant: "local".to_owned(),
+        ..Principal::owner()
+    };
+    let relay = |gathered: &Gathered, messages: &[Value]| {
+        let body = json!({ "model": "claude-opus-4-5", "max_tokens": 400, "messages": messages });
+        let body = body.to_string();
+        let asked = Relaying {
+            format: Format::Anthropic,
+            beside: Some(Beside {
+                policy: &policy,
+                gathered,
+                watched: &[0],
+                known: NOW,
+                principal: &principal,
+            }),
+            ..asked(&body, "key")
+        };
+        let relayed = bench
+            .relay
+            .relay(&bench.workspace, &bench.tenant(), &world, &asked);
+        let relayed = relayed.unwrap();
+        assert_eq!(relayed.stand, [0]);
+        let sent = relayed.body.clone().unwrap();
+        let found = conform::check(Format::Anthropic, &sent, Some(world.model())).unwrap();
+        assert!(found.is_empty(), "{found:?}\n{sent}");
+        (relayed, serde_json::from_str::<Value>(&sent).unwrap())
+    };
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    let model = |text: &str| json!({ "role": "assistant", "content": text });
+    let mut messages = vec![
+        user("What is the pressure?"),
+        model("It is 990 hPa."),
+        user("And now?"),
+    ];
+    let (first, before) = relay(&gathered, &messages);
+    assert!(before.to_string().contains("hectopascal"));
+
+    // Something new is known meanwhile, which joins the tail.
+    let valve = fact(
+        "valve",
+        "The valve of the pressure line was closed at noon.",
+    );
+    gathered = Gathered::of_sources(Candidates::new(vec![pressure, valve]));
+    let mut begun = messages.clone();
+    begun.push(model("Now it is "));
+    let (second, sent) = relay(&gathered, &begun);
+    assert_eq!(session(&second), session(&first));
+    let list = sent["messages"].as_array().unwrap();
+    assert_eq!(list.last(), begun.last());
+    let tail = sent.to_string();
+    assert!(tail.contains("closed at noon"), "{tail}");
+    // The epoch goes on: what was sent before stands as it was.
+    assert_eq!(sent["system"], before["system"]);
+    assert_eq!(list[..2], before["messages"].as_array().unwrap()[..2]);
+
+    let reply = json!({ "role": "assistant", "content": [{ "type": "text", "text": "991 hPa." }] });
+    let place = second.place.as_ref().unwrap();
+    let added = bench
+        .relay
+        .reply(&bench.tenant(), place, &reply.to_string(), NOW);
+    assert!(added.unwrap());
+    messages.push(model("Now it is 991 hPa."));
+    messages.push(user("Thank you. Is that much?"));
+    let (third, _) = relay(&gathered, &messages);
+    assert_eq!(session(&third), session(&first));
+    let kept = Session::open(bench.tenant(), &session(&third)).unwrap();
+    assert_eq!(kept.len(), 5);
+    let log = bench
+        .tenant()
+        .entries(&format!("session/{}", session(&third)), 0)
+        .unwrap();
+    let withdrawn = log.iter().filter(|(_, body)| body.contains("withdrawn"));
+    assert_eq!(withdrawn.count(), 0, "the reply was the agent's");
+
+    // Where nobody asks anything, nothing is done.
+    let body = json!({ "model": "m", "max_tokens": 9, "messages": [model("It is ")] }).to_string();
+    let asked = Relaying {
+        format: Format::Anthropic,
+        ..asked(&body, "key")
+    };
+    let relayed = bench
+        .relay
+        .relay(&bench.workspace, &bench.tenant(), &world, &asked)
+        .unwrap();
+    assert!(relayed.body.is_none() && relayed.place.is_none());
 }

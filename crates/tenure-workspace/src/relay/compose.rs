@@ -44,9 +44,6 @@ pub(super) fn compose(
     let own: Own<'_> = serde_json::from_str(asked.body)
         .map_err(|error| Error::input(format!("the body has no messages: {error}")))?;
     let mut messages = with_instructions(asked, conversation, &own, compiled.messages.get());
-    if super::is_begun(conversation) {
-        messages = ending_as(own.messages, messages);
-    }
     let mut system = None;
     // Where nothing stands beside the messages, nothing stands before them that is not the agent's.
     if let Some(floor) = compiled.system.filter(|_| asked.beside.is_some()) {
@@ -70,6 +67,14 @@ pub(super) fn compose(
     wire::with_fields(asked.body, &changes)
 }
 
+/// The messages of a body.
+pub(super) fn messages(body: &str) -> Result<&RawValue, Error> {
+    let own: Own<'_> = serde_json::from_str(body)
+        .map_err(|error| Error::input(format!("the body has no messages: {error}")))?;
+    Ok(own.messages)
+}
+
+/// What their list is called.
 pub(super) fn field(format: Format) -> &'static str {
     match format {
         Format::OpenAiResponses => "input",
@@ -134,21 +139,6 @@ fn with_instructions(
     }
 }
 
-/// The messages up to the agent's last one: nothing stands behind the beginning of an answer.
-fn ending_as(own: &RawValue, messages: String) -> String {
-    let items = |json| serde_json::from_str::<Vec<&RawValue>>(json).unwrap_or_default();
-    let (own, all) = (items(own.get()), items(&messages));
-    let last = own.last().map(|last| last.get());
-    let end = all.iter().rposition(|item| Some(item.get()) == last);
-    match end {
-        Some(end) => {
-            let kept: Vec<&str> = all[..=end].iter().map(|item| item.get()).collect();
-            format!("[{}]", kept.join(","))
-        }
-        None => messages,
-    }
-}
-
 /// A list behind these items.
 fn behind(items: &str, list: &str) -> String {
     let rest = list.trim_start_matches('[').trim_start();
@@ -190,17 +180,6 @@ mod tests {
 
     fn raw(json: &str) -> Box<RawValue> {
         RawValue::from_string(json.to_owned()).unwrap()
-    }
-
-    #[test]
-    fn nothing_stands_behind_a_begun_answer() {
-        let own = raw(r#"[{"a": 1}, {"b": "x"}]"#);
-        let ending = |messages: &str| ending_as(&own, messages.to_owned());
-        let cut = r#"[{"c":0},{"b": "x"},{"d":1}]"#;
-        assert_eq!(ending(cut), r#"[{"c":0},{"b": "x"}]"#);
-        for same in ["[]", r#"[{"c":0}]"#, r#"[{"b": "x"}]"#] {
-            assert_eq!(ending(same), same);
-        }
     }
 
     #[test]
