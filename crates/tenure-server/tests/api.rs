@@ -164,8 +164,21 @@ fn objects_are_written_read_and_remembered() {
     );
     assert_eq!(bench.ask("GET", path, &[&cached], b"").status, 200);
 
-    let history = bench.get(&format!("{path}/history")).json();
-    assert_eq!(history.as_array().unwrap().len(), 2);
+    let history = |asked: &str| bench.get(&format!("{path}/history{asked}")).json();
+    let whole = history("");
+    assert_eq!(whole["beliefs"].as_array().unwrap().len(), 2);
+    assert!(whole.get("next").is_none());
+    let page = history("?limit=1");
+    assert_eq!(page["beliefs"], json!([whole["beliefs"][0]]));
+    let next = page["next"].as_str().unwrap().replace('+', "%2B");
+    let page = history(&format!("?limit=1&after={next}"));
+    assert_eq!(page, json!({ "beliefs": [whole["beliefs"][1]] }));
+    let next = whole["beliefs"][1]["tx_start"].as_str().unwrap();
+    let page = history(&format!("?after={}", next.replace('+', "%2B")));
+    assert_eq!(page, json!({ "beliefs": [] }));
+    for wrong in ["?limit=0", "?after=yesterday", "?before=1"] {
+        assert_eq!(bench.get(&format!("{path}/history{wrong}")).status, 400);
+    }
     let at = first.json()["at"].as_str().unwrap().replace('+', "%2B");
     let then = bench.get(&format!("{path}?as_of={at}")).json();
     assert_eq!(then[0]["object"]["content"], "At most 10 kW.");

@@ -197,7 +197,7 @@ fn everybody_reads_what_is_theirs(home: &Home) {
         home.hides(&home.ana, &then, name);
     }
     let history = home.get(&home.bob, "/api/v1/objects/moved/history").json();
-    assert_eq!(history.as_array().unwrap().len(), 2, "{history}");
+    assert_eq!(history["beliefs"].as_array().unwrap().len(), 2, "{history}");
     // Of two that have a name, each reads the one that they see.
     for (key, id) in [(&home.ana, ANAS_PLAN), (&home.bob, BOBS_PLAN)] {
         let plan = home.get(key, "/api/v1/objects/plan");
@@ -229,12 +229,53 @@ fn what_is_shown_names_nothing_else(home: &Home) {
     assert_eq!(reply.status, 200, "{}", reply.json());
     for path in ["made", "made/history"] {
         let path = format!("/api/v1/objects/{path}");
-        let from = |key| home.get(key, &path).json()[0]["object"]["derived_from"].clone();
-        assert_eq!(from(&home.operator), json!([ANAS_PLAN]));
-        let ana = home.get(&home.ana, &path);
-        assert_eq!(ana.status, 200, "{}", ana.json());
-        assert_eq!(ana.json()[0]["object"].get("derived_from"), None);
+        let first = |key| {
+            let reply = home.get(key, &path);
+            assert_eq!(reply.status, 200, "{}", reply.json());
+            let shown = reply.json();
+            shown.get("beliefs").unwrap_or(&shown)[0]["object"].clone()
+        };
+        assert_eq!(first(&home.operator)["derived_from"], json!([ANAS_PLAN]));
+        assert_eq!(first(&home.ana).get("derived_from"), None);
     }
+}
+
+fn what_is_hidden_leaves_no_gap_in_a_history(home: &Home) {
+    // Every other revision was the admins' alone; now it is open.
+    for round in 0..9 {
+        let mut object = json!({ "name": "turns", "content": format!("Round {round}.") });
+        if round % 2 == 1 {
+            object["permission_scope"] = json!({ "allow_roles": ["admin"] });
+        }
+        let body = json!({ "objects": [object] }).to_string();
+        let lines = [JSON, &home.operator];
+        let reply = home
+            .bench
+            .ask("POST", "/api/v1/objects", &lines, body.as_bytes());
+        assert_eq!(reply.status, 200, "{}", reply.json());
+    }
+    let pages = |key: &str, limit: usize| {
+        let (mut rounds, mut sizes, mut after) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            let path = format!("/api/v1/objects/turns/history?limit={limit}{after}");
+            let page = home.get(key, &path).json();
+            let beliefs = page["beliefs"].as_array().unwrap();
+            sizes.push(beliefs.len());
+            let content = |belief: &Value| belief["object"]["content"].as_str().unwrap().to_owned();
+            rounds.extend(beliefs.iter().map(content));
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={}", next.replace('+', "%2B")),
+                None => return (rounds, sizes),
+            }
+        }
+    };
+    let rounds = |step| -> Vec<String> {
+        let rounds = (0..9).step_by(step);
+        rounds.map(|round| format!("Round {round}.")).collect()
+    };
+    assert_eq!(pages(&home.operator, 4), (rounds(1), vec![4, 4, 1]));
+    assert_eq!(pages(&home.ana, 2), (rounds(2), vec![2, 2, 1]));
+    assert_eq!(pages(&home.ana, 5), (rounds(2), vec![5]));
 }
 
 fn an_operator_reads_as_another_and_nobody_as_more(home: &Home) {
@@ -311,6 +352,7 @@ fn all(home: &Home) {
     everybody_reads_what_is_theirs(home);
     an_operator_reads_as_another_and_nobody_as_more(home);
     what_is_shown_names_nothing_else(home);
+    what_is_hidden_leaves_no_gap_in_a_history(home);
     a_policy_of_ones_own_grants_nothing(home);
 }
 

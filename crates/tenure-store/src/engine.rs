@@ -159,7 +159,16 @@ pub trait Read {
     /// The bodies of the revisions of these objects that were written last.
     fn heads(&mut self, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, String>, Error>;
     /// Every belief about an object, the oldest first.
-    fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error>;
+    fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
+        self.history_after(id, None, u32::MAX)
+    }
+    /// The same of at most so many that were opened after an instant, and all that were opened with the last of them.
+    fn history_after(
+        &mut self,
+        id: ObjectId,
+        after: Option<Instant>,
+        most: u32,
+    ) -> Result<Vec<BeliefRow>, Error>;
     /// What was believed about an object at an instant in transaction time.
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error>;
     /// Calls `each` with the place and the body of every belief held at an instant (now where none

@@ -463,8 +463,23 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn history(&self, id: ObjectId) -> Result<Vec<StoredObject>, Error> {
+        self.history_after(id, None, u32::MAX)
+    }
+
+    /// The same of at most so many that were opened after an instant in transaction time, and all that were opened
+    /// with the last of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::history`].
+    pub fn history_after(
+        &self,
+        id: ObjectId,
+        after: Option<Instant>,
+        most: u32,
+    ) -> Result<Vec<StoredObject>, Error> {
         self.read(|rows| {
-            let history = rows.history(id)?;
+            let history = rows.history_after(id, after, most)?;
             let access = access_now(rows, id, &history)?;
             stored(rows, history, access)
         })

@@ -12,8 +12,8 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
-    Expect, ExportLine, Line, MAX_BATCH, Outcome, Put, Resident, Retention, Tenant, TextLine,
-    Writing, true_at,
+    Expect, ExportLine, Line, MAX_BATCH, Outcome, Put, Resident, Retention, StoredObject, Tenant,
+    TextLine, Writing, true_at,
 };
 
 on_both_engines!(
@@ -193,6 +193,26 @@ fn the_past_stays_as_it_was(home: &Home) {
             .windows(2)
             .all(|pair| pair[0].opened <= pair[1].opened)
     );
+    // In pages it is the same, and what was opened together stands on one.
+    let place = |stored: &StoredObject| {
+        let status = stored.object.status();
+        (status.transaction, status.valid, stored.opened)
+    };
+    for most in [1, 2, 7, 1_000] {
+        let (mut pages, mut after) = (Vec::new(), None);
+        loop {
+            let page = acme.history_after(id, after, most).unwrap();
+            let Some(last) = page.last().map(place) else {
+                break;
+            };
+            let opened = page.iter().filter(|stored| stored.opened == last.2).count();
+            assert!(page.len() < most as usize + opened, "{most}");
+            after = last.0.from;
+            pages.extend(page);
+        }
+        let (paged, whole) = (pages.iter().map(place), history.iter().map(place));
+        assert!(paged.eq(whole), "{most}");
+    }
 }
 
 fn what_is_retracted_is_believed_no_more(home: &Home) {

@@ -131,6 +131,12 @@ const AFTER: Parameter = parameter(
     "Only what comes after this: `next` of the page before",
 )
 .taking(Takes::Id);
+const AFTER_INSTANT: Parameter = parameter(
+    "after",
+    "query",
+    "Only what was opened after this instant: `next` of the page before",
+)
+.taking(Takes::Instant);
 const AS_OF: Parameter =
     parameter("as_of", "query", "What was believed at this instant").taking(Takes::Instant);
 const SEARCH: Parameter = parameter(
@@ -387,7 +393,8 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[OBJECT, PRINCIPAL],
+                parameters: &[OBJECT, LIMIT, AFTER_INSTANT, PRINCIPAL],
+                answer: openapi::shape::<objects::History>,
                 ..operation(
                     "get",
                     "/api/v1/objects/{object}/history",

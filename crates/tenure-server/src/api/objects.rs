@@ -21,6 +21,9 @@ use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writin
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
+/// How many beliefs are read at once.
+const CHUNK: u32 = 256;
+
 /// On whose behalf objects are read.
 enum Reader {
     /// An operator's own: past every access list.
@@ -78,6 +81,35 @@ impl Reader {
         open.map(|(_, belief)| belief).collect()
     }
 
+    /// At most so many of the beliefs about an object that may be shown, from behind an instant on, and behind which
+    /// instant there are more. What is hidden leaves no gap.
+    fn history(
+        &self,
+        tenant: &Tenant,
+        id: ObjectId,
+        mut after: Option<Instant>,
+        most: u32,
+    ) -> Result<(Vec<StoredObject>, Option<Instant>), Error> {
+        let opened = |belief: &StoredObject| belief.object.status().transaction.from;
+        let mut shown: Vec<StoredObject> = Vec::new();
+        loop {
+            let beliefs = tenant.history_after(id, after, CHUNK)?;
+            after = match beliefs.last().map(opened) {
+                None => return Ok((shown, None)),
+                Some(None) => return Err(Error::assertion("a belief was opened at an instant")),
+                Some(last) => last,
+            };
+            for belief in self.of_beliefs(beliefs) {
+                let last = shown.last().and_then(opened);
+                // What was opened together stays together.
+                if shown.len() >= most as usize && opened(&belief) != last {
+                    return Ok((shown, last));
+                }
+                shown.push(belief);
+            }
+        }
+    }
+
     /// These beliefs, as they are shown: to an operator with the ids of other objects, which others may not see.
     fn shown(&self, beliefs: &[StoredObject]) -> Result<Vec<Belief>, Error> {
         let each = beliefs.iter().map(|belief| {
@@ -101,7 +133,7 @@ impl Reader {
         };
         let mut open = Vec::new();
         for id in ids {
-            if !self.of_beliefs(tenant.history(id)?).is_empty() {
+            if !self.history(tenant, id, None, 1)?.0.is_empty() {
                 open.push(id);
             }
         }
@@ -265,30 +297,46 @@ pub(super) async fn show(
     Ok(response)
 }
 
-/// On whose behalf a history is asked for.
+/// What of a history is asked for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Whose {
+pub(super) struct Past {
+    limit: Option<u32>,
+    after: Option<String>,
     principal: Option<String>,
+}
+
+/// A page of a history.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct History {
+    /// What was believed, the oldest first.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    beliefs: Vec<Belief>,
+    /// What to ask for after, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<Instant>,
 }
 
 pub(super) async fn history(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Named(named): Named,
-    Asked(whose): Asked<Whose>,
+    Asked(past): Asked<Past>,
 ) -> Result<Response, Refusal> {
+    let most = limit(past.limit)?;
+    let after = instant(past.after.as_deref(), "after")?;
     let found = crate::blocking(move || {
-        let reader = Reader::of(&caller, whose.principal.as_deref())?;
+        let reader = Reader::of(&caller, past.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let Some(id) = reader.existing(&tenant, &named)? else {
             return Ok(Err(unknown(&named)));
         };
-        let history = reader.of_beliefs(tenant.history(id)?);
-        if history.is_empty() {
+        let (history, next) = reader.history(&tenant, id, after, most)?;
+        if history.is_empty() && after.is_none() {
             return Ok(Err(unknown(&named)));
         }
-        Ok(Ok(reader.shown(&history)?))
+        let beliefs = reader.shown(&history)?;
+        Ok(Ok(History { beliefs, next }))
     });
     Ok(Said(found.await??).into_response())
 }
@@ -379,7 +427,7 @@ pub(super) async fn retract(
 /// The object that a path names, where there is one.
 fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
     if let Ok(id) = named.parse() {
-        let known = !tenant.history(id)?.is_empty();
+        let known = !tenant.history_after(id, None, 1)?.is_empty();
         return Ok(known.then_some(id));
     }
     if tenant.named(named)?.is_empty() {

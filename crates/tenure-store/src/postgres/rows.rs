@@ -430,13 +430,21 @@ impl Read for Rows<'_> {
         Ok(heads.into_iter().collect())
     }
 
-    fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
+    fn history_after(
+        &mut self,
+        id: ObjectId,
+        after: Option<Instant>,
+        most: u32,
+    ) -> Result<Vec<BeliefRow>, Error> {
         let sql = belief!(
             "SELECT",
-            " FROM beliefs b WHERE b.tenant = $1 AND b.object = $2 \
+            " FROM beliefs b WHERE b.tenant = $1 AND b.object = $2 AND b.tx_start > $3 AND b.tx_start <= \
+             (SELECT max(tx_start) FROM (SELECT n.tx_start FROM beliefs n WHERE n.tenant = $1 AND n.object = $2 \
+              AND n.tx_start > $3 ORDER BY n.tx_start LIMIT $4) AS next) \
              ORDER BY b.tx_start, b.valid_from NULLS FIRST, b.part"
         );
-        self.all(sql, &[&Id(id)], belief)
+        let after = after.map_or(i64::MIN, Instant::micros);
+        self.all(sql, &[&Id(id), &after, &i64::from(most)], belief)
     }
 
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error> {

@@ -369,13 +369,23 @@ impl Read for Rows<'_> {
         Ok(heads)
     }
 
-    fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
+    fn history_after(
+        &mut self,
+        id: ObjectId,
+        after: Option<Instant>,
+        most: u32,
+    ) -> Result<Vec<BeliefRow>, Error> {
         let tenant = self.number()?;
+        let next = format!("b.tenant = ?1 AND b.place = {PLACE} AND b.tx_start > ?3");
         let sql = format!(
-            "SELECT {BELIEF} FROM beliefs b WHERE b.tenant = ?1 AND b.place = {PLACE} \
+            "SELECT {BELIEF} FROM beliefs b WHERE {next} AND b.tx_start <= (SELECT max(tx_start) FROM \
+             (SELECT b.tx_start FROM beliefs b WHERE {next} ORDER BY b.tx_start LIMIT ?4)) \
              ORDER BY b.tx_start, b.valid_from, b.part"
         );
-        self.all(&sql, params![tenant, blob(id)], |row| belief(row, 0))
+        let after = after.map_or(i64::MIN, Instant::micros);
+        self.all(&sql, params![tenant, blob(id), after, most], |row| {
+            belief(row, 0)
+        })
     }
 
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error> {
