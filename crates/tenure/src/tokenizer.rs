@@ -12,6 +12,8 @@
 //! A tokenizer for which this is not proven says so in [`Tokenizer::is_additive`], and each piece
 //! is then priced with a margin ([`JOINT_MARGIN`]) for the joint before it.
 
+mod long_s;
+
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -120,6 +122,7 @@ impl Tokenizer for Bpe {
             .loaded
             .get_or_init(|| tiktoken::get_encoding(self.vocabulary.name()))
         {
+            Some(bpe) if long_s::stands_in(text) => long_s::count(bpe, self.vocabulary, text),
             Some(bpe) => bpe.count(text),
             // Both vocabularies are compiled in; a build without one overestimates.
             None => text.len(),

@@ -42,7 +42,7 @@ const FRAGMENTS: &[&str] = &[
     "'", "`", ";", ",", "--", "---\n", "===", "|", "_", "&lt;", "@", "$", "%", "^", "~", "…", "—",
     // Contractions in both cases, with the letters that only fold to ASCII.
     "'s", "'S", "'t", "'T", "'re", "'VE", "'m", "'ll", "'LL", "'d", "'ſ", "’s", "it's", "DON'T",
-    "x's\n",
+    "x's\n", " I'ſ", "A'ſ", "'ſ\n",
     // Letters of all cases, digits, numerals.
     "a", "b", "Z", "word", "Word", "WORD", "wOrD", "getHTTPResponse", "ǅ", "ſ", "K", "ß", "İ",
     "ı", "é", "1", "12", "123", "1234", "0x1F", "3.14", "１２３", "٣", "½", "Ⅷ", "²",
