@@ -98,6 +98,24 @@ fn wise(body: &Value) -> String {
     json!({ "relevance": if near { 93 } else { 7 } }).to_string()
 }
 
+/// A compile that leaves a record.
+fn recorded<'a>(task: &'a str, with: &[&'a str]) -> Vec<&'a str> {
+    let compile = [
+        "compile", "rules.md", "--task", task, "--budget", "600", "--record", "--format", "json",
+    ];
+    [&compile[..], with].concat()
+}
+
+/// What was found is in the record, which needs no model to be made again.
+fn replays(bench: &Bench, compiled: &Value) {
+    let id = compiled["record_ids"][0].as_str().unwrap();
+    let replay = bench.json(&["replay", id, "--format", "json"]);
+    assert_eq!(
+        (&replay["proof"], &replay["payload"]),
+        (&json!("whole"), &compiled["envelope"]["payload"])
+    );
+}
+
 #[test]
 fn an_encoder_in_a_folder_takes_the_place_of_the_table() {
     let (bench, folder, library) = (bench(), model("all-MiniLM-L6-v2"), library());
@@ -116,22 +134,9 @@ fn an_encoder_in_a_folder_takes_the_place_of_the_table() {
         found
     );
 
-    // What a compile found by it is in its record, which needs no model.
     bench.ok(&["store", "migrate"]);
-    let compile = [
-        "compile", "rules.md", "--task", task, "--budget", "600", "--record", "--format", "json",
-    ];
-    let compiled = bench.json(&[&compile[..], &with].concat());
-    let replay = bench.json(&[
-        "replay",
-        compiled["record_ids"][0].as_str().unwrap(),
-        "--format",
-        "json",
-    ]);
-    assert_eq!(
-        (&replay["proof"], &replay["payload"]),
-        (&json!("whole"), &compiled["envelope"]["payload"])
-    );
+    let compiled = bench.json(&recorded(task, &with));
+    replays(&bench, &compiled);
     let query = bench.ok(&[
         &["query", task, "rules.md", "--no-store", "--limit", "1"][..],
         &with,
@@ -169,7 +174,8 @@ fn an_encoder_in_a_folder_takes_the_place_of_the_table() {
 fn a_cross_encoder_takes_the_place_of_vectors_and_terms() {
     let (bench, folder, library) = (bench(), model("cross"), library());
     let with = ["--scorer", &folder, "--onnxruntime", &library];
-    let found = bench.json(&gate("The pump in the cellar leaks.", &with));
+    let task = "The pump in the cellar leaks.";
+    let found = bench.json(&gate(task, &with));
     assert_eq!(found["kept"][0]["name"], "pumps");
     // Its own numbers: those of the built-in ranker would have the nearest at 1.
     assert!(
@@ -177,18 +183,7 @@ fn a_cross_encoder_takes_the_place_of_vectors_and_terms() {
         "{found}"
     );
     bench.ok(&["store", "migrate"]);
-    let compile = [
-        "compile",
-        "rules.md",
-        "--task",
-        "The pump in the cellar leaks.",
-        "--budget",
-        "600",
-        "--record",
-        "--format",
-        "json",
-    ];
-    let compiled = bench.json(&[&compile[..], &with].concat());
+    let compiled = bench.json(&recorded(task, &with));
     let scores = compiled["trace"]["verdicts"].as_array().unwrap().iter();
     let scores: Vec<_> = scores
         .map(|verdict| verdict["score"]["relevance"].clone())
@@ -197,16 +192,7 @@ fn a_cross_encoder_takes_the_place_of_vectors_and_terms() {
         scores.contains(&found["kept"][0]["relevance"]),
         "{scores:?}"
     );
-    let replay = bench.json(&[
-        "replay",
-        compiled["record_ids"][0].as_str().unwrap(),
-        "--format",
-        "json",
-    ]);
-    assert_eq!(
-        (&replay["proof"], &replay["payload"]),
-        (&json!("whole"), &compiled["envelope"]["payload"])
-    );
+    replays(&bench, &compiled);
 }
 
 #[test]
@@ -221,19 +207,7 @@ fn a_judge_decides_and_a_record_remembers_what_it_said() {
         json!({ "name": "taxes", "relevance": 0.93, "rank": 1 })
     );
     bench.ok(&["store", "migrate"]);
-    let compile = [
-        "compile",
-        "rules.md",
-        "--task",
-        task,
-        "--budget",
-        "600",
-        "--record",
-        "--format",
-        "json",
-        "--scorer",
-        "judge.toml",
-    ];
+    let compile = recorded(task, &["--scorer", "judge.toml"]);
     let compiled = bench.json(&compile);
     bench.file(
         "judge.toml",
@@ -241,16 +215,7 @@ fn a_judge_decides_and_a_record_remembers_what_it_said() {
     );
     let gone = bench.refused(6, &compile);
     assert!(gone.contains("the judge at `http://127.0.0.1:1"), "{gone}");
-    let replay = bench.json(&[
-        "replay",
-        compiled["record_ids"][0].as_str().unwrap(),
-        "--format",
-        "json",
-    ]);
-    assert_eq!(
-        (&replay["proof"], &replay["payload"]),
-        (&json!("whole"), &compiled["envelope"]["payload"])
-    );
+    replays(&bench, &compiled);
     let set = json!({
         "units": [{ "id": "a", "text": "A kitten." }, { "id": "b", "text": "File the return." }],
         "queries": [{ "text": "dues", "relevant": ["b"] }],
