@@ -440,7 +440,16 @@ fn message(world: &World, revision: &Revision, target: Target) -> Piece {
     let blocks = target.has_blocks();
     let is_blank = revision.content().trim().is_empty();
     if blocks && chat::speaker(revision) == Some(Role::System) && !is_blank {
-        return as_it_came(world, alone(world, turn(world, revision)), revision, target);
+        let labelled = alone(world, turn(world, revision));
+        let labelled = as_it_came(world, labelled, revision, target);
+        let rules = world.model().messages.unwrap_or_default();
+        // Where it may stand as the system's own, it has no label: which that is, only the order says.
+        let may_stand =
+            target == Target::AnthropicMessages && rules.mid_conversation_system == Some(true);
+        return Piece {
+            bounded: labelled.bounded || may_stand,
+            ..labelled
+        };
     }
     let chat = world.model().chat;
     let mut tokens = chat.per_message.saturating_add(1);

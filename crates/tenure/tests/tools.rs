@@ -193,6 +193,21 @@ fn an_epoch_keeps_the_tools_that_it_began_with() {
 }
 
 #[test]
+fn an_epoch_goes_on_without_a_rule_about_tools_that_its_gate_left_out() {
+    let mut objects = workshop();
+    let rule = json!({ "name": "about", "content": "Name revisions by date.", "layer": "tool" });
+    objects.as_array_mut().unwrap().push(rule);
+    let gated = json!({ "gate": { "top_k": 0 } });
+    let first = compiled(&objects, gated.clone());
+    let verdict = first.trace.verdict("about").unwrap();
+    assert_eq!(verdict.verdict, Ruling::Omitted);
+    let mut over = gated;
+    merge(&mut over, json!({ "served": first.envelope.served }));
+    let next = compiled(&objects, over);
+    assert_eq!(next.trace.plan.cause, EpochCause::Kept);
+}
+
+#[test]
 fn an_epoch_ends_for_a_tool_that_must_be_offered() {
     let first = compiled(&workshop(), doing("name the revision"));
     assert_eq!(offered(&first), ["tag_commit"]);

@@ -24,7 +24,7 @@ pub(super) struct Channels {
     tools: bool,
     /// Whether the provider refuses a tool that is defined behind a call of it.
     defined_first: bool,
-    /// The new tools that a gate may turn away: it chose when the epoch began, and they wait for the next.
+    /// What is new among the tools and a gate may turn away: it chose when the epoch began, and they wait for the next.
     pub(super) gated: BTreeSet<u32>,
     /// The new tools whose definition would stand behind a call of them.
     called: BTreeSet<u32>,
@@ -69,10 +69,11 @@ impl Channels {
     ) -> Channels {
         let set = live.set;
         let offers = || ledger.archive || frozen.keys().any(|row| set.row(*row).is_tool());
-        let tools = live.rows.iter().copied();
-        let tools = tools.filter(|row| set.row(*row).is_tool() && !frozen.contains_key(row));
+        let beside = live.rows.iter().copied();
+        let beside = beside.filter(|row| set.row(*row).section == Section::Tools);
         let was_said = |row: &u32| !said.find(set.row(*row).revision.key()).is_empty();
-        let new: Vec<u32> = tools.filter(|row| !was_said(row)).collect();
+        let new = beside.filter(|row| !frozen.contains_key(row) && !was_said(row));
+        let new: Vec<u32> = new.collect();
         let chosen = request.gate.is_some() || request.tools.is_some();
         let mut gated: BTreeSet<u32> = new.iter().copied().collect();
         gated.retain(|row| chosen && set.row(*row).removable);
@@ -83,7 +84,8 @@ impl Channels {
         let mut behind = BTreeSet::new();
         if self.tools && self.defined_first && !new.is_empty() {
             let called = called(live);
-            let is_called = |row: &u32| called.contains(set.object(*row).name());
+            let is_called =
+                |row: &u32| set.row(*row).is_tool() && called.contains(set.object(*row).name());
             behind.extend(new.into_iter().filter(is_called));
         }
         Channels {
