@@ -642,6 +642,41 @@ fn answers_keep_the_constraints_and_the_schema_or_do_not_go_on() {
     }
 }
 
+/// Agents read an answer with what it was begun with, and so do constraints and the session.
+#[test]
+fn a_begun_answer_is_looked_at_and_kept_as_a_whole() {
+    let upstream = Upstream::new(|_, to| {
+        let said = json!({
+            "id": "m", "type": "message", "role": "assistant", "model": "claude-opus-4-5", "stop_reason": "end_turn",
+            "content": [{ "type": "text", "text": "abcdef12." }], "usage": { "input_tokens": 7, "output_tokens": 2 },
+        });
+        let said = answer("200 OK", "application/json", said.to_string().as_bytes());
+        to.write_all(&said).unwrap();
+    });
+    let bench = compiling(&upstream, Mode::Full, |options| options);
+    know(
+        &bench,
+        &json!({
+            "name": "no-keys", "content": "Never show a key.", "object_type": "actionable_constraint",
+            "constraint": { "rigidity": "hard", "polarity": "negative", "patterns": ["sk-[a-z0-9]{8}"] },
+        }),
+    );
+    for (begun, told) in [("It is sk-", Some("constraint_broken")), ("It is ", None)] {
+        let begins = json!({ "role": "assistant", "content": begun });
+        let messages_sent = [user(&format!("What follows {begun}?")), begins];
+        let body =
+            json!({ "model": "claude-opus-4-5", "max_tokens": 99, "messages": messages_sent });
+        let reply = ask(&bench, "/v1/messages", &body);
+        assert_eq!((reply.status, reply.header("x-tenure-output")), (200, told));
+        let record = bench.record("local", &reply.record());
+        assert_eq!(record.broken.len(), told.iter().len());
+        let id = session(&reply);
+        wait_for_messages(&bench, &id, Format::Anthropic, 2);
+        let kept = messages(&bench, &id, Format::Anthropic);
+        assert_eq!(kept[1]["content"][0]["text"], format!("{begun}abcdef12."));
+    }
+}
+
 /// Writes an object into the store through the API.
 fn know(bench: &Bench, object: &Value) {
     let name = object["name"].as_str().unwrap();
@@ -829,11 +864,13 @@ fn a_begun_answer_is_the_last_message_also_in_full() {
         messages.push(assistant(begin));
         json!({ "model": "claude-small", "max_tokens": 200, "messages": messages })
     };
-    // What fits goes on as it came: nothing stands behind the beginning, nor before it.
+    // What fits stays as it came, with what stands beside it.
     let short = begun(1, "{\"warm\":");
     let id = session(&ask(&bench, "/v1/messages", &short));
-    assert_eq!(string(&upstream.only().body), short.to_string());
-    wait_for_messages(&bench, &id, Format::Anthropic, 3);
+    let sent: Value = serde_json::from_slice(&upstream.only().body).unwrap();
+    assert_eq!(sent["messages"], short["messages"]);
+    assert!(sent["system"].to_string().contains("kelvin"), "{sent}");
+    wait_for_messages(&bench, &id, Format::Anthropic, 2);
     // What does not is cut, and still ends with it.
     let reply = ask(&bench, "/v1/messages", &begun(21, "It is "));
     assert_eq!((reply.status, reply.header("x-tenure-fault")), (200, None));
@@ -847,7 +884,7 @@ fn a_begun_answer_is_the_last_message_also_in_full() {
         "{sent}"
     );
     assert_eq!(messages.last().unwrap()["role"], "assistant");
-    assert!(!sent.to_string().contains("kelvin"), "{sent}");
+    assert!(sent["system"].to_string().contains("kelvin"), "{sent}");
 }
 
 #[test]

@@ -63,12 +63,15 @@ fn parse(text: &str) -> Option<[u8; 32]> {
 /// Writes a fresh key beside its place and links it there, so that nobody reads half a key and two
 /// processes that start at once agree on one.
 fn make(path: &Path) -> std::io::Result<()> {
-    let mut secret = [0u8; 32];
-    getrandom::fill(&mut secret).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let (mut secret, mut name) = ([0u8; 32], [0u8; 8]);
+    for bytes in [&mut secret[..], &mut name[..]] {
+        getrandom::fill(bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+    }
     let hex = Digest::from_bytes(secret).to_string();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let draft = folder.join(format!(".frame-key-{}", std::process::id()));
+    // Of its own for everybody who is at it now, and for whoever was stopped while at it.
+    let draft = folder.join(format!(".frame-key-{:016x}", u64::from_be_bytes(name)));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -103,6 +106,15 @@ mod tests {
                 0o600
             );
         }
+        // Many at once agree on one.
+        let other = folder.path().join("c/frame-key");
+        let keys: Vec<FrameKey> = std::thread::scope(|scope| {
+            let each = (0..8).map(|_| scope.spawn(|| load_frame_key(&other).unwrap()));
+            let each: Vec<_> = each.collect();
+            each.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert_eq!(fs::read_dir(other.parent().unwrap()).unwrap().count(), 1);
         assert!(!format!("{first:?}").contains(&fs::read_to_string(&path).unwrap()[..16]));
         fs::write(&path, "short").unwrap();
         assert!(load_frame_key(&path).is_err());

@@ -10,10 +10,12 @@
 
 mod begun;
 mod compose;
+mod place;
 mod recent;
 mod room;
 mod tools;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -33,6 +35,7 @@ use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 use begun::Begun;
+pub use place::Place;
 use recent::Recent;
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
@@ -51,6 +54,8 @@ const WINDOWS: usize = 1 << 20;
 const BELIEVED: i64 = 24 * 3_600 * 1_000_000;
 /// How far back a request may go on from: it ends with what the agent added since the last one.
 const BACK: usize = 256;
+/// How often a session is looked for that others go on with at the same time.
+const TRIES: u32 = 8;
 /// So many places that a session left are passed over to find one where it still is.
 const GONE: u32 = 4;
 /// The longest text that ranks, in bytes.
@@ -117,32 +122,6 @@ pub struct Beside<'r> {
     pub known: Instant,
     /// On whose behalf.
     pub principal: &'r Principal,
-}
-
-/// Where a request ends in its session, and what it costs: enough to add what is answered to it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// The session.
-    pub session: String,
-    format: Format,
-    /// The log of its model's window.
-    model: String,
-    /// The chain of the request's messages.
-    chain: Digest,
-    /// The number of the last of them in the session.
-    last: u64,
-    /// What was sent, about, in tokens, and the room that it keeps for the answer.
-    sent: u32,
-    answer: u32,
-    /// The text that the answer is begun with.
-    begun: Option<String>,
-}
-
-impl Place {
-    /// What was sent, about, in tokens.
-    pub fn sent(&self) -> u32 {
-        self.sent
-    }
 }
 
 /// What becomes of a request.
@@ -311,29 +290,19 @@ impl Relay {
         if asked.gates() {
             tools::spare_deferred(&mut conversation);
         }
-        let mut unsettled = Unsettled {
-            session: None,
-            chains: Arc::clone(&self.chains),
-        };
         let is_own = |(key, json): &(String, String)| {
             PROVIDERS_OWN.contains(&key.as_str())
                 && !matches!(json.as_str(), "null" | "\"disabled\"")
         };
         if conversation.rest.iter().any(is_own) {
-            return Ok((Relayed::as_it_came(), unsettled));
+            return Ok((Relayed::as_it_came(), self.settled()));
         }
         let begun = Begun::take(&mut conversation);
         if begun.is_some() && conversation.entries.is_empty() {
             // Nobody asks anything.
-            return Ok((Relayed::as_it_came(), unsettled));
+            return Ok((Relayed::as_it_came(), self.settled()));
         }
         self.see(tenant)?;
-        let ((session, reading, last), chain) = self.session(tenant, asked, &conversation)?;
-        let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
-        match asked.counted {
-            true => open.detach(),
-            false => open.defer(),
-        }
         let work = Work {
             workspace,
             tenant,
@@ -342,9 +311,55 @@ impl Relay {
             conversation: &conversation,
             begun: begun.as_ref(),
         };
-        // Somebody may have found meanwhile that it is not what its log says.
-        let compiled = match open.check_as(reading) {
-            Ok(()) => self.compile(&work, &mut open, (chain, last)),
+        for _ in 0..TRIES {
+            let found = self.session(tenant, asked, &conversation)?;
+            if let Some(relayed) = self.compile_in(&work, found)? {
+                return Ok(relayed);
+            }
+        }
+        Err(Error::new(
+            ErrorKind::Conflict,
+            "others go on with the same conversation all the time",
+        )
+        .hint("send the request again"))
+    }
+
+    /// Nothing that waits to be written.
+    fn settled(&self) -> Unsettled {
+        Unsettled {
+            session: None,
+            chains: Arc::clone(&self.chains),
+        }
+    }
+
+    /// Compiles the request in the session that was found for it; none where somebody has gone on with that
+    /// meanwhile, elsewhere than from this request.
+    fn compile_in(
+        &self,
+        work: &Work<'_>,
+        ((session, reading, last), chain): (Found, Digest),
+    ) -> Result<Option<(Relayed, Unsettled)>, Error> {
+        let Work {
+            tenant,
+            asked,
+            conversation,
+            ..
+        } = *work;
+        let mut unsettled = self.settled();
+        let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
+        match asked.counted {
+            true => open.detach(),
+            false => open.defer(),
+        }
+        // Somebody may have found meanwhile that it is not what its log says, added an answer, which is no part of
+        // this request, or brought other tools.
+        let mut is_still = || {
+            open.check_as(reading)?;
+            Ok(open.withdraw(last)? && open.reopen(conversation).map(|()| true)?)
+        };
+        let compiled = match is_still() {
+            Ok(false) => return Ok(None),
+            Ok(true) => self.compile(work, &mut open, (chain, last)),
             Err(error) => Err(error),
         };
         if asked.counted {
@@ -353,14 +368,14 @@ impl Relay {
                 place: None,
                 ..compiled?
             };
-            return Ok((relayed, unsettled));
+            return Ok(Some((relayed, unsettled)));
         }
         unsettled.session = Some((Arc::clone(&session), reading));
         let (key, size) = (held_as(tenant, open.id()), open.size());
         drop(open);
         self.weigh(&key, size);
         match compiled {
-            Ok(relayed) => Ok((relayed, unsettled)),
+            Ok(relayed) => Ok(Some((relayed, unsettled))),
             Err(error) => {
                 unsettled.settle()?;
                 Err(error)
@@ -384,10 +399,6 @@ impl Relay {
         } = *work;
         let beside = asked.beside;
         let mut relayed = Relayed::as_it_came();
-        // The same request may have been answered meanwhile: its answer is no part of this one.
-        if !session.withdraw(last)? {
-            return Ok(relayed);
-        }
         let begins = begun.map_or(0, |begun| begun.price(world));
         let around = room::around(conversation, world).saturating_add(begins);
         let answer = match (room::answer(conversation), asked.counted) {
@@ -412,7 +423,7 @@ impl Relay {
             last,
             sent: u32::try_from(whole).unwrap_or(u32::MAX),
             answer,
-            begun: begun.and_then(Begun::text),
+            begun: begun.map(|begun| begun.message().to_owned()),
         });
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
         let gates = beside.is_some()
@@ -512,7 +523,7 @@ impl Relay {
         let body = compose::compose(asked, conversation, payload, &relayed.left_out)?;
         let body = compose::marked(world, asked, conversation, body);
         let body = match begun {
-            Some(begun) => begun.behind(asked.format, &body)?,
+            Some(begun) => begun.behind(asked, conversation, &body)?,
             None => body,
         };
         let sent = envelope.total_tokens.saturating_add(around);
@@ -549,11 +560,13 @@ impl Relay {
         message: &str,
         now: Instant,
     ) -> Result<bool, Error> {
-        let message = match &place.begun {
-            Some(begun) => begun::finished(begun, message),
-            None => message.into(),
+        let message = place.finished(message);
+        let before = match &place.begun {
+            // A message of its own.
+            Some(begun) if matches!(message, Cow::Borrowed(_)) => format!("{begun},"),
+            _ => String::new(),
         };
-        let reply = wire::read(place.format, &format!("[{message}]"))?;
+        let reply = wire::read(place.format, &format!("[{before}{message}]"))?;
         self.see(tenant)?;
         let held = self.held(tenant, &place.session)?;
         let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);

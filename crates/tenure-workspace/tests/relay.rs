@@ -782,6 +782,19 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
     let withdrawn = log.iter().filter(|(_, body)| body.contains("withdrawn"));
     assert_eq!(withdrawn.count(), 0, "the reply was the agent's");
 
+    // What else the agent's body has marked is marked anew; what the answer is begun with, not at all.
+    let mark = json!({ "type": "ephemeral", "ttl": "1h" });
+    let mut marked = begun.clone();
+    marked[0]["content"] = "What of it? ".repeat(3_000).into();
+    for message in &mut marked {
+        let text = message["content"].clone();
+        message["content"] = json!([{ "type": "text", "text": text, "cache_control": mark }]);
+    }
+    let (_, sent) = relay(&gathered, &marked);
+    let last = sent["messages"].as_array().unwrap().last().unwrap();
+    assert!(!last.to_string().contains("cache_control"), "{last}");
+    assert!(sent.to_string().contains("cache_control"));
+
     // Where nobody asks anything, nothing is done.
     let body = json!({ "model": "m", "max_tokens": 9, "messages": [model("It is ")] }).to_string();
     let asked = Relaying {
@@ -793,4 +806,102 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
         .relay(&bench.workspace, &bench.tenant(), &world, &asked)
         .unwrap();
     assert!(relayed.body.is_none() && relayed.place.is_none());
+}
+
+/// An agent whose model speaks turn after turn: all of it is kept, and cut where it is too long.
+#[test]
+fn what_the_model_says_by_itself_is_history_too() {
+    let bench = Bench::new(6_000);
+    let step = |at: usize| json!({ "role": "assistant", "content": format!("Step {at}: {}", "so many words ".repeat(60)) });
+    let mut messages = vec![json!({ "role": "user", "content": "Go on until you are done." })];
+    let mut last = None;
+    for at in 0..50 {
+        let body = request(&messages);
+        let relayed = bench.relay(&body, "key");
+        let sent = relayed.body.clone().unwrap_or(body);
+        let sent: Value = serde_json::from_str(&sent).unwrap();
+        let sent = sent["messages"].as_array().unwrap();
+        assert_eq!(sent.last(), messages.last());
+        let place = relayed.place.as_ref().unwrap();
+        let reply = step(at).to_string();
+        assert!(
+            bench
+                .relay
+                .reply(&bench.tenant(), place, &reply, NOW)
+                .unwrap()
+        );
+        messages.push(step(at));
+        last = Some((session(&relayed), sent.len()));
+    }
+    let (id, sent) = last.unwrap();
+    assert!(sent < 30, "{sent} of {}", messages.len());
+    let kept = Session::open(bench.tenant(), &id).unwrap();
+    let all = kept.export(Format::OpenAiChat).unwrap().messages;
+    let all: Vec<Value> = serde_json::from_str(&all).unwrap();
+    assert_eq!(all, messages);
+}
+
+/// Others go on with the same conversation while it is compiled: nothing goes on as it came for that.
+#[test]
+fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
+    let bench = Bench::new(60_000);
+    let text =
+        "name = \"beside\"\nextends = \"standard\"\nrequired = []\nsession.tools_top_k = 1\n";
+    let policy = Policy::from_toml(text).unwrap();
+    let rule = ObjectDocument {
+        tenant_id: Some("local".to_owned()),
+        ..ObjectDocument::new("rule", "Report every pressure in hectopascal.")
+    };
+    let gathered = Gathered::of_sources(Candidates::new(vec![rule.seal().unwrap()]));
+    let tenant = bench.tenant();
+    let principal = Principal {
+        tenant: "local".to_owned(),
+        ..Principal::owner()
+    };
+    let tools = |of: &str| {
+        let tool = |at| json!({ "type": "function", "function": { "name": format!("{of}_{at}"), "parameters": { "type": "object" } } });
+        (0..4).map(tool).collect::<Vec<_>>()
+    };
+    let body = |round: usize, more: bool, of: &str| {
+        let mut messages = vec![json!({ "role": "user", "content": format!("Round {round}.") })];
+        if more {
+            messages.push(json!({ "role": "assistant", "content": "Yes." }));
+            messages.push(json!({ "role": "user", "content": "And then?" }));
+        }
+        json!({ "model": "mine", "messages": messages, "tools": tools(of) }).to_string()
+    };
+    let ask = |body: &str, of: &str| {
+        let asked = Relaying {
+            beside: Some(Beside {
+                policy: &policy,
+                gathered: &gathered,
+                watched: &[0],
+                known: NOW,
+                principal: &principal,
+            }),
+            ..asked(body, "key")
+        };
+        let relayed = bench
+            .relay
+            .relay(&bench.workspace, &tenant, &bench.world, &asked);
+        let relayed = relayed.unwrap();
+        assert!(relayed.body.unwrap().contains("hectopascal"));
+        let foreign = relayed.left_out.keys().find(|name| !name.starts_with(of));
+        assert_eq!(foreign, None);
+        assert_eq!(relayed.left_out.len(), 3);
+    };
+    for round in 0..100 {
+        std::thread::scope(|scope| {
+            for (more, of) in [
+                (false, "a"),
+                (true, "a"),
+                (false, "b"),
+                (false, "a"),
+                (true, "b"),
+                (false, "b"),
+            ] {
+                scope.spawn(move || ask(&body(round, more, of), of));
+            }
+        });
+    }
 }

@@ -6,9 +6,9 @@ use serde_json::json;
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
-use tenure_server::{Jwt, Limits, Options, Server, Upstream};
+use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
-use tenure_workspace::{Workspace, default_frame_key_path, read_text};
+use tenure_workspace::{Workspace, default_frame_key_path, load_frame_key, read_text};
 
 use super::store::{instant, open};
 use super::{compile, print, print_json, usage, with_models, with_relevance};
@@ -29,11 +29,15 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         let trusting: Result<_, Error> = trusting.collect();
         upstreams = trusting.map_err(|error| error.or_at(path.display().to_string(), None))?;
     }
-    let mode = usage(args.mode.parse())?;
+    let mode: Mode = usage(args.mode.parse())?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
     };
+    if mode != Mode::Observe {
+        // What no request can be compiled without is there before the first one.
+        load_frame_key(&frame_key)?;
+    }
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
     let workspace = with_relevance(workspace, &args.relevance)?;
     let store = match args.no_store {

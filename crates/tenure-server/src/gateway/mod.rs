@@ -39,7 +39,7 @@ use tenure::Error;
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_PREFIX, Ending};
-use tenure_workspace::relay::Relay;
+use tenure_workspace::relay::{Place, Relay};
 
 use crate::app::{App, Caller, Limits, Mode, now};
 use crate::body::whole_body;
@@ -299,7 +299,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 ahead = Ahead::read(&mut body, app.limits.upstream).await;
                 let request = open.exchange().and_then(|open| open.request.clone());
                 let stands = (fitted.constraints.clone(), Arc::clone(&fitted.left_out));
-                output = look(format, request, stands, &headers, &ahead).await;
+                let place = fitted.place.clone();
+                output = look(format, (request, place), stands, &headers, &ahead).await;
             }
             if let Some(settled) =
                 settled.take_if(|_| ahead.whole || hyper::body::Body::is_end_stream(&body))
@@ -437,7 +438,7 @@ impl Packed {
 /// What is wrong with a whole answer; none where it was not looked at.
 async fn look(
     format: tenure::wire::Format,
-    request: Option<Bytes>,
+    (request, place): (Option<Bytes>, Option<Place>),
     (constraints, left_out): (Vec<Arc<Constraint>>, LeftOut),
     headers: &HeaderMap,
     ahead: &Ahead,
@@ -458,7 +459,7 @@ async fn look(
         }
         let answer = answer.text(measure::MAX_UNPACKED);
         let message = output::message(format, answer.as_bytes()).ok()?;
-        Some(demands.look(&message))
+        Some(demands.look(&output::finished(place.as_ref(), &message)))
     });
     looked.await.ok().flatten()
 }
@@ -585,7 +586,7 @@ mod tests {
             let part = Ahead::of(answer, false);
             let looked = |ahead| {
                 let format = tenure::wire::Format::OpenAiChat;
-                let request = Some(request.clone());
+                let request = (Some(request.clone()), None);
                 let stands = (Vec::new(), LeftOut::default());
                 Box::pin(look(format, request, stands, &headers, ahead))
             };

@@ -11,6 +11,7 @@ use tenure::error::unknown_name;
 use tenure::object::{AnswerCheck, ObjectId, Polarity};
 use tenure::wire::{self, Format};
 use tenure::{ContextObject, Error};
+use tenure_workspace::relay::Place;
 
 use super::schema::Steps;
 
@@ -464,6 +465,11 @@ pub(super) fn message(format: Format, answer: &[u8]) -> Result<String, Error> {
     } else {
         wire::streamed_reply(format, text)
     }
+}
+
+/// A message as agents have it: with what it goes on from, where its request began it.
+pub(super) fn finished<'m>(place: Option<&Place>, message: &'m str) -> Cow<'m, str> {
+    place.map_or(Cow::Borrowed(message), |place| place.finished(message))
 }
 
 /// What is wrong with a call.

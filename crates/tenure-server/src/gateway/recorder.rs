@@ -358,7 +358,7 @@ impl Desk {
                 _ => Err(Error::input("the answer was not kept whole")),
             };
             if let (Ok(message), true) = (&message, unseen) {
-                output = Some(demands.look(message));
+                output = Some(demands.look(&output::finished(exchange.place.as_ref(), message)));
             }
             if let Some(place) = exchange.place {
                 let at = exchange.at;

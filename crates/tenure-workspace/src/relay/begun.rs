@@ -1,88 +1,72 @@
-//! Requests that end with the model's own words: its answer is begun already (a prefill) and goes on from there.
-//! What it is begun with is the request's and no part of the history, which the finished answer joins; so nothing
-//! stands behind it.
-
-use std::borrow::Cow;
+//! Requests that end with the model's own words: its answer is begun already (a prefill, a turn that was paused) and
+//! goes on from there. What it is begun with is the request's and joins the history with the answer; so nothing
+//! stands behind it. What the model said before that is history as any other.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tenure::object::Role;
-use tenure::wire::{self, Conversation, Entry, Format};
-use tenure::{Error, World};
+use tenure::wire::{self, Conversation, Entry};
+use tenure::{Error, World, cache};
 
-use super::compose;
+use super::{Relaying, compose};
 
-/// What an answer is begun with.
+/// The message, or the items of one turn, that an answer is begun with.
 #[derive(Debug)]
-pub(super) struct Begun(Vec<Entry>);
+pub(super) struct Begun(Entry);
 
 impl Begun {
-    /// Takes the last messages, as far as they are the model's, out of a conversation.
+    /// Takes the last message out of a conversation, where it is the model's.
     pub(super) fn take(conversation: &mut Conversation) -> Option<Begun> {
-        let entries = &mut conversation.entries;
-        let others = entries.iter().rposition(|entry| !is_models(entry));
-        let begun = entries.split_off(others.map_or(0, |last| last + 1));
-        (!begun.is_empty()).then_some(Begun(begun))
+        conversation
+            .entries
+            .pop_if(|last| is_models(last))
+            .map(Begun)
+    }
+
+    /// The message, as it came.
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
     }
 
     /// What it costs, at most, in tokens.
     pub(super) fn price(&self, world: &World) -> u32 {
-        let prices = self.0.iter().map(|entry| world.price(&entry.message));
-        prices.fold(0, u32::saturating_add)
+        world.price(self.message())
     }
 
-    /// A body with it behind its messages.
-    pub(super) fn behind(&self, format: Format, body: &str) -> Result<String, Error> {
-        let begun: Vec<&str> = self.0.iter().map(|entry| entry.message.as_str()).collect();
-        let begun = begun.join(",");
+    /// A body with it behind its messages; without marks of a cache, where those of the agent were set anew.
+    pub(super) fn behind(
+        &self,
+        asked: &Relaying<'_>,
+        conversation: &Conversation,
+        body: &str,
+    ) -> Result<String, Error> {
+        let mut begun = format!("[{}]", self.message());
+        if compose::marks_anew(asked, conversation) {
+            begun = cache::strip(asked.format, &begun)?;
+        }
         let before = compose::messages(body)?.get();
         let before = before.trim_end().strip_suffix(']').unwrap_or(before);
-        let comma = if before.trim_end().ends_with('[') {
-            ""
-        } else {
-            ","
-        };
-        let messages = format!("{before}{comma}{begun}]");
-        wire::with_fields(body, &[(compose::field(format), &messages)])
-    }
-
-    /// The text that the provider's reply goes on from, where agents then say both as one message.
-    pub(super) fn text(&self) -> Option<String> {
-        let [
-            Entry {
-                format: Format::Anthropic,
-                message,
-                ..
-            },
-        ] = self.0.as_slice()
-        else {
-            return None;
-        };
-        let said: Said<'_> = serde_json::from_str(message).ok()?;
-        match said.blocks() {
-            None => serde_json::from_str(said.content.get()).ok(),
-            Some(blocks) => match blocks.as_slice() {
-                [block] => text_of(block),
-                _ => None,
-            },
-        }
+        let is_first = before.trim_end().ends_with('[');
+        let comma = if is_first { "" } else { "," };
+        let messages = format!("{before}{comma}{}", begun.trim_start_matches('['));
+        wire::with_fields(body, &[(compose::field(asked.format), &messages)])
     }
 }
 
-/// A provider's reply as agents say it: with what it goes on from. As it came where it does not begin with a text.
-pub(super) fn finished<'m>(begun: &str, reply: &'m str) -> Cow<'m, str> {
-    let joined = || -> Option<String> {
-        let said: Said<'_> = serde_json::from_str(reply).ok()?;
-        let blocks = said.blocks()?;
-        let (first, rest) = blocks.split_first()?;
-        let text = serde_json::Value::from(format!("{begun}{}", text_of(first)?)).to_string();
-        let first = wire::with_fields(first.get(), &[("text", &text)]).ok()?;
-        let rest = rest.iter().map(|block| block.get());
-        let content: Vec<&str> = std::iter::once(first.as_str()).chain(rest).collect();
-        let content = format!("[{}]", content.join(","));
-        wire::with_fields(reply, &[("content", &content)]).ok()
-    };
-    joined().map_or(Cow::Borrowed(reply), Cow::Owned)
+/// A message of Anthropic's and the reply that goes on from it, as one message. None where they cannot be read.
+pub(super) fn joined(begun: &str, reply: &str) -> Option<String> {
+    let [begun, answer] = [begun, reply].map(|json| serde_json::from_str::<Said<'_>>(json).ok());
+    let (mut blocks, mut answer) = (begun?.blocks()?, answer?.blocks()?);
+    if let (Some(last), Some(first)) = (blocks.last_mut(), answer.first())
+        && let (Some(said), Some(more)) = (text_of(last), text_of(first))
+    {
+        let text = serde_json::Value::from(said + &more).to_string();
+        *last = wire::with_fields(last, &[("text", &text)]).ok()?;
+        answer.remove(0);
+    }
+    blocks.append(&mut answer);
+    let content = format!("[{}]", blocks.join(","));
+    wire::with_fields(reply, &[("content", &content)]).ok()
 }
 
 /// Whether the model says it.
@@ -98,103 +82,85 @@ struct Said<'m> {
     content: &'m RawValue,
 }
 
-impl<'m> Said<'m> {
-    /// Its blocks; none where it is a bare text.
-    fn blocks(&self) -> Option<Vec<&'m RawValue>> {
-        serde_json::from_str(self.content.get()).ok()
+impl Said<'_> {
+    /// Its blocks: one where it is a bare text.
+    fn blocks(&self) -> Option<Vec<String>> {
+        let json = self.content.get();
+        if json.starts_with('"') {
+            return Some(vec![format!("{{\"type\":\"text\",\"text\":{json}}}")]);
+        }
+        let blocks: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        Some(blocks.iter().map(|block| block.get().to_owned()).collect())
     }
 }
 
 /// The text of a block that is nothing else.
-fn text_of(block: &RawValue) -> Option<String> {
+fn text_of(block: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Block {
         r#type: String,
         text: String,
     }
-    let block: Block = serde_json::from_str(block.get()).ok()?;
+    let block: Block = serde_json::from_str(block).ok()?;
     (block.r#type == "text").then_some(block.text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use tenure::wire::Format;
 
-    fn begun(format: Format, body: &str) -> (Conversation, Option<Begun>) {
-        let mut conversation = wire::read(format, body).unwrap();
-        let begun = Begun::take(&mut conversation);
-        (conversation, begun)
-    }
+    use super::*;
 
     #[test]
     fn what_the_model_says_last_is_no_part_of_the_history() {
         let user = r#"{"role":"user","content":"Name it."}"#;
         let said = r#"{"role": "assistant",  "content":"It is "}"#;
-        let of =
-            |messages: &[&str]| begun(Format::OpenAiChat, &format!("[{}]", messages.join(",")));
-        for (messages, stay) in [
-            (&[user, said][..], 1),
-            (&[user, said, user, said, said], 3),
-            (&[said], 0),
-        ] {
-            let (conversation, begun) = of(messages);
-            let begun = begun.unwrap();
-            assert_eq!(conversation.entries.len(), stay);
-            let behind = begun.behind(Format::OpenAiChat, r#"{"n":1.50,"messages": [7 ] }"#);
-            let begins = messages[stay..].join(",");
-            let expected = format!(r#"{{"n":1.50,"messages": [7 ,{begins}] }}"#);
-            assert_eq!(behind.unwrap(), expected);
-            let alone = begun.behind(Format::OpenAiChat, r#"{"messages":[ ]}"#);
-            assert_eq!(alone.unwrap(), format!(r#"{{"messages":[ {begins}]}}"#));
-        }
-        for messages in [&[][..], &[user], &[said, user]] {
-            assert!(of(messages).1.is_none());
-        }
+        let take = |format, messages: &[&str]| {
+            let body = format!("[{}]", messages.join(","));
+            let mut conversation = wire::read(format, &body).unwrap();
+            let begun = Begun::take(&mut conversation);
+            let begun = begun.map(|begun| begun.message().to_owned());
+            (conversation.entries.len(), begun)
+        };
+        let chat = |messages: &[&str]| take(Format::OpenAiChat, messages);
+        let begun = |stay: usize| (stay, Some(said.to_owned()));
+        assert_eq!(chat(&[user, said]), begun(1));
+        // What the model said before is history.
+        assert_eq!(chat(&[user, said, said, said]), begun(3));
+        assert_eq!(chat(&[said]), begun(0));
+        assert_eq!(chat(&[said, user]), (2, None));
+        assert_eq!(chat(&[]), (0, None));
         // The items of one turn.
-        let items = r#"[{"role":"user","content":"x"},{"type":"reasoning","id":"r","summary":[]},{"role":"assistant","content":"It is "}]"#;
-        let (conversation, begun) = begun(Format::OpenAiResponses, items);
-        assert_eq!(conversation.entries.len(), 1);
-        let body = begun
-            .unwrap()
-            .behind(Format::OpenAiResponses, r#"{"input":[1]}"#);
-        let end = r#"[1,{"type":"reasoning","id":"r","summary":[]},{"role":"assistant","content":"It is "}]"#;
-        assert!(body.unwrap().contains(end));
+        let items = [
+            r#"{"type":"reasoning","id":"r","summary":[]}"#,
+            r#"{"role":"assistant","content":"It is "}"#,
+        ];
+        let found = take(Format::OpenAiResponses, &[user, items[0], items[1]]);
+        assert_eq!(found, (1, Some(items.join(","))));
     }
 
     #[test]
     fn a_reply_is_joined_to_what_it_goes_on_from() {
-        let text = |format, content: &str| {
-            let body = format!(
-                r#"[{{"role":"user","content":"x"}},{{"role":"assistant","content":{content}}}]"#
-            );
-            begun(format, &body).1.unwrap().text()
-        };
-        let bare = text(Format::Anthropic, r#""It \u00e9""#);
-        assert_eq!(bare.as_deref(), Some("It é"));
-        let block = text(Format::Anthropic, r#"[{"type":"text","text":"It"}]"#);
-        assert_eq!(block.as_deref(), Some("It"));
-        for content in [
-            r#"[]"#,
-            r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
-            r#"[{"type":"tool_use","id":"c","name":"n","input":{}}]"#,
-        ] {
-            assert_eq!(text(Format::Anthropic, content), None, "{content}");
+        let begun = |content: &str| format!(r#"{{"role":"assistant","content":{content}}}"#);
+        let call = r#"{"type":"tool_use","id":"c","name":"n","input":{"n":1.50}}"#;
+        let text = |text: &str| format!(r#"{{"type":"text","text":{text}}}"#);
+        let reply = begun(&format!("[{},{call}]", text(r#""é 1""#)));
+        let all = |blocks: &[&str]| Some(begun(&format!("[{}]", blocks.join(","))));
+        let both = text(r#""It \"is\" é 1""#);
+        for bare in [r#""It \"is\" ""#, &format!("[{}]", text(r#""It \"is\" ""#))] {
+            assert_eq!(joined(&begun(bare), &reply), all(&[&both, call]));
         }
-        // Others answer in a message of its own.
-        assert_eq!(text(Format::OpenAiChat, r#""It is ""#), None);
-
-        let reply = r#"{"role":"assistant","content":[{"type":"text","text":"é 1"},{"type":"tool_use","id":"c","name":"n","input":{"n":1.50}}]}"#;
-        assert_eq!(
-            finished("It \"is\" ", reply),
-            r#"{"role":"assistant","content":[{"type":"text","text":"It \"is\" é 1"},{"type":"tool_use","id":"c","name":"n","input":{"n":1.50}}]}"#
-        );
-        for other in [
-            r#"{"role":"assistant","content":"1"}"#,
-            r#"{"role":"assistant","content":[]}"#,
-            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":""}]}"#,
-            "no JSON",
-        ] {
-            assert_eq!(finished("It is ", other), other);
+        // A turn that was paused: nothing of it is lost.
+        let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
+        let paused = begun(&format!("[{thought},{call}]"));
+        let after = text(r#""é 1""#);
+        assert_eq!(joined(&paused, &reply), all(&[thought, call, &after, call]));
+        let spoke = begun(&format!("[{thought},{}]", text(r#""It \"is\" ""#)));
+        assert_eq!(joined(&spoke, &reply), all(&[thought, &both, call]));
+        assert_eq!(joined(&begun("[]"), &reply), Some(reply.clone()));
+        for other in ["no JSON", r#"{"content":7}"#, "{}"] {
+            assert_eq!(joined(other, &reply), None);
+            assert_eq!(joined(&paused, other), None);
         }
     }
 }

@@ -92,11 +92,8 @@ pub(super) fn marked(
     conversation: &Conversation,
     body: String,
 ) -> String {
-    let by_provider = |(key, _): &(String, String)| {
-        matches!(key.as_str(), "cache_control" | "prompt_cache_options")
-    };
-    let had = MARKS.iter().any(|mark| asked.body.contains(mark));
-    if conversation.rest.iter().any(by_provider) || !(had || asked.beside.is_some()) {
+    let had = has_marks(asked);
+    if by_provider(conversation) || !(had || asked.beside.is_some()) {
         return body;
     }
     let hour = asked.body.contains("\"ttl\":\"1h\"") || asked.body.contains("\"ttl\": \"1h\"");
@@ -114,6 +111,21 @@ pub(super) fn marked(
     };
     // A body without marks is as good, and dearer.
     mark().unwrap_or(body)
+}
+
+/// Whether the agent's own marks are taken out, for others.
+pub(super) fn marks_anew(asked: &Relaying<'_>, conversation: &Conversation) -> bool {
+    has_marks(asked) && !by_provider(conversation)
+}
+
+fn has_marks(asked: &Relaying<'_>) -> bool {
+    MARKS.iter().any(|mark| asked.body.contains(mark))
+}
+
+/// Whether the provider sets marks itself.
+fn by_provider(conversation: &Conversation) -> bool {
+    let mut keys = conversation.rest.iter().map(|(key, _)| key.as_str());
+    keys.any(|key| matches!(key, "cache_control" | "prompt_cache_options"))
 }
 
 /// The compiled messages behind the instructions, where a format has both in one array.

@@ -1,0 +1,44 @@
+//! Where a request ended, for its answer.
+
+use std::borrow::Cow;
+
+use tenure::Digest;
+use tenure::wire::Format;
+
+use super::begun;
+
+/// Where a request ends in its session, and what it costs: enough to add what is answered to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The session.
+    pub session: String,
+    pub(super) format: Format,
+    /// The log of its model's window.
+    pub(super) model: String,
+    /// The chain of the request's messages.
+    pub(super) chain: Digest,
+    /// The number of the last of them in the session.
+    pub(super) last: u64,
+    /// What was sent, about, in tokens, and the room that it keeps for the answer.
+    pub(super) sent: u32,
+    pub(super) answer: u32,
+    /// The message that the answer is begun with.
+    pub(super) begun: Option<String>,
+}
+
+impl Place {
+    /// What was sent, about, in tokens.
+    pub fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    /// A provider's reply as one message with what it goes on from, where the provider joins both.
+    pub fn finished<'m>(&self, reply: &'m str) -> Cow<'m, str> {
+        let begun = self
+            .begun
+            .as_deref()
+            .filter(|_| self.format == Format::Anthropic);
+        let joined = begun.and_then(|begun| begun::joined(begun, reply));
+        joined.map_or(Cow::Borrowed(reply), Cow::Owned)
+    }
+}
