@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tenure::error::unknown_name;
 use tenure::object::LOCAL_TENANT;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind, World};
+use tenure::{Catalogue, Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
 use tenure_workspace::keys::{Grant, KeySet, Keys};
 use tenure_workspace::relay::Relay;
@@ -451,12 +451,7 @@ impl App {
 
     /// The world of a model by its name, or by the longest name that it is a version of.
     pub(crate) fn world_like(&self, model: &str) -> Result<Arc<World>, Error> {
-        let version = |name: &&str| {
-            let rest = model.strip_prefix(name);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@']))
-        };
-        let names = self.workspace.catalogue().names().filter(version);
-        let name = names.max_by_key(|name| name.len());
+        let name = known_model(self.workspace.catalogue(), model);
         self.world(name.unwrap_or(model))
     }
 
@@ -566,6 +561,16 @@ impl App {
             .as_ref()
             .map_or(Ok(()), |keys| keys.version().map(drop))
     }
+}
+
+/// The model of the catalogue that a name means: the longest that it is, or is a version of.
+pub(crate) fn known_model<'c>(catalogue: &'c Catalogue, model: &str) -> Option<&'c str> {
+    let version = |name: &&str| {
+        let rest = model.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@']))
+    };
+    let names = catalogue.names().filter(version);
+    names.max_by_key(|name| name.len())
 }
 
 /// This instant, on the clock of the machine.

@@ -14,7 +14,7 @@ use crate::app::{App, Caller, KEYS_EVERY, now};
 use crate::audit::Line;
 use crate::error::{Cause, Refusal};
 use crate::gateway::RECORD_HEADER;
-use crate::log::LogLevel;
+use crate::log::{LogLevel, bounded};
 use crate::metrics::{Answered, Routed, Word};
 use crate::spans::Context;
 
@@ -25,6 +25,10 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Where a request stands in a trace, if it stands in one.
 #[derive(Clone, Copy)]
 pub(crate) struct Traced(pub(crate) Option<Context>);
+
+/// The most bytes of a method and of a path that are written down: either may be as long as a head.
+const MAX_METHOD: usize = 32;
+const MAX_PATH: usize = 2_048;
 
 /// What anybody may ask.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
@@ -39,6 +43,7 @@ pub(crate) async fn guard(
     let path = request.uri().path().to_owned();
     let route = route(&path, request.extensions().get::<MatchedPath>());
     let method = request.method().clone();
+    let method = bounded(method.as_str(), MAX_METHOD);
     let is_open = OPEN.contains(&path.as_str());
     let mut who = None;
     let spans = app.metrics.spans.get();
@@ -92,7 +97,7 @@ pub(crate) async fn guard(
         && !is_open
     {
         let tenant = who.as_ref().map(|who| &*who.tenant);
-        let asked = (&method, route, status);
+        let asked = (&*method, route, status);
         spans.request(context, took, asked, tenant, record, &app.metrics);
     }
     let level = if status >= 500 {
@@ -103,7 +108,7 @@ pub(crate) async fn guard(
     if app.log.takes(level) && !is_open {
         let cause = response.extensions().get::<Cause>();
         let fields = json!({
-            "method": method.as_str(),
+            "method": method,
             "route": route,
             "status": status,
             "took_us": took.as_micros() as u64,
@@ -121,8 +126,8 @@ pub(crate) async fn guard(
             at: now(),
             tenant: who.as_ref().map_or("", |who| &who.tenant),
             key: who.as_ref().and_then(|who| who.key.as_deref()),
-            method: method.as_str(),
-            path: &path,
+            method: &method,
+            path: &bounded(&path, MAX_PATH),
             status,
             record,
         };

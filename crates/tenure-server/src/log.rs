@@ -1,6 +1,7 @@
 //! The log: JSON lines on the standard error, written by a thread of its own. No contents and no secrets: a
 //! request is its route, not its path, and a failure of the server its own words.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,6 +17,14 @@ use crate::metrics::Metrics;
 
 /// The most lines that wait: whoever reads slowly holds no request up.
 const QUEUE: usize = 4_096;
+
+/// A text from outside as it is written down: no longer than so many bytes, and marked where it was.
+pub(crate) fn bounded(text: &str, most: usize) -> Cow<'_, str> {
+    match text.len() <= most {
+        true => text.into(),
+        false => format!("{}…", &text[..text.floor_char_boundary(most)]).into(),
+    }
+}
 
 /// What is logged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]

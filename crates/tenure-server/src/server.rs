@@ -233,7 +233,10 @@ async fn not_found(State(_): State<Arc<App>>, request: Request) -> Refusal {
 }
 
 async fn not_allowed(request: Request) -> Refusal {
-    let what = format!("`{}` cannot be done here", request.method());
+    let what = format!(
+        "`{}` cannot be done here",
+        tenure::object::clip(request.method().as_str())
+    );
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, what)
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
@@ -162,14 +162,14 @@ impl Spans {
         &self,
         context: &Context,
         took: Duration,
-        asked: (&Method, &str, u16),
+        asked: (&str, &str, u16),
         tenant: Option<&str>,
         record: Option<&str>,
         metrics: &Metrics,
     ) {
         let (method, route, status) = asked;
         let mut attributes = vec![
-            text("http.request.method", method.as_str()),
+            text("http.request.method", method),
             text("http.route", route),
             number("http.response.status_code", u64::from(status)),
         ];

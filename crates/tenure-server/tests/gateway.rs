@@ -137,6 +137,52 @@ fn a_record_says_what_can_be_known() {
 }
 
 #[test]
+fn names_of_models_that_nobody_knows_take_no_place() {
+    let upstream = Upstream::saying("application/json", CHAT_REPLY);
+    let bench = Bench::new(&[upstream.url()]);
+    let mut client = bench.connect();
+    let mut ask = |model: &str| {
+        let body =
+            format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"Hi."}}]}}"#);
+        client.send("POST", "/v1/chat/completions", &[], body.as_bytes());
+        client.reply().record()
+    };
+    for at in 0..64 {
+        ask(&format!("made-up-{at}"));
+    }
+    for model in ["gpt-4.1", "gpt-4o-2024-08-06", "claude-opus-4-5"] {
+        let record = bench.record("local", &ask(model));
+        assert_eq!(record.model.as_deref(), Some(model));
+        assert!(record.request_tokens.is_some(), "{model}");
+    }
+    let long = format!("gpt-4o-{}", "é".repeat(100_000));
+    let record = bench.record("local", &ask(&long));
+    assert!(record.request_tokens.is_some());
+    let model = record.model.unwrap();
+    let kept = model.strip_suffix('…').unwrap();
+    assert!(long.starts_with(kept) && kept.len() == 255, "{model}");
+}
+
+#[test]
+fn what_is_written_down_of_a_request_has_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = folder.path().join("audit");
+    let mut bench = Bench::with(&[], |options| Options {
+        audit: Some(audit.clone()),
+        ..options
+    });
+    let (method, path) = ("X".repeat(10_000), format!("/v1/{}", "x".repeat(50_000)));
+    assert_eq!(bench.ask(&method, &path, &[], b"").status, 502);
+    bench.stop();
+    let line = std::fs::read_to_string(&audit).unwrap();
+    assert!(line.len() < 3_000, "{} bytes", line.len());
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let method = line["method"].as_str().unwrap();
+    assert_eq!(method, format!("{}…", "X".repeat(32)));
+    assert!(path.starts_with(line["path"].as_str().unwrap().trim_end_matches('…')));
+}
+
+#[test]
 fn nothing_secret_and_no_content_is_kept() {
     let upstream = Upstream::saying("application/json", CHAT_REPLY);
     let mut bench = Bench::with(&[upstream.url()], |options| tenure_server::Options {

@@ -8,10 +8,13 @@ use tenure::trace::ProviderUsage;
 use tenure::{Digest, World};
 
 use super::Protocol;
+use crate::log::bounded;
 
 /// The largest that an answer may become when it is unpacked.
 pub(super) const MAX_UNPACKED: u64 = 64 << 20;
 
+/// The most bytes of a model's name that are kept.
+const MAX_MODEL: usize = 256;
 /// Texts of fewer bytes are counted sooner than found.
 const SHORT: usize = 256;
 /// How many prices are remembered, twice: a few MiB.
@@ -63,7 +66,9 @@ impl Asked {
             return Asked::default();
         };
         Asked {
-            model: body["model"].as_str().map(str::to_owned),
+            model: body["model"]
+                .as_str()
+                .map(|model| bounded(model, MAX_MODEL).into_owned()),
             streamed: body["stream"].as_bool().unwrap_or(false),
             body,
         }

@@ -25,6 +25,7 @@ use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
 use super::output::{self, Constraint, Demands, Found, LeftOut};
 use super::tap::Kept;
+use crate::app::known_model;
 use crate::metrics::{Metrics, What, Word};
 
 /// The most exchanges that wait.
@@ -41,8 +42,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 const REPLIES: usize = 1_024;
 /// The most tools that a record names as left out.
 const MAX_TOOLS: usize = 256;
-/// The most models whose vocabularies are remembered.
-const MAX_WORLDS: usize = 64;
 
 /// What is known of a request and its answer once both have gone.
 pub(super) struct Exchange {
@@ -275,6 +274,7 @@ struct Desk {
     store: Option<Store>,
     workspace: Arc<Workspace>,
     metrics: Arc<Metrics>,
+    /// By the names of the catalogue, of which there are so many: a name from outside takes no place.
     worlds: BTreeMap<String, Option<Arc<World>>>,
     prices: Prices,
 }
@@ -432,20 +432,13 @@ impl Desk {
 
     /// The world of a model, by its name or by the longest name that it is a version of.
     fn world(&mut self, model: &str) -> Option<Arc<World>> {
-        if self.worlds.len() >= MAX_WORLDS && !self.worlds.contains_key(model) {
-            return None;
+        let name = known_model(self.workspace.catalogue(), model)?;
+        if let Some(world) = self.worlds.get(name) {
+            return world.clone();
         }
-        let workspace = &self.workspace;
-        let world = self.worlds.entry(model.to_owned()).or_insert_with(|| {
-            let version = |name: &&str| {
-                let rest = model.strip_prefix(name);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@']))
-            };
-            let names = workspace.catalogue().names().filter(version);
-            let name = names.max_by_key(|name| name.len())?;
-            workspace.world(name).ok().map(Arc::new)
-        });
-        world.clone()
+        let world = self.workspace.world(name).ok().map(Arc::new);
+        self.worlds.insert(name.to_owned(), world.clone());
+        world
     }
 
     /// Stores records; waits a while for a store that is away.
