@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::object::clip;
 use crate::section::Section;
 
+/// The longest name, in bytes, for which the nearest of those that are known is looked for.
+const LONG_NAME: usize = 256;
+
 /// The kind of a failure. Each has its own exit code on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -171,6 +174,10 @@ impl std::error::Error for Error {}
 
 /// The one of `known` that `given` was probably meant to be.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Nobody mistypes so much, and to compare it would take its time.
+    if given.len() > LONG_NAME {
+        return None;
+    }
     known
         .into_iter()
         .map(|name| (strsim::jaro_winkler(given, name), name))
@@ -279,5 +286,12 @@ mod tests {
             error.to_string(),
             "wrong kind of value: integer `7`\nexpected: a mapping of keys to values"
         );
+    }
+
+    #[test]
+    fn a_name_without_measure_is_near_to_none() {
+        let given = |extra: usize| format!("budget{}", "t".repeat(extra));
+        assert_eq!(nearest(&given(1), ["budget"]), Some("budget"));
+        assert_eq!(nearest(&given(LONG_NAME), ["budget"]), None);
     }
 }
