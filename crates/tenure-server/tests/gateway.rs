@@ -98,6 +98,31 @@ fn every_size_of_body_arrives_whole() {
 }
 
 #[test]
+fn an_empty_body_arrives_as_one() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    let mut client = bench.connect();
+    let head = "/v1/responses/resp_1/cancel HTTP/1.1\r\nhost: localhost\r\n";
+    for (method, framing, length) in [
+        ("POST", "content-length: 0\r\n\r\n", Some("0")),
+        ("PUT", "content-length: 0\r\n\r\n", Some("0")),
+        (
+            "POST",
+            "transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+            Some("0"),
+        ),
+        ("POST", "\r\n", None),
+        ("GET", "\r\n", None),
+    ] {
+        client.raw(format!("{method} {head}{framing}").as_bytes());
+        assert_eq!(client.reply().status, 200);
+        let seen = upstream.seen().pop().unwrap();
+        assert_eq!(seen.header("content-length"), length, "{method} {framing}");
+        assert_eq!(seen.header("transfer-encoding"), None);
+    }
+}
+
+#[test]
 fn a_record_says_what_can_be_known() {
     let upstream = Upstream::saying("application/json", CHAT_REPLY);
     let bench = Bench::new(&[upstream.url()]);

@@ -74,6 +74,25 @@ fn an_upstream_that_lies_about_its_length_is_not_believed() {
 }
 
 #[test]
+fn an_answer_in_chunks_is_whole_whatever_length_it_names() {
+    let upstream = Upstream::new(|seen, stream| {
+        let length = String::from_utf8_lossy(&seen.body).into_owned();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let _ = stream.write_all(&[head.as_bytes(), &chunk(b"hello"), &chunk(b"")].concat());
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    for length in ["3", "5", "300"] {
+        let reply = bench.post("/v1/responses", length.as_bytes());
+        assert_eq!((reply.status, reply.header("content-length")), (200, None));
+        assert_eq!(reply.body, b"hello", "{length}");
+        let record = bench.record("local", &reply.record());
+        assert_eq!((record.ending, record.response_bytes), (Ending::Whole, 5));
+    }
+}
+
+#[test]
 fn an_upstream_that_hangs_is_given_up() {
     let upstream = Upstream::new(|seen, stream| {
         if seen.body == b"late" {

@@ -19,19 +19,28 @@ const OWN: &str = "x-tenure-";
 const VIA: HeaderValue = HeaderValue::from_static("1.1 tenure");
 
 /// The headers of a request as they go to the upstream. Its host and the length of its body are written
-/// anew with it.
-pub(super) fn request(mut headers: HeaderMap) -> HeaderMap {
+/// anew with it; that there is nothing in a body is only said where the client said that there is one.
+pub(super) fn request(mut headers: HeaderMap, is_empty: bool) -> HeaderMap {
+    let has_body = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
+    let has_body = has_body.iter().any(|name| headers.contains_key(name));
     drop_hops(&mut headers);
     for name in [header::HOST, header::CONTENT_LENGTH, header::EXPECT] {
         headers.remove(name);
+    }
+    if is_empty && has_body {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(0));
     }
     drop_own(&mut headers);
     headers.append(header::VIA, VIA);
     headers
 }
 
-/// The headers of an answer as they go to the client. A length stays: it is the upstream's promise.
+/// The headers of an answer as they go to the client. A length stays: it is the upstream's promise, unless
+/// the answer came in another framing, which overrides it (RFC 9112, 6.3).
 pub(super) fn answer(mut headers: HeaderMap) -> HeaderMap {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     drop_hops(&mut headers);
     // Only we say what we did.
     drop_own(&mut headers);
@@ -84,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_is_for_one_connection_ends_here() {
-        let sent = request(map(&[
+        let came = map(&[
             ("connection", "close, X-Private"),
             ("x-private", "1"),
             ("keep-alive", "timeout=5"),
@@ -99,7 +108,8 @@ mod tests {
             ("authorization", "Bearer sk-1"),
             ("anthropic-beta", "a"),
             ("anthropic-beta", "b"),
-        ]));
+        ]);
+        let sent = request(came, false);
         let names: Vec<&str> = sent.keys().map(HeaderName::as_str).collect();
         assert_eq!(names, ["authorization", "anthropic-beta", "via"]);
         assert_eq!(sent.get_all("anthropic-beta").iter().count(), 2);
@@ -110,7 +120,6 @@ mod tests {
         let got = answer(map(&[
             ("content-type", "text/event-stream"),
             ("content-length", "7"),
-            ("transfer-encoding", "chunked"),
             ("connection", "keep-alive"),
             ("set-cookie", "a=1"),
             ("set-cookie", "b=2"),
@@ -127,8 +136,31 @@ mod tests {
         ] {
             assert!(got.contains_key(name), "{name}");
         }
-        for name in ["transfer-encoding", "connection", "x-tenure-record"] {
+        for name in ["connection", "x-tenure-record"] {
             assert!(!got.contains_key(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_framing_overrides_a_length() {
+        for coding in ["chunked", "gzip, chunked", "identity"] {
+            let lengths = [("content-length", "7"), ("transfer-encoding", coding)];
+            assert!(answer(map(&lengths)).is_empty(), "{coding}");
+        }
+    }
+
+    #[test]
+    fn an_empty_body_is_said_where_it_was_said() {
+        let length = |headers: &[(&str, &str)], is_empty| {
+            let sent = request(map(headers), is_empty);
+            sent.get("content-length").cloned()
+        };
+        let nought = Some(HeaderValue::from(0));
+        assert_eq!(length(&[("content-length", "0")], true), nought);
+        let listed = [("connection", "content-length"), ("content-length", "0")];
+        assert_eq!(length(&listed, true), nought);
+        assert_eq!(length(&[("transfer-encoding", "chunked")], true), nought);
+        assert_eq!(length(&[], true), None);
+        assert_eq!(length(&[("content-length", "7")], false), None);
     }
 }

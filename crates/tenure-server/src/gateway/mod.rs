@@ -492,10 +492,11 @@ async fn send(
 ) -> Result<hyper::Response<hyper::body::Incoming>, (Refusal, Ending)> {
     let failed = |refusal| (refusal, Ending::UpstreamFailed);
     let uri = link.uri(&parts.uri).map_err(failed)?;
+    let headers = headers::request(parts.headers, body.is_empty());
     let mut request = hyper::Request::new(http_body_util::Full::new(body));
     *request.method_mut() = parts.method;
     *request.uri_mut() = uri;
-    *request.headers_mut() = headers::request(parts.headers);
+    *request.headers_mut() = headers;
     match tokio::time::timeout(app.limits.upstream, link.request(request)).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(failed(upstream::failure(link, &error))),
