@@ -17,7 +17,7 @@ use tenure::{Compiled, Error};
 use tenure_workspace::records::ExchangeRecord;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::gateway::{Link, Upstream};
+use crate::gateway::{Link, Owner, Upstream};
 use crate::metrics::Metrics;
 
 /// The most spans that wait, and the most of one call.
@@ -331,7 +331,7 @@ async fn send(link: &Link, document: Value) -> bool {
     let Ok(request) = request else {
         return false;
     };
-    let Ok(answer) = link.request(request).await else {
+    let Ok(answer) = link.request(Owner::server(), request).await else {
         return false;
     };
     let taken = answer.status().is_success();

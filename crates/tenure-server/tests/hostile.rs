@@ -74,6 +74,33 @@ fn an_upstream_that_lies_about_its_length_is_not_believed() {
 }
 
 #[test]
+fn what_an_upstream_sends_too_much_is_nobody_elses_answer() {
+    let upstream = Upstream::new(|seen, stream| {
+        if seen.header("authorization") == Some("Bearer one") {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhe");
+            std::thread::sleep(Duration::from_micros(300));
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged");
+        } else {
+            std::thread::sleep(Duration::from_millis(2));
+            let _ = stream.write_all(&answer("200 OK", "text/plain", b"honest"));
+        }
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    let mut client = bench.connect();
+    for _ in 0..40 {
+        for (credentials, answer) in [("one", &b"he"[..]), ("two", b"honest")] {
+            let header = format!("authorization: Bearer {credentials}");
+            client.send("POST", "/v1/responses", &[&header], b"{}");
+            let reply = client.reply();
+            assert!(
+                reply.body == answer || credentials == "one",
+                "{credentials}: {reply:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn an_answer_in_chunks_is_whole_whatever_length_it_names() {
     let upstream = Upstream::new(|seen, stream| {
         let length = String::from_utf8_lossy(&seen.body).into_owned();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use bytes::Bytes;
 use tenure::time::Instant;
 use tenure::wire::Format;
@@ -15,7 +15,7 @@ use tenure_workspace::Gathered;
 use tenure_workspace::relay::{Beside, Place, Relaying, Unsettled};
 
 use super::output::{Constraint, LeftOut};
-use super::{Protocol, session};
+use super::{Protocol, headers, session};
 use crate::app::{App, Caller, Mode, now};
 
 /// The policy of `full` where the tenant keeps none of this name: what stands beside a conversation is little
@@ -311,15 +311,8 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
 
 /// Whose conversations are one's own: of the same key, and of the same credentials with the provider.
 fn key(caller: &Caller, headers: &HeaderMap, protocol: Protocol) -> String {
-    let shown = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let id = caller.key.as_deref().unwrap_or_default();
-    let mut parts = vec![
-        id.as_bytes(),
-        protocol.term().as_bytes(),
-        shown("authorization").unwrap_or_default(),
-        shown("x-api-key").unwrap_or_default(),
-    ];
-    // As Azure has it.
-    parts.extend(shown("api-key"));
+    let own = [id.as_bytes(), protocol.term().as_bytes()];
+    let parts = own.into_iter().chain(headers::credentials(headers));
     Digest::of_parts(parts).to_string()
 }

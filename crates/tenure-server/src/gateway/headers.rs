@@ -47,6 +47,13 @@ pub(super) fn answer(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
+/// What a request shows its provider to say whose it is; `api-key` as Azure has it.
+pub(super) fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    let shown = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let both = ["authorization", "x-api-key"].map(|name| shown(name).unwrap_or_default());
+    both.into_iter().chain(shown("api-key"))
+}
+
 fn drop_hops(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
         let named: Vec<HeaderName> = headers

@@ -2,7 +2,7 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | where upstreams are, and connections to them | `upstream.rs` |
+//! | where upstreams are, and connections to them | `upstream.rs`, `pools.rs` |
 //! | which headers go on, and which end here | `headers.rs` |
 //! | a request compiled before it goes on | `fit.rs` |
 //! | what the model answered, and whether it may | `output.rs`, `schema.rs` |
@@ -17,6 +17,7 @@ mod fit;
 mod headers;
 mod measure;
 mod output;
+mod pools;
 mod recorder;
 mod schema;
 mod tap;
@@ -47,6 +48,7 @@ use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
 pub use output::OutputFault;
 use output::{Constraint, Demands, Found, LeftOut};
+pub(crate) use pools::Owner;
 use recorder::{Exchange, Recorder};
 use tap::{Ahead, Tap};
 pub(crate) use upstream::Link;
@@ -219,6 +221,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     // What is asked again goes out as it came in.
     let again = compiles.then(|| parts.clone());
     let format = fit::format(&parts.method, path);
+    let owner = Owner::of(&caller, &parts.headers);
 
     let exchange = is_recorded(&parts.method, path).then(|| Exchange {
         id: gateway.ids.next(at.micros()),
@@ -250,7 +253,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         .filter(|_| gateway.records)
         .map(|exchange| exchange.id.clone());
     let mut open = gateway.recorder.open(exchange);
-    let mut answer = send(link, parts, sent.clone(), app).await;
+    let mut answer = send((link, owner), parts, sent.clone(), app).await;
     let mut ahead = Ahead::default();
     let mut retried = false;
     if let (Ok(found), Some(parts), Some(place)) = (&mut answer, again, fitted.place.clone())
@@ -275,7 +278,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 answer = Err((Refusal::from(error), Ending::UpstreamFailed));
             } else if let Some(smaller) = smaller {
                 gateway.metrics.learned.inc();
-                answer = send(link, parts, smaller, app).await;
+                answer = send((link, owner), parts, smaller, app).await;
                 let answered = |answer: &hyper::Response<_>| answer.status() == StatusCode::OK;
                 if answer.as_ref().is_ok_and(answered) {
                     fit::confirm(app, &caller, &place, window);
@@ -485,7 +488,7 @@ fn rejected(app: &App, found: &Found) -> Option<Refusal> {
 
 /// Sends a request to an upstream and waits for the head of its answer.
 async fn send(
-    link: &Link,
+    (link, owner): (&Link, Owner),
     parts: axum::http::request::Parts,
     body: Bytes,
     app: &App,
@@ -497,7 +500,7 @@ async fn send(
     *request.method_mut() = parts.method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
-    match tokio::time::timeout(app.limits.upstream, link.request(request)).await {
+    match tokio::time::timeout(app.limits.upstream, link.request(owner, request)).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(failed(upstream::failure(link, &error))),
         Err(_) => {

@@ -1,4 +1,4 @@
-//! Upstreams: their addresses, and pooled connections to them.
+//! Upstreams: their addresses, and what is asked of them.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,20 +8,15 @@ use axum::http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error as ClientError};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::client::legacy::Error as ClientError;
 use rustls::pki_types::CertificateDer;
 use tenure::{Error, ErrorKind};
 use tenure_store::tls;
 
 use super::Protocol;
+use super::pools::{Owner, Pools};
 use crate::app::Limits;
 use crate::error::Refusal;
-
-/// How long a connection that nobody uses is kept.
-const IDLE: Duration = Duration::from_secs(60);
 
 /// Where requests are forwarded to: `openai=URL`, `anthropic=URL`, or a URL that takes both protocols.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,35 +102,17 @@ impl FromStr for Upstream {
     }
 }
 
-/// A client of an upstream.
-enum Pool {
-    Plain(Client<HttpConnector, Full<Bytes>>),
-    Tls(Client<HttpsConnector<HttpConnector>, Full<Bytes>>),
-}
-
 /// An upstream with its connections.
 pub(crate) struct Link {
     to: Upstream,
-    pool: Pool,
+    pools: Pools,
 }
 
 impl Link {
     pub(crate) fn open(to: Upstream, connect: Duration) -> Result<Link, Error> {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect));
-        let mut client = Client::builder(TokioExecutor::new());
-        client.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE);
-        let pool = if to.scheme == Scheme::HTTPS {
-            let connector =
-                HttpsConnectorBuilder::new().with_tls_config(tls::client(&to.authorities)?);
-            let connector = connector.https_only().enable_http1().wrap_connector(tcp);
-            Pool::Tls(client.build(connector))
-        } else {
-            Pool::Plain(client.build(tcp))
-        };
-        Ok(Link { to, pool })
+        let tls = (to.scheme == Scheme::HTTPS).then(|| tls::client(&to.authorities));
+        let pools = Pools::new(connect, tls.transpose()?);
+        Ok(Link { to, pools })
     }
 
     /// Where it is.
@@ -154,14 +131,13 @@ impl Link {
             .map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the path cannot be sent on"))
     }
 
+    /// Sends a request over a connection that is its owner's alone.
     pub(crate) async fn request(
         &self,
+        owner: Owner,
         request: hyper::Request<Full<Bytes>>,
     ) -> Result<hyper::Response<Incoming>, ClientError> {
-        match &self.pool {
-            Pool::Plain(client) => client.request(request).await,
-            Pool::Tls(client) => client.request(request).await,
-        }
+        self.pools.request(owner, request).await
     }
 }
 
@@ -218,7 +194,7 @@ mod tests {
     use super::*;
 
     fn uri_of(upstream: &str, path: &str) -> String {
-        let link = Link::open(upstream.parse().unwrap(), IDLE).unwrap();
+        let link = Link::open(upstream.parse().unwrap(), Duration::ZERO).unwrap();
         link.uri(&path.parse().unwrap()).unwrap().to_string()
     }
 
