@@ -173,15 +173,6 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
 /// Whether a request is one, for this server, and from no page of another.
 fn check(app: &App, request: &Request) -> Result<(), Refusal> {
     let headers = request.headers();
-    // One of them lies, and who stands before us may have believed the other.
-    if headers.contains_key(header::TRANSFER_ENCODING)
-        && headers.contains_key(header::CONTENT_LENGTH)
-    {
-        return Err(Refusal::new(
-            StatusCode::BAD_REQUEST,
-            "the request has both a Content-Length and a Transfer-Encoding",
-        ));
-    }
     let host = host(request)?;
     if !is_ours(&host, &app.hosts) {
         return Err(Refusal::new(

@@ -365,6 +365,24 @@ fn what_the_upstream_refuses_comes_back_as_it_said_it() {
 }
 
 #[test]
+fn the_reason_of_a_status_goes_on() {
+    let upstream = Upstream::new(|seen, stream| {
+        let status = String::from_utf8_lossy(&seen.body).into_owned();
+        let _ = stream.write_all(&answer(&status, "application/json", b"{}"));
+    });
+    let bench = Bench::new(&[upstream.url()]);
+    for status in ["529 Overloaded", "200 Fine", "503 Service Unavailable"] {
+        let mut client = bench.connect();
+        client.send("POST", "/v1/messages", &[], status.as_bytes());
+        let said = String::from_utf8(client.some()).unwrap();
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {status}\r\n")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_request_without_json_passes_in_observe() {
     let upstream = Upstream::saying("application/json", "{}");
     let bench = Bench::new(&[upstream.url()]);

@@ -172,6 +172,7 @@ fn an_upstream_that_is_not_there_or_talks_nonsense_is_a_bad_gateway() {
     for nonsense in [
         &b"\x00\x01\x02\x03\r\n\r\n"[..],
         b"HTTP/1.1 abc\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
         b"",
@@ -183,6 +184,11 @@ fn an_upstream_that_is_not_there_or_talks_nonsense_is_a_bad_gateway() {
         let bench = Bench::new(&[upstream.url()]);
         let reply = bench.post("/v1/responses", b"{}");
         assert_eq!(reply.status, 502, "{}", String::from_utf8_lossy(nonsense));
+        let record = bench.record("local", &reply.record());
+        assert_eq!(
+            (record.ending, record.status),
+            (Ending::UpstreamFailed, Some(502))
+        );
     }
 }
 
@@ -268,6 +274,33 @@ fn a_smuggled_request_reaches_nobody() {
             !String::from_utf8_lossy(&seen.body).contains("smuggled"),
             "{seen:?}"
         );
+    }
+}
+
+#[test]
+fn a_request_in_two_framings_is_the_last_of_its_connection() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let bench = Bench::new(&[upstream.url()]);
+    let (length, coding) = ("content-length: 1", "transfer-encoding: chunked");
+    for (at, [first, second]) in [[length, coding], [coding, length]].into_iter().enumerate() {
+        let mut client = bench.connect();
+        let head = format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\n{first}\r\n{second}\r\n\r\n"
+        );
+        let next = b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        client.raw(&[head.as_bytes(), &chunk(b"hello"), &chunk(b""), next].concat());
+        let reply = client.reply();
+        assert_eq!(
+            (reply.status, reply.header("connection")),
+            (200, Some("close"))
+        );
+        assert!(client.rest().0.is_empty());
+        let seen = upstream.seen();
+        assert_eq!(
+            (seen.len(), seen[at].body.as_slice()),
+            (at + 1, &b"hello"[..])
+        );
+        assert_eq!(seen[at].header("content-length"), Some("5"));
     }
 }
 

@@ -36,6 +36,7 @@ use axum::response::Response;
 use axum::routing::any;
 use axum::{Extension, Router};
 use bytes::Bytes;
+use hyper::ext::ReasonPhrase;
 use tenure::Error;
 use tenure_store::Store;
 use tenure_workspace::Workspace;
@@ -294,7 +295,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     let mut output = None;
     let mut response = match answer {
         Ok(answer) => {
-            let (head, mut body) = answer.into_parts();
+            let (mut head, mut body) = answer.into_parts();
             let headers = headers::answer(head.headers);
             if let (Some(format), true) = (format, compiles)
                 && is_whole_json(head.status, &headers)
@@ -328,6 +329,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
             } else {
                 let tap = Tap::new(ahead, body, settled, open, app);
                 let mut response = Response::new(Body::new(tap));
+                let reason = head.extensions.remove::<ReasonPhrase>();
+                reason.map(|reason| response.extensions_mut().insert(reason));
                 *response.status_mut() = head.status;
                 *response.headers_mut() = headers;
                 response
@@ -501,6 +504,9 @@ async fn send(
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     match tokio::time::timeout(app.limits.upstream, link.request(owner, request)).await {
+        Ok(Ok(answer)) if answer.status().is_informational() => {
+            Err(failed(upstream::unasked(link, answer.status())))
+        }
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(failed(upstream::failure(link, &error))),
         Err(_) => {

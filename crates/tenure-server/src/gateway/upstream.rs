@@ -156,6 +156,12 @@ pub(super) fn failure(link: &Link, error: &ClientError) -> Refusal {
     Refusal::new(StatusCode::BAD_GATEWAY, what)
 }
 
+/// What an upstream did that went over to another protocol, which nobody asked for.
+pub(super) fn unasked(link: &Link, status: StatusCode) -> Refusal {
+    let what = format!("the upstream `{}` answered {status}", link.shown());
+    Refusal::new(StatusCode::BAD_GATEWAY, what).expected("an answer to the request")
+}
+
 /// The upstreams of both protocols.
 pub(super) struct Upstreams {
     links: Vec<Link>,
