@@ -8,9 +8,9 @@ use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
-use crate::engine::{Read, RecordRow};
+use crate::engine::{Answered, Read, RecordRow, Write};
 use crate::erase::refuse_buried_log;
-use crate::tenant::{Tenant, unwritable};
+use crate::tenant::{Tenant, check_key, repeated, unwritable};
 
 /// Entries for a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,37 @@ pub struct Append {
     pub after: u64,
     /// The entries.
     pub entries: Vec<String>,
+}
+
+/// What makes an append to logs happen once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WriteKey {
+    key: String,
+    /// Of what is asked for under it.
+    asked: Digest,
+}
+
+impl WriteKey {
+    /// An append that does this, under this key: one of the tenant's keys of writes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when the key is empty or too long.
+    pub fn new(key: &str, asked: &[u8]) -> Result<WriteKey, Error> {
+        check_key(key)?;
+        Ok(WriteKey {
+            key: key.to_owned(),
+            asked: Digest::of_parts([b"append".as_slice(), asked]),
+        })
+    }
+
+    fn answer(&self, rows: &mut (impl Read + ?Sized)) -> Result<Option<String>, Error> {
+        let before = rows.answered(&self.key)?;
+        let answer = before
+            .as_ref()
+            .map(|before| repeated(&self.key, self.asked, before));
+        Ok(answer.transpose()?.map(str::to_owned))
+    }
 }
 
 /// An entry that holds from an instant on.
@@ -154,25 +185,45 @@ impl Tenant {
     pub fn append_all(&self, appends: Vec<Append>) -> Result<(), Error> {
         self.write(move |rows| {
             rows.stamp()?;
-            for Append {
-                log,
-                after,
-                entries,
-            } in &appends
-            {
-                if *after == 0 {
-                    refuse_buried_log(rows, log)?;
-                }
-                if !rows.append(log, *after, entries)? {
-                    let what = format!("somebody else appended to the log `{}`", clip(log));
-                    return Err(Error::new(ErrorKind::Conflict, what)
-                        .expected(format!("{after} as its last number"))
-                        .hint("read what was appended, and try again"));
-                }
-            }
-            let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
-            rows.note("append", Some(&logs.join(" ")), 0)
+            append_each(rows, &appends)
         })
+    }
+
+    /// As [`Tenant::append_all`], but once: `answer` is kept under the key and, where the same was done under it
+    /// before, nothing is appended and what was answered then is given.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::append_all`]; [`ErrorKind::Conflict`] when the key was used for something else.
+    pub fn append_once(
+        &self,
+        appends: Vec<Append>,
+        key: &WriteKey,
+        answer: &str,
+    ) -> Result<Option<String>, Error> {
+        let (key, answer) = (key.clone(), answer.to_owned());
+        self.write(move |rows| {
+            rows.stamp()?;
+            if let Some(before) = key.answer(rows)? {
+                rows.note("repeat", None, 0)?;
+                return Ok(Some(before));
+            }
+            append_each(rows, &appends)?;
+            let asked = key.asked;
+            let answer = answer.clone();
+            rows.answer(&key.key, &Answered { asked, answer })?;
+            Ok(None)
+        })
+    }
+
+    /// What was answered to an append that was done under this key.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when the key was used for something else; [`ErrorKind::Unavailable`] when the
+    /// store cannot be reached.
+    pub fn answered(&self, key: &WriteKey) -> Result<Option<String>, Error> {
+        self.read(|rows| key.answer(rows))
     }
 
     /// Appends what holds from now on to a log of dated entries; gives the instant.
@@ -250,6 +301,28 @@ impl Tenant {
     pub fn entries(&self, log: &str, after: u64) -> Result<Vec<(u64, String)>, Error> {
         self.entries_in(log, after.saturating_add(1)..u64::MAX)
     }
+}
+
+/// Appends to logs that end where their writer believes, and notes it.
+fn append_each(rows: &mut dyn Write, appends: &[Append]) -> Result<(), Error> {
+    for Append {
+        log,
+        after,
+        entries,
+    } in appends
+    {
+        if *after == 0 {
+            refuse_buried_log(rows, log)?;
+        }
+        if !rows.append(log, *after, entries)? {
+            let what = format!("somebody else appended to the log `{}`", clip(log));
+            return Err(Error::new(ErrorKind::Conflict, what)
+                .expected(format!("{after} as its last number"))
+                .hint("read what was appended, and try again"));
+        }
+    }
+    let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
+    rows.note("append", Some(&logs.join(" ")), 0)
 }
 
 /// The text with this digest, unless somebody altered it.

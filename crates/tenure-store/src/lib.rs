@@ -48,7 +48,7 @@ mod texts;
 pub mod tls;
 
 pub use doc::{Line, StoredObject};
-pub use keep::Append;
+pub use keep::{Append, WriteKey};
 pub use resident::Resident;
 pub use store::Store;
 pub use sweep::{Retention, Retired, Sweep};

@@ -296,12 +296,7 @@ impl Tenant {
             idempotency_key: key,
             author,
         } = writing.clone();
-        if let Some(key) = &key
-            && (key.is_empty() || key.len() > MAX_KEY)
-        {
-            return Err(Error::input("the idempotency key is empty or too long")
-                .expected(format!("1 to {MAX_KEY} bytes")));
-        }
+        key.as_deref().map(check_key).transpose()?;
         let asked = Digest::of_parts([verb.as_bytes(), asked.bytes()]);
         self.write(move |rows| {
             if let Some(key) = &key
@@ -543,8 +538,26 @@ pub(crate) fn unwritable(error: &serde_json::Error) -> Error {
     Error::input(format!("a row cannot be read or written as JSON: {error}"))
 }
 
+pub(crate) fn check_key(key: &str) -> Result<(), Error> {
+    if key.is_empty() || key.len() > MAX_KEY {
+        return Err(Error::input("the idempotency key is empty or too long")
+            .expected(format!("1 to {MAX_KEY} bytes")));
+    }
+    Ok(())
+}
+
 /// The answer of a write that was made before under this key.
 fn repeat(key: &str, asked: Digest, before: &Answered) -> Result<Written, Error> {
+    let answer = repeated(key, asked, before)?;
+    serde_json::from_str(answer).map_err(|error| unwritable(&error))
+}
+
+/// The answer that is kept under a key, if it is that of the same write.
+pub(crate) fn repeated<'a>(
+    key: &str,
+    asked: Digest,
+    before: &'a Answered,
+) -> Result<&'a str, Error> {
     if before.asked != asked {
         return Err(Error::new(
             ErrorKind::Conflict,
@@ -555,7 +568,7 @@ fn repeat(key: &str, asked: Digest, before: &Answered) -> Result<Written, Error>
         )
         .expected("a key of its own for each write"));
     }
-    serde_json::from_str(&before.answer).map_err(|error| unwritable(&error))
+    Ok(&before.answer)
 }
 
 /// An object to write, sealed.

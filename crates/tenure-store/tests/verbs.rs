@@ -12,8 +12,8 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
-    Expect, ExportLine, Line, MAX_BATCH, Outcome, Put, Resident, Retention, StoredObject, Tenant,
-    TextLine, Writing, true_at,
+    Append, Expect, ExportLine, Line, MAX_BATCH, Outcome, Put, Resident, Retention, StoredObject,
+    Tenant, TextLine, WriteKey, Writing, true_at,
 };
 
 on_both_engines!(
@@ -39,6 +39,7 @@ on_both_engines!(
     a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile,
     texts_are_found_by_their_digests,
     logs_are_appended_to_by_one_at_a_time,
+    an_append_under_a_key_is_done_once,
     counters_add_up,
     a_large_write_is_one_write,
     bodies_keep_their_bytes,
@@ -831,6 +832,39 @@ fn logs_are_appended_to_by_one_at_a_time(home: &Home) {
     assert_eq!(acme.entries_in("a", 2..3).unwrap().len(), 1);
     let entries = acme.entries("a", 1).unwrap();
     assert_eq!(entries, [(2, entry(2)), (3, entry(3))]);
+}
+
+fn an_append_under_a_key_is_done_once(home: &Home) {
+    let acme = home.tenant("acme");
+    let key = |asked: &str| WriteKey::new("k", asked.as_bytes()).unwrap();
+    let append = |asked, after| {
+        let entries = vec!["{}".to_owned()];
+        let log = "a".to_owned();
+        let appends = vec![Append {
+            log,
+            after,
+            entries,
+        }];
+        acme.append_once(appends, &key(asked), "1")
+    };
+    assert_eq!(acme.answered(&key("x")).unwrap(), None);
+    assert_eq!(append("x", 7).unwrap_err().kind, ErrorKind::Conflict);
+    assert_eq!(acme.answered(&key("x")).unwrap(), None);
+    assert_eq!(append("x", 0).unwrap(), None);
+    for after in [0, 1] {
+        assert_eq!(append("x", after).unwrap().as_deref(), Some("1"));
+    }
+    assert_eq!(acme.answered(&key("x")).unwrap().as_deref(), Some("1"));
+    assert_eq!(append("y", 1).unwrap_err().kind, ErrorKind::Conflict);
+    assert_eq!(acme.last("a").unwrap(), 1);
+    // The keys of all writes are one: what was an object's is no append's.
+    let writing = Writing {
+        idempotency_key: Some("k".into()),
+        ..quietly()
+    };
+    let put = acme.put(vec![Put::new(ObjectDocument::new("limit", "1"))], &writing);
+    assert_eq!(put.unwrap_err().kind, ErrorKind::Conflict);
+    assert!(WriteKey::new("", b"").is_err());
 }
 
 fn counters_add_up(home: &Home) {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::object::{Access, ObjectId, Status, clip};
-use tenure::registry::{Actor, BlockId, Entry, Kind, Op, Registries, RegistryView, Secrets, State};
+use tenure::registry::{
+    Actor, Applied, BlockId, Entry, Kind, Op, Registries, RegistryView, Secrets, State,
+};
 use tenure::{ContextObject, Error, ErrorKind};
-use tenure_store::{Append, Tenant};
+use tenure_store::{Append, Tenant, WriteKey};
 
 /// The log that says which registries there are.
 const HEAD: &str = "registries";
@@ -115,6 +117,23 @@ pub(crate) fn blocks_at(
     Ok((objects.collect(), entry))
 }
 
+/// What the operation did that an entry of a registry's log holds.
+pub(crate) fn applied_at(
+    tenant: &Tenant,
+    label: &str,
+    entry: u64,
+) -> Result<Applied<BlockId>, Error> {
+    let log = log_of(label);
+    let mut state = State::empty(label.into());
+    let mut last = None;
+    for (number, body) in tenant.entries_in(&log, 1..entry.saturating_add(1))? {
+        let Entry { by, op, .. } = parsed(&log, number, &body)?;
+        last = Some(applied(&mut state, label, number, &by, op)?);
+    }
+    last.filter(|last| last.number == entry)
+        .ok_or_else(|| Error::input(format!("the log of `{}` has no entry {entry}", clip(label))))
+}
+
 fn parsed<T: for<'de> Deserialize<'de>>(log: &str, number: u64, body: &str) -> Result<T, Error> {
     serde_json::from_str(body).map_err(|error| {
         Error::input(format!(
@@ -130,9 +149,8 @@ fn applied(
     number: u64,
     by: &Actor,
     op: Op<BlockId>,
-) -> Result<(), Error> {
-    let done = state.apply(by, op);
-    done.map(drop).map_err(|error| {
+) -> Result<Applied<BlockId>, Error> {
+    state.apply(by, op).map_err(|error| {
         Error::input(format!(
             "entry {number} of the log of `{}` does not apply: {}",
             clip(label),
@@ -193,6 +211,22 @@ impl Logs {
     /// Appends what was done since, to all logs at once. What no compile of the tenant could take is refused:
     /// objects of another.
     pub(crate) fn append(&self, registries: &mut Registries) -> Result<(), Error> {
+        let appends = self.appends(registries)?;
+        self.tenant.append_all(appends)
+    }
+
+    /// The same, once: where it was done under this key before, what was answered then.
+    pub(crate) fn append_once(
+        &self,
+        registries: &mut Registries,
+        key: &WriteKey,
+        answer: &str,
+    ) -> Result<Option<String>, Error> {
+        let appends = self.appends(registries)?;
+        self.tenant.append_once(appends, key, answer)
+    }
+
+    fn appends(&self, registries: &mut Registries) -> Result<Vec<Append>, Error> {
         let labels: Vec<Arc<str>> = registries.labels().map(Arc::from).collect();
         let mut made = Vec::new();
         if self.labels.is_empty() {
@@ -225,7 +259,7 @@ impl Logs {
             appends.push(self.appended(&log_of(label), &entries)?);
         }
         appends.retain(|append| !append.entries.is_empty());
-        self.tenant.append_all(appends)
+        Ok(appends)
     }
 
     fn own<'o>(&self, objects: impl Iterator<Item = &'o Arc<ContextObject>>) -> Result<(), Error> {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use tenure::error::nearest;
 use tenure::object::{LOCAL_TENANT, clip};
-use tenure::registry::{Applied, Capability, Library, Place, Registries, Secrets};
+use tenure::registry::{Applied, BlockId, Capability, Library, Place, Registries, Secrets};
 use tenure::{Error, Unfetched};
 use tenure_store::{Store, Tenant};
 
 use crate::collect::{Collect, Warning};
+use crate::logs;
 use crate::snapshot::{KeptRegistries, read_snapshot};
 use crate::workspace::Workspace;
 
@@ -230,6 +231,20 @@ impl Workspace {
     /// As [`Workspace::read_snapshot`].
     pub fn registries_of(&self, tenant: &Tenant) -> Result<KeptRegistries, Error> {
         KeptRegistries::stored(tenant.clone(), self.secrets()?)
+    }
+
+    /// What the operation did that is this entry of the log of a tenant's registry.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the log has no such entry, or cannot be read.
+    pub fn applied_at(
+        &self,
+        tenant: &Tenant,
+        label: &str,
+        entry: u64,
+    ) -> Result<Applied<BlockId>, Error> {
+        logs::applied_at(tenant, label, entry)
     }
 
     /// Opens a snapshot for changes, or begins one where there is no file.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tenure::registry::{Registries, Secrets, Snapshot};
 use tenure::{Error, ErrorKind};
-use tenure_store::Tenant;
+use tenure_store::{Tenant, WriteKey};
 
 use crate::logs::Logs;
 
@@ -193,6 +193,25 @@ impl KeptRegistries {
             .hint("run the command again"),
             _ => cannot("write", &path, &error),
         })
+    }
+}
+
+impl KeptRegistries {
+    /// As [`KeptRegistries::save`] in a store, but once: where the same was done under this key before, nothing is
+    /// kept and what was answered then is given.
+    ///
+    /// # Errors
+    ///
+    /// As [`KeptRegistries::save`]; [`ErrorKind::Conflict`] when the key was used for something else;
+    /// [`ErrorKind::Usage`] for a file, which keeps no keys.
+    pub fn save_once(mut self, key: &WriteKey, answer: &str) -> Result<Option<String>, Error> {
+        match self.kept {
+            Kept::Store(logs) => logs.append_once(&mut self.registries, key, answer),
+            Kept::File { .. } => {
+                let what = "a snapshot in a file keeps no idempotency keys";
+                Err(Error::new(ErrorKind::Usage, what).expected("registries in a store"))
+            }
+        }
     }
 }
 
