@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,44 @@ pub(super) fn writing(headers: &HeaderMap, caller: &Caller) -> Result<Writing, R
         idempotency_key: key.transpose()?,
         author: caller.key.as_ref().map(|key| format!("key {key}")),
     })
+}
+
+/// The state of a log that a write expects.
+pub(super) fn expectation(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
+    let Some(tag) = headers.get(header::IF_MATCH) else {
+        return Ok(None);
+    };
+    let text = tag.to_str().unwrap_or_default().trim();
+    let number = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    let number = number.and_then(|number| number.parse().ok());
+    number.map(Some).ok_or_else(|| {
+        Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "`If-Match` is not the ETag of a read",
+        )
+        .expected("\"17\"")
+    })
+}
+
+/// A conflict with the state that was named is a precondition that failed.
+pub(super) fn conditional<T>(
+    expected: Option<u64>,
+    error: Error,
+) -> Result<Result<T, Refusal>, Error> {
+    match expected {
+        Some(_) if error.kind == ErrorKind::Conflict => Ok(Err(Refusal::new(
+            StatusCode::PRECONDITION_FAILED,
+            error.what,
+        ))),
+        _ => Err(error),
+    }
+}
+
+/// The tag of a state of a log: its number.
+pub(super) fn tag(version: u64) -> (HeaderName, String) {
+    (header::ETAG, format!("\"{version}\""))
 }
 
 /// An instant of a query.

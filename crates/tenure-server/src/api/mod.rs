@@ -44,6 +44,22 @@ struct Operation {
     answer: Shape,
 }
 
+/// What is asked with a body and changes nothing that a condition could be about.
+const READS: [&str; 6] = [
+    "compile",
+    "explain",
+    "diff",
+    "query",
+    "countTokens",
+    "replay",
+];
+
+impl Operation {
+    fn writes(&self) -> bool {
+        self.method != "get" && !READS.contains(&self.id)
+    }
+}
+
 /// Something that an operation takes beside its body.
 struct Parameter {
     name: &'static str,
@@ -120,7 +136,7 @@ const FORMAT: Parameter = parameter(
 const IF_STATE: Parameter = parameter(
     "If-Match",
     "header",
-    "Write only to this state of the session: the ETag of what was read",
+    "Write only to this state of it: the ETag of what was read",
 )
 .taking(Takes::Form("^\"[0-9]{1,15}\"$"));
 const LIMIT: Parameter =
@@ -415,6 +431,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
+                parameters: &[ONCE],
                 body: Some(openapi::shape::<registries::New>),
                 ..operators(
                     "post",
@@ -439,7 +456,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[LABEL],
+                parameters: &[LABEL, IF_STATE, ONCE],
                 body: Some(openapi::shape::<registries::Change>),
                 ..operators(
                     "post",
@@ -612,6 +629,14 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     table()
         .into_iter()
         .fold(Router::new(), |router, (operation, handler)| {
+            let taken = operation.parameters;
+            let handler = if operation.writes() {
+                handler.layer(from_fn(move |request, next| {
+                    only_what_is_taken(taken, request, next)
+                }))
+            } else {
+                handler
+            };
             let handler = if operation.operator {
                 handler.layer(from_fn(operators_only))
             } else {
@@ -619,6 +644,22 @@ pub(crate) fn routes() -> Router<Arc<App>> {
             };
             router.route(operation.path, handler)
         })
+}
+
+/// Refuses a condition that a write would not heed, so that nobody relies on it.
+async fn only_what_is_taken(taken: &'static [Parameter], request: Request, next: Next) -> Response {
+    let is_taken = |name: &str| taken.iter().any(|parameter| parameter.name == name);
+    let unheeded = ["If-Match", "If-None-Match", "Idempotency-Key"]
+        .into_iter()
+        .find(|name| request.headers().contains_key(*name) && !is_taken(name));
+    let Some(name) = unheeded else {
+        return next.run(request).await;
+    };
+    let what = format!("this write takes no `{name}`");
+    Refusal::new(StatusCode::BAD_REQUEST, what)
+        .expected("a request without it")
+        .hint("GET /openapi.json says which headers each write takes")
+        .into_response()
 }
 
 async fn operators_only(

@@ -1,19 +1,25 @@
 //! Registries in a store.
+//!
+//! A registry is the fold of its log, so its state has a number, which is its `ETag`. A write that names it
+//! (`If-Match`) is done on that state or not at all; one under an `Idempotency-Key` is done once.
 
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure::object::clip;
-use tenure::registry::{Kind, Op, Registries};
+use tenure::registry::{Applied, Kind, Op, Registries};
 use tenure::request::json_error;
 use tenure::{Error, ObjectDocument};
+use tenure_store::{Tenant, WriteKey};
+use tenure_workspace::KeptRegistries;
 
-use super::call::{Json, Named, Said, own, tenant};
+use super::call::{Json, Named, Said, conditional, expectation, own, tag, tenant, writing};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
 
@@ -49,29 +55,63 @@ pub(super) struct New {
     writes_to: Vec<String>,
 }
 
+/// The write that a request is, where it comes under a key.
+fn key(headers: &HeaderMap, caller: &Caller, asked: &Value) -> Result<Option<WriteKey>, Refusal> {
+    let key = writing(headers, caller)?.idempotency_key;
+    let key = key.map(|key| WriteKey::new(&key, asked.to_string().as_bytes()));
+    Ok(key.transpose()?)
+}
+
+/// The number that a write had, where it was done already under its key.
+fn done_before(tenant: &Tenant, key: Option<&WriteKey>) -> Result<Option<u64>, Error> {
+    let answer = key.map(|key| tenant.answered(key)).transpose()?;
+    answer.flatten().map(|answer| number(&answer)).transpose()
+}
+
+/// Keeps what was done as this number or, where it was done under its key meanwhile, gives the number that it had.
+fn save(kept: KeptRegistries, key: Option<&WriteKey>, done: u64) -> Result<Option<u64>, Error> {
+    let Some(key) = key else {
+        return kept.save().map(|()| None);
+    };
+    let before = kept.save_once(key, &done.to_string())?;
+    before.map(|answer| number(&answer)).transpose()
+}
+
+fn number(answer: &str) -> Result<u64, Error> {
+    let unread = |_| Error::assertion("what was answered under a key is a number");
+    answer.parse().map_err(unread)
+}
+
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     Json(new): Json<New>,
-) -> Result<(StatusCode, Said<Value>), Refusal> {
+) -> Result<Response, Refusal> {
+    let asked = json!(["create", new.label, new.kind, new.writes_to]);
+    let key = key(&headers, &caller, &asked)?;
     let made = crate::blocking(move || {
-        let mut kept = app.workspace.registries_of(&tenant(&app, &caller)?)?;
-        let fresh = kept.registries.create(&new.label, new.kind)?;
-        for label in &new.writes_to {
-            let to = kept.registries.issue(label)?;
-            kept.registries.refer(&fresh, &to)?;
+        let tenant = tenant(&app, &caller)?;
+        if done_before(&tenant, key.as_ref())?.is_none() {
+            let mut kept = app.workspace.registries_of(&tenant)?;
+            let fresh = kept.registries.create(&new.label, new.kind)?;
+            for label in &new.writes_to {
+                let to = kept.registries.issue(label)?;
+                kept.registries.refer(&fresh, &to)?;
+            }
+            save(kept, key.as_ref(), 0)?;
         }
-        kept.save()?;
         Ok(json!({ "registry": new.label, "kind": new.kind, "writes_to": new.writes_to }))
     });
-    Ok((StatusCode::CREATED, Said(made.await?)))
+    let made = made.await?;
+    Ok((StatusCode::CREATED, [tag(0)], Said(made)).into_response())
 }
 
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Named(label): Named,
-) -> Result<Said<Value>, Refusal> {
+) -> Result<Response, Refusal> {
     let shown = crate::blocking(move || {
         let mut kept = app
             .workspace
@@ -83,13 +123,12 @@ pub(super) async fn show(
         let references: Vec<String> = kept.references(&label)?.map(str::to_owned).collect();
         let view = kept.view(&label)?;
         let blocks: Vec<_> = view.provenance().collect();
-        Ok(Ok(json!({
-            "summary": view.summary(),
-            "references": references,
-            "blocks": blocks,
-        })))
+        let summary = view.summary();
+        let shown = json!({ "summary": summary, "references": references, "blocks": blocks });
+        Ok(Ok((summary.operations, shown)))
     });
-    Ok(Said(shown.await??))
+    let (number, shown) = shown.await??;
+    Ok(([tag(number)], Said(shown)).into_response())
 }
 
 /// A change of a registry.
@@ -108,37 +147,79 @@ pub(super) async fn apply(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Named(label): Named,
+    headers: HeaderMap,
     Json(change): Json<Change>,
-) -> Result<Said<Value>, Refusal> {
+) -> Result<Response, Refusal> {
+    let expected = expectation(&headers)?;
+    let asked = json!(["apply", label, change.operation, change.actor]);
+    let key = key(&headers, &caller, &asked)?;
     let done = crate::blocking(move || {
-        let operation = operation(change.operation, &caller)?;
-        let mut kept = app.workspace.registries_of(&tenant(&app, &caller)?)?;
-        if !has(&kept.registries, &label) {
-            return Ok(Err(unknown(&label)));
-        }
-        let by = kept
-            .registries
-            .issue(change.actor.as_deref().unwrap_or(&label))?;
-        let view = kept.registries.view(&label)?;
-        let operation = operation.try_map(|name| {
-            let block = view.named(&name)?;
-            Ok::<_, Error>(view.address(&kept.registries, block))
-        })?;
-        let applied = kept.registries.apply(&by, &label, operation)?;
-        kept.save()?;
-        let held: Vec<Value> = applied
-            .kept
-            .iter()
-            .map(|kept| json!({ "name": kept.name, "writer": kept.writer }))
-            .collect();
-        Ok(Ok(json!({
-            "registry": label,
-            "number": applied.number,
-            "removed": applied.removed,
-            "kept": held,
-        })))
+        let tenant = tenant(&app, &caller)?;
+        // What was done under the key was done on the state that was named then.
+        let number = match done_before(&tenant, key.as_ref())? {
+            Some(number) => number,
+            None => {
+                let kept = app.workspace.registries_of(&tenant)?;
+                let (kept, done) = match changed(kept, &caller, &label, change, expected)? {
+                    Ok(changed) => changed,
+                    Err(refusal) => return Ok(Err(refusal)),
+                };
+                match save(kept, key.as_ref(), done.number) {
+                    Ok(None) => return Ok(Ok((done.number, said(&label, &done)))),
+                    Ok(Some(number)) => number,
+                    Err(error) => return conditional(expected, error),
+                }
+            }
+        };
+        let done = app.workspace.applied_at(&tenant, &label, number)?;
+        Ok(Ok((number, said(&label, &done))))
     });
-    Ok(Said(done.await??))
+    let (number, said) = done.await??;
+    Ok(([tag(number)], Said(said)).into_response())
+}
+
+/// Changes a registry that is as it is expected.
+fn changed(
+    mut kept: KeptRegistries,
+    caller: &Caller,
+    label: &str,
+    change: Change,
+    expected: Option<u64>,
+) -> Result<Result<(KeptRegistries, Applied), Refusal>, Error> {
+    let operation = operation(change.operation, caller)?;
+    if !has(&kept.registries, label) {
+        return Ok(Err(unknown(label)));
+    }
+    let by = kept
+        .registries
+        .issue(change.actor.as_deref().unwrap_or(label))?;
+    let view = kept.registries.view(label)?;
+    let stands = view.summary().operations;
+    if expected.is_some_and(|expected| expected != stands) {
+        let what = format!("somebody else changed the registry `{}`", clip(label));
+        let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, what);
+        return Ok(Err(refusal.expected(format!("the ETag \"{stands}\""))));
+    }
+    let operation = operation.try_map(|name| {
+        let block = view.named(&name)?;
+        Ok::<_, Error>(view.address(&kept.registries, block))
+    })?;
+    let applied = kept.registries.apply(&by, label, operation)?;
+    Ok(Ok((kept, applied)))
+}
+
+/// What a change did, as it is answered.
+fn said<Block>(label: &str, done: &Applied<Block>) -> Value {
+    let held = done
+        .kept
+        .iter()
+        .map(|kept| json!({ "name": kept.name, "writer": kept.writer }));
+    json!({
+        "registry": label,
+        "number": done.number,
+        "removed": done.removed,
+        "kept": held.collect::<Vec<_>>(),
+    })
 }
 
 /// The operation, whose objects are of the caller's tenant.

@@ -8,7 +8,7 @@ use std::time::Instant as Clock;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,9 @@ use tenure_workspace::sessions::{
     Message, Once, Opened, Session, SessionJob, SessionSummary, Wanted,
 };
 
-use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant, writing};
+use super::call::{
+    Asked, Json, Listing, Named, Said, conditional, expectation, limit, page, tag, tenant, writing,
+};
 use super::compile::{Call, DEFAULT_MODEL, Reach, policy, prepare};
 use crate::app::{App, Caller, now};
 use crate::error::Refusal;
@@ -311,40 +313,6 @@ fn open(
         }
         _ => Ok(Ok(session)),
     }
-}
-
-/// A conflict with the state that was named is a precondition that failed.
-fn conditional<T>(expected: Option<u64>, error: Error) -> Result<Result<T, Refusal>, Error> {
-    match expected {
-        Some(_) if error.kind == ErrorKind::Conflict => Ok(Err(Refusal::new(
-            StatusCode::PRECONDITION_FAILED,
-            error.what,
-        ))),
-        _ => Err(error),
-    }
-}
-
-/// The state that a write expects.
-fn expectation(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
-    let Some(tag) = headers.get(header::IF_MATCH) else {
-        return Ok(None);
-    };
-    let text = tag.to_str().unwrap_or_default().trim();
-    let number = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    let number = number.and_then(|number| number.parse().ok());
-    number.map(Some).ok_or_else(|| {
-        Refusal::new(
-            StatusCode::BAD_REQUEST,
-            "`If-Match` is not the ETag of a session",
-        )
-        .expected("\"17\"")
-    })
-}
-
-fn tag(version: u64) -> (HeaderName, String) {
-    (header::ETAG, format!("\"{version}\""))
 }
 
 pub(super) async fn append(

@@ -1,0 +1,163 @@
+//! Writes that are done on a state or not at all, and once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Bench, Reply};
+
+const CODER: &str = "/api/v1/registries/coder";
+const OPS: &str = "/api/v1/registries/coder/ops";
+
+fn call(bench: &Bench, method: &str, path: &str, headers: &[&str], body: &Value) -> Reply {
+    let mut headers = headers.to_vec();
+    headers.push("content-type: application/json");
+    bench.ask(method, path, &headers, body.to_string().as_bytes())
+}
+
+fn post(bench: &Bench, path: &str, headers: &[&str], body: &Value) -> Reply {
+    call(bench, "POST", path, headers, body)
+}
+
+/// The name of every block of the registry `coder`, in order.
+fn order(bench: &Bench) -> String {
+    let shown = bench.get(CODER).json();
+    let blocks = shown["blocks"].as_array().unwrap().iter();
+    blocks
+        .map(|block| block["name"].as_str().unwrap())
+        .collect()
+}
+
+/// A registry `coder` of the blocks a, b and c.
+fn coder(bench: &Bench) {
+    let new = json!({ "label": "coder", "kind": "agent" });
+    for _ in 0..2 {
+        let made = post(
+            bench,
+            "/api/v1/registries",
+            &["idempotency-key: make"],
+            &new,
+        );
+        assert_eq!(made.status, 201, "{}", made.json());
+        assert_eq!(made.json()["registry"], "coder");
+        assert_eq!(made.header("etag"), Some("\"0\""));
+    }
+    for name in ["a", "b", "c"] {
+        let object =
+            json!({ "name": name, "content": name, "author": "agent", "authority_level": 3 });
+        let write = json!({ "operation": { "op": "write", "object": object, "at": "back" } });
+        assert_eq!(post(bench, OPS, &[], &write).status, 200);
+    }
+    assert_eq!(order(bench), "abc");
+}
+
+fn up(name: &str) -> Value {
+    json!({ "operation": { "op": "promote", "blocks": [name], "to": { "steps": 1 } } })
+}
+
+#[test]
+fn a_write_of_a_registry_under_a_key_is_done_once() {
+    let bench = Bench::new(&[]);
+    coder(&bench);
+    let first = post(&bench, OPS, &["idempotency-key: k1"], &up("c"));
+    assert_eq!(first.status, 200, "{}", first.json());
+    assert_eq!(first.header("etag"), Some("\"4\""));
+    assert_eq!(order(&bench), "acb");
+    let evict = json!({ "operation": { "op": "evict", "blocks": ["b"] } });
+    let gone = post(&bench, OPS, &["idempotency-key: k2"], &evict);
+    assert_eq!(gone.json()["removed"], json!(["b"]));
+    // Sent again it is answered as it was, whatever was done since, and though it expected another state.
+    for (key, said, change) in [("k1", &first, up("c")), ("k2", &gone, evict)] {
+        let key = format!("idempotency-key: {key}");
+        let again = post(&bench, OPS, &[&key, "if-match: \"3\""], &change);
+        assert_eq!(again.status, 200);
+        assert_eq!(again.json(), said.json());
+        assert_eq!(again.header("etag"), said.header("etag"));
+    }
+    assert_eq!(order(&bench), "ac");
+    let other = post(&bench, OPS, &["idempotency-key: k1"], &up("a"));
+    assert_eq!(other.status, 409, "{}", other.json());
+    let other = json!({ "label": "other", "kind": "agent" });
+    let other = post(
+        &bench,
+        "/api/v1/registries",
+        &["idempotency-key: make"],
+        &other,
+    );
+    assert_eq!(other.status, 409, "{}", other.json());
+    assert_eq!(
+        bench
+            .get("/api/v1/registries")
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_write_of_a_registry_is_done_on_the_state_that_it_names() {
+    let bench = Bench::new(&[]);
+    coder(&bench);
+    let read = bench.get(CODER).header("etag").unwrap().to_owned();
+    assert_eq!(read, "\"3\"");
+    let late = post(&bench, OPS, &["if-match: \"1\""], &up("c"));
+    assert_eq!(late.status, 412, "{}", late.json());
+    assert_eq!(late.json()["expected"], "the ETag \"3\"");
+    assert_eq!(order(&bench), "abc");
+    let done = post(&bench, OPS, &[&format!("if-match: {read}")], &up("c"));
+    assert_eq!((done.status, order(&bench).as_str()), (200, "acb"));
+    assert_eq!(done.header("etag"), Some("\"4\""));
+    assert_eq!(bench.get(CODER).header("etag"), Some("\"4\""));
+    for wrong in ["3", "W/\"3\"", "\"sha256:0\""] {
+        let reply = post(&bench, OPS, &[&format!("if-match: {wrong}")], &up("c"));
+        assert_eq!(reply.status, 400, "{wrong}");
+    }
+}
+
+#[test]
+fn a_write_refuses_the_conditions_that_it_does_not_heed() {
+    let bench = Bench::new(&[]);
+    coder(&bench);
+    let new = json!({ "id": "s1", "text": "Report." });
+    assert_eq!(post(&bench, "/api/v1/sessions", &[], &new).status, 201);
+    let session = |verb: &str| format!("/api/v1/sessions/s1/{verb}");
+    let pin = json!({ "message": "t2" });
+    for (path, header, body) in [
+        (session("checkpoint"), "Idempotency-Key: k", json!({})),
+        (session("pin"), "Idempotency-Key: k", pin.clone()),
+        (session("unpin"), "idempotency-key: k", pin.clone()),
+        (
+            session("learn"),
+            "idempotency-key: k",
+            json!({ "error": "" }),
+        ),
+        (session("compile"), "idempotency-key: k", json!({})),
+        (
+            session("rehydrate"),
+            "if-match: \"1\"",
+            json!({ "id": "t2" }),
+        ),
+        ("/api/v1/sessions".into(), "if-match: \"1\"", json!({})),
+        (OPS.into(), "if-none-match: *", up("c")),
+        (
+            "/api/v1/objects".into(),
+            "if-match: \"1\"",
+            json!({ "objects": [] }),
+        ),
+    ] {
+        let reply = post(&bench, &path, &[header], &body);
+        assert_eq!(reply.status, 400, "{path} {header}");
+        let detail = reply.json()["detail"].to_string().to_ascii_lowercase();
+        let name = header.split(':').next().unwrap().to_ascii_lowercase();
+        assert!(detail.contains(&name), "{detail}");
+    }
+    assert_eq!(order(&bench), "abc");
+    assert_eq!(post(&bench, &session("pin"), &[], &pin).status, 200);
+    // What only reads is the same however often it is asked.
+    let count = json!({ "text": "a", "model": "gpt-4o" });
+    let counted = post(&bench, "/api/v1/tokens", &["idempotency-key: k"], &count);
+    assert_eq!(counted.status, 200);
+}
