@@ -150,9 +150,11 @@ fn objects_are_written_read_and_remembered() {
     );
 
     let got = bench.get(path);
-    assert_eq!((got.status, got.header("etag")), (200, Some(tag.as_str())));
+    let seen = got.header("etag").unwrap();
+    assert_eq!(got.status, 200);
+    assert_eq!(seen.split_once('.').unwrap().0, tag.trim_end_matches('"'));
     assert_eq!(got.json()[0]["object"]["content"], "At most 10 kW.");
-    let cached = format!("if-none-match: {tag}");
+    let cached = format!("if-none-match: {seen}");
     assert_eq!(bench.ask("GET", path, &[&cached], b"").status, 304);
 
     let over = format!("if-match: {tag}");
@@ -722,10 +724,8 @@ fn no_tenant_reaches_another() {
     }
     // Nothing of it is gone or changed.
     let kept = bench.ask("GET", "/api/v1/objects/plan", &[&acme], b"");
-    assert_eq!(
-        (kept.status, kept.header("etag")),
-        (200, put.header("etag"))
-    );
+    let revision = |reply: &Reply| reply.header("etag").unwrap()[..72].to_owned();
+    assert_eq!((kept.status, revision(&kept)), (200, revision(&put)));
     assert!(
         call(&bench, "GET", "/api/v1/objects", &[&other], &Value::Null).json()["objects"]
             .as_array()

@@ -6,7 +6,10 @@ mod support;
 
 use serde_json::{Value, json};
 use support::{Bench, Reply};
+use tenure::object::Usage;
+use tenure::time::Instant;
 
+const LIMIT: &str = "/api/v1/objects/limit";
 const CODER: &str = "/api/v1/registries/coder";
 const OPS: &str = "/api/v1/registries/coder/ops";
 
@@ -18,6 +21,10 @@ fn call(bench: &Bench, method: &str, path: &str, headers: &[&str], body: &Value)
 
 fn post(bench: &Bench, path: &str, headers: &[&str], body: &Value) -> Reply {
     call(bench, "POST", path, headers, body)
+}
+
+fn get(bench: &Bench, path: &str, known: &str) -> Reply {
+    bench.ask("GET", path, &[&format!("if-none-match: {known}")], b"")
 }
 
 /// The name of every block of the registry `coder`, in order.
@@ -160,4 +167,81 @@ fn a_write_refuses_the_conditions_that_it_does_not_heed() {
     let count = json!({ "text": "a", "model": "gpt-4o" });
     let counted = post(&bench, "/api/v1/tokens", &["idempotency-key: k"], &count);
     assert_eq!(counted.status, 200);
+}
+
+#[test]
+fn the_tag_of_an_object_changes_with_what_is_shown() {
+    let bench = Bench::new(&[]);
+    let store = &bench.store;
+    let source = json!({ "name": "source", "content": "Measured." });
+    let source = call(&bench, "PUT", "/api/v1/objects/source", &[], &source).json();
+    let source = source["objects"][0]["object_id"].clone();
+    let limit =
+        |text: &str| json!({ "name": "limit", "content": text, "derived_from": [source.clone()] });
+    let made = call(&bench, "PUT", LIMIT, &[], &limit("At most 10 kW."));
+    assert_eq!(made.status, 201, "{}", made.json());
+    let first = bench.get(LIMIT);
+    let tag = first.header("etag").unwrap();
+    let known = |tag: &str| get(&bench, LIMIT, tag).status;
+    assert_eq!(known(tag), 304);
+    assert_eq!(known(&format!("\"x\", W/{tag}")), 304);
+
+    let tenant = store.tenant("local").unwrap();
+    let id = tenant.named("limit").unwrap()[0];
+    let usage = Usage {
+        last_confirmed: Some(Instant::from_micros(5)),
+        ..Usage::default()
+    };
+    tenant.record_use(vec![(id, usage)]).unwrap();
+    let second = get(&bench, LIMIT, tag);
+    assert_eq!(second.status, 200);
+    assert_ne!(second.body, first.body);
+    let newer = second.header("etag").unwrap();
+    assert_ne!(newer, tag);
+    assert_eq!(known(newer), 304);
+
+    // Who sees less of it has another tag: the ids of other objects are operators' to see.
+    let ana = "%7B%22tenant%22%3A%22local%22%2C%22clearance%22%3A%22restricted%22%7D";
+    let less = bench.get(&format!("{LIMIT}?principal={ana}"));
+    assert_eq!(less.status, 200, "{}", less.json());
+    assert_ne!(less.body, second.body);
+    let theirs = less.header("etag").unwrap();
+    assert_ne!(theirs, newer);
+    assert_eq!(
+        theirs.split_once('.').unwrap().0,
+        newer.split_once('.').unwrap().0
+    );
+
+    // A write is over the revision, whatever was said of it meanwhile.
+    let over = |tag: &str| format!("if-match: {tag}");
+    let put = call(
+        &bench,
+        "PUT",
+        LIMIT,
+        &[&over(tag)],
+        &limit("At most 11 kW."),
+    );
+    assert_eq!(put.status, 200, "{}", put.json());
+    let late = call(
+        &bench,
+        "PUT",
+        LIMIT,
+        &[&over(newer)],
+        &limit("At most 12 kW."),
+    );
+    assert_eq!(late.status, 412);
+    let written = put.header("etag").unwrap();
+    assert!(!written.contains('.'), "{written}");
+    let put = call(
+        &bench,
+        "PUT",
+        LIMIT,
+        &[&over(written)],
+        &limit("At most 12 kW."),
+    );
+    assert_eq!(put.status, 200, "{}", put.json());
+    let last = bench.get(LIMIT).header("etag").unwrap().to_owned();
+    let deleted = call(&bench, "DELETE", LIMIT, &[&over(&last)], &Value::Null);
+    assert_eq!(deleted.status, 200);
+    assert_eq!(known(&last), 404);
 }

@@ -175,9 +175,9 @@ const VALID_AT: Parameter = parameter(
 const IF_MATCH: Parameter = parameter(
     "If-Match",
     "header",
-    "Write only over this revision: the ETag of what was read",
+    "Write only over this revision: the ETag of what was read or written, of which the part before the dot counts",
 )
-.taking(Takes::Form("^\"sha256:[0-9a-f]{64}\"$"));
+.taking(Takes::Form("^\"sha256:[0-9a-f]{64}([.][0-9a-f]{16})?\"$"));
 const IF_NONE: Parameter = parameter(
     "If-None-Match",
     "header",

@@ -12,7 +12,8 @@ use tenure::object::{ObjectId, RevisionId, clip};
 use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::{
-    Candidates, ContextObject, Error, ErrorKind, ObjectDocument, Policy, Principal, admitted,
+    Candidates, ContextObject, Digest, Error, ErrorKind, ObjectDocument, Policy, Principal,
+    admitted,
 };
 use tenure_store::{Expect, Put, StoredObject, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
@@ -279,12 +280,10 @@ pub(super) async fn show(
         Ok(Ok(reader.shown(&beliefs)?))
     });
     let beliefs = found.await??;
-    // What was written last has the last say, and is what a write must know.
-    let last = beliefs.iter().max_by_key(|belief| belief.opened);
-    let tag = last.map(|belief| format!("\"{}\"", belief.revision));
-    let tag = tag
-        .and_then(|tag| HeaderValue::try_from(tag).ok())
-        .filter(|_| !past);
+    let tag = match past {
+        true => None,
+        false => tag(&beliefs)?,
+    };
     if let (Some(tag), Some(known)) = (&tag, headers.get(header::IF_NONE_MATCH))
         && tags(known).any(|known| known.as_bytes() == tag.as_bytes())
     {
@@ -295,6 +294,22 @@ pub(super) async fn show(
         response.headers_mut().insert(header::ETAG, tag);
     }
     Ok(response)
+}
+
+/// The tag of what is shown: the revision that was written last, which has the last say and is what a write must
+/// know, and a digest of all of it, since judgements and counters change without a revision.
+fn tag(beliefs: &[Belief]) -> Result<Option<HeaderValue>, Refusal> {
+    let Some(last) = beliefs.iter().max_by_key(|belief| belief.opened) else {
+        return Ok(None);
+    };
+    let shown = serde_json::to_vec(beliefs).map_err(|error| {
+        let what = format!("the answer cannot be written as JSON: {error}");
+        Error::new(ErrorKind::Internal, what)
+    })?;
+    let shown = Digest::of(&shown).to_string();
+    let hex = shown.trim_start_matches("sha256:");
+    let tag = format!("\"{}.{}\"", last.revision, hex.get(..16).unwrap_or(hex));
+    Ok(HeaderValue::try_from(tag).ok())
 }
 
 /// What of a history is asked for.
@@ -459,7 +474,9 @@ fn expectation(headers: &HeaderMap) -> Result<Expect, Refusal> {
             let text = text
                 .strip_prefix('"')
                 .and_then(|text| text.strip_suffix('"'));
-            let revision = text.and_then(|text| text.parse().ok());
+            // A read's tag has a second part, of what else was shown; it is not what a write is over.
+            let revision = text.map(|text| text.split_once('.').map_or(text, |(own, _)| own));
+            let revision = revision.and_then(|revision| revision.parse().ok());
             revision.map(Expect::Revision).ok_or_else(|| {
                 wrong("`If-Match` is not the ETag of a revision").expected("\"sha256:…\"")
             })
