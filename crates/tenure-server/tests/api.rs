@@ -136,6 +136,39 @@ fn what_does_not_fit_is_a_problem_that_says_what() {
 }
 
 #[test]
+fn what_nobody_knows_is_explained_to_nobody() {
+    let bench = Bench::new(&[]);
+    let whole =
+        json!({ "request": task("Report the pressure."), "objects": rules(), "store": false });
+    for why in [json!("units"), Value::Null] {
+        let mut asked = whole.clone();
+        asked["why"] = why;
+        let explained = post(&bench, "/api/v1/explain", &asked);
+        assert_eq!(explained.status, 200, "{}", explained.json());
+    }
+    let with = |field: &str, value: Value| {
+        let mut asked = whole.clone();
+        asked[field] = value;
+        post(&bench, "/api/v1/explain", &asked)
+    };
+    let typo = with("stor", json!(false));
+    assert_eq!(typo.status, 400);
+    assert_eq!(typo.json()["detail"], "unknown field `stor`");
+    assert_eq!(with("why", json!(1)).status, 400);
+    assert_eq!(with("store", json!("x")).status, 400);
+    let described = bench.get("/openapi.json").json();
+    let schema = &described["components"]["schemas"]["Question"];
+    assert_eq!(schema["additionalProperties"], false, "{schema}");
+    let names = |name: &str| &described["components"]["schemas"][name]["properties"];
+    assert!(names("Question").get("why").is_some());
+    let call = names("Call").as_object().unwrap();
+    assert!(
+        call.keys()
+            .all(|name| names("Question").get(name).is_some())
+    );
+}
+
+#[test]
 fn objects_are_written_read_and_remembered() {
     let bench = Bench::new(&[]);
     let path = "/api/v1/objects/limit";

@@ -7,8 +7,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use tenure::inspect::{Quality, why_not};
 use tenure::object::Sealer;
 use tenure::policy::{PiiRule, PolicyDocument};
@@ -69,14 +70,26 @@ pub(super) struct Call {
 }
 
 /// What is to be explained.
-#[derive(Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(super) struct Question {
     /// What is compiled.
-    #[serde(flatten)]
+    #[schemars(flatten)]
     call: Call,
     /// The object to say about why it is in or out, and what would have let it in. Only for operators.
-    #[serde(default)]
+    #[schemars(default)]
     why: Option<String>,
+}
+
+// A derived `flatten` lets fields through that nobody knows.
+impl<'de> Deserialize<'de> for Question {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Question, D::Error> {
+        let mut fields = Map::deserialize(from)?;
+        let why = fields.remove("why").unwrap_or_default();
+        let why = Option::deserialize(why).map_err(D::Error::custom)?;
+        let call = Call::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
+        Ok(Question { call, why })
+    }
 }
 
 /// A policy, as the description shows it.
