@@ -170,6 +170,37 @@ fn a_write_refuses_the_conditions_that_it_does_not_heed() {
 }
 
 #[test]
+fn the_description_says_what_may_be_answered_with_304() {
+    let bench = Bench::new(&[]);
+    let new = json!({ "id": "s1", "text": "Report." });
+    assert_eq!(post(&bench, "/api/v1/sessions", &[], &new).status, 201);
+    let limit = json!({ "name": "limit", "content": "At most 10 kW." });
+    assert_eq!(call(&bench, "PUT", LIMIT, &[], &limit).status, 201);
+    coder(&bench);
+    let described = bench.get("/openapi.json").json();
+    for (path, asked, is_said) in [
+        ("/api/v1/objects/{object}", LIMIT, true),
+        ("/api/v1/sessions/{session}", "/api/v1/sessions/s1", true),
+        (
+            "/api/v1/sessions/{session}/export",
+            "/api/v1/sessions/s1/export",
+            true,
+        ),
+        ("/api/v1/registries/{label}", CODER, false),
+    ] {
+        let described = &described["paths"][path]["get"];
+        let said = described["responses"].get("304").is_some();
+        let parameters = described["parameters"].as_array().unwrap();
+        let taken = parameters
+            .iter()
+            .any(|known| known["name"] == "If-None-Match");
+        let tag = bench.get(asked).header("etag").unwrap().to_owned();
+        let done = get(&bench, asked, &tag).status == 304;
+        assert_eq!((said, taken, done), (is_said, is_said, is_said), "{path}");
+    }
+}
+
+#[test]
 fn the_tag_of_an_object_changes_with_what_is_shown() {
     let bench = Bench::new(&[]);
     let store = &bench.store;

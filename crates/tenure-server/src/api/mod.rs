@@ -184,6 +184,11 @@ const IF_NONE: Parameter = parameter(
     "`*`: write only what is not there yet",
 )
 .taking(Takes::OneOf(&["*"]));
+const IF_NEWER: Parameter = parameter(
+    "If-None-Match",
+    "header",
+    "Answer only if it is not what this names any more: the ETag of what was read, or several",
+);
 const ONCE: Parameter = parameter(
     "Idempotency-Key",
     "header",
@@ -372,7 +377,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[OBJECT, AS_OF, VALID_AT, PRINCIPAL],
+                parameters: &[OBJECT, AS_OF, VALID_AT, PRINCIPAL, IF_NEWER],
                 ..operation(
                     "get",
                     "/api/v1/objects/{object}",
@@ -496,7 +501,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[SESSION, LIMIT, AFTER_MESSAGE],
+                parameters: &[SESSION, LIMIT, AFTER_MESSAGE, IF_NEWER],
                 ..operation(
                     "get",
                     "/api/v1/sessions/{session}",
@@ -601,7 +606,7 @@ fn table() -> Vec<Entry> {
         ),
         (
             Operation {
-                parameters: &[SESSION, FORMAT],
+                parameters: &[SESSION, FORMAT, IF_NEWER],
                 ..operation(
                     "get",
                     "/api/v1/sessions/{session}/export",

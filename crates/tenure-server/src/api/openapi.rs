@@ -137,7 +137,8 @@ fn described(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
     ) {
         described["responses"]["201"] = described["responses"]["200"].clone();
     }
-    if matches!(operation.id, "getObject" | "getSession") {
+    let takes = |name| operation.parameters.iter().any(|known| known.name == name);
+    if operation.method == "get" && takes("If-None-Match") {
         described["responses"]["304"] =
             json!({ "description": "It is what `If-None-Match` names" });
     }
