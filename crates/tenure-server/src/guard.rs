@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as Clock;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -29,6 +30,29 @@ pub(crate) struct Traced(pub(crate) Option<Context>);
 /// The most bytes of a method and of a path that are written down: either may be as long as a head.
 const MAX_METHOD: usize = 32;
 const MAX_PATH: usize = 2_048;
+
+/// Whether the body of a request is still on its way.
+#[derive(Clone, Default)]
+pub(crate) struct Arriving(Arc<AtomicBool>);
+
+impl Arriving {
+    /// Notes that it is, or is no more.
+    pub(crate) fn note(&self, is_arriving: bool) {
+        self.0.store(is_arriving, Ordering::Relaxed);
+    }
+
+    /// What a request is told that came to no end in time: whose fault it is.
+    fn late(&self) -> Refusal {
+        let (status, what) = match self.0.load(Ordering::Relaxed) {
+            true => (
+                StatusCode::REQUEST_TIMEOUT,
+                "the request's body takes too long to come",
+            ),
+            false => (StatusCode::SERVICE_UNAVAILABLE, "the request took too long"),
+        };
+        Refusal::new(status, what)
+    }
+}
 
 /// What anybody may ask.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
@@ -67,13 +91,10 @@ pub(crate) async fn guard(
             if path.starts_with("/v1/") {
                 next.run(request).await
             } else {
-                match tokio::time::timeout(app.limits.answer, next.run(request)).await {
-                    Ok(response) => response,
-                    Err(_) => {
-                        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the request took too long")
-                            .into_response()
-                    }
-                }
+                let arriving = Arriving::default();
+                request.extensions_mut().insert(arriving.clone());
+                let done = tokio::time::timeout(app.limits.answer, next.run(request)).await;
+                done.unwrap_or_else(|_| arriving.late().into_response())
             }
         }
         Err(refusal) => refusal.at(&path),

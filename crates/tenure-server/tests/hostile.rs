@@ -388,6 +388,33 @@ fn a_body_that_does_not_come_is_given_up() {
 }
 
 #[test]
+fn a_body_that_comes_too_slowly_is_its_clients_affair() {
+    let bench = Bench::with(
+        &[],
+        quick(|mut limits| {
+            limits.answer = Duration::from_millis(300);
+            limits
+        }),
+    );
+    let mut client = bench.connect();
+    client.raw(b"POST /api/v1/tokens HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n");
+    let mut slow = client.stream.try_clone().unwrap();
+    let sender = std::thread::spawn(move || {
+        // Never silent for long, and never done.
+        while slow.write_all(b" ").is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let reply = client.reply();
+    assert_eq!(reply.status, 408);
+    let told = reply.json();
+    assert_eq!(told["kind"], "input", "{told}");
+    assert!(told["detail"].to_string().contains("body"), "{told}");
+    client.shut(Shutdown::Both);
+    sender.join().unwrap();
+}
+
+#[test]
 fn a_socket_that_is_closed_halfway_is_let_go() {
     let upstream = Upstream::new(|_, stream| {
         std::thread::sleep(Duration::from_millis(100));

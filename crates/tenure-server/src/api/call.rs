@@ -18,6 +18,7 @@ use tenure_store::{Tenant, Writing};
 use crate::app::{App, Caller};
 use crate::body::whole_body;
 use crate::error::Refusal;
+use crate::guard::Arriving;
 
 /// A body of JSON.
 pub(super) struct Json<T>(pub(super) T);
@@ -42,7 +43,11 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
             .expected("`Content-Type: application/json`"));
         }
         let limits = &app.limits;
+        let arriving = request.extensions().get::<Arriving>().cloned();
+        let arriving = arriving.unwrap_or_default();
+        arriving.note(true);
         let body: Bytes = whole_body(request.into_body(), limits.body, limits.silence).await?;
+        arriving.note(false);
         let small = body.len() <= SMALL;
         let read = move || {
             // An array would be taken for the fields in their order.
