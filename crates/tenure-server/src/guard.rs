@@ -162,7 +162,8 @@ pub(crate) async fn guard(
 }
 
 /// Reads the keys again where another node made or revoked one, so that the next request here knows.
-/// A store that does not say so in time says nothing: the keys that are known stay.
+/// A store that does not say so in time says nothing: the keys that are known stay. While there are none, no request
+/// is held up for one: the first is found within [`KEYS_EVERY`].
 async fn freshen_keys(app: &Arc<App>) {
     if app.known_keys().is_empty() {
         return;
