@@ -438,7 +438,8 @@ impl App {
         if let Some(world) = known().get(model) {
             return Ok(Arc::clone(world));
         }
-        self.workspace.catalogue().model(model)?;
+        let known_model = self.workspace.catalogue().model(model);
+        known_model.map_err(|error| error.expected("a model of the catalogue"))?;
         if model.ends_with(".json") {
             return Err(Error::input(
                 "a model of the catalogue cannot be named after a file",

@@ -515,6 +515,14 @@ fn words_and_registries_are_there() {
     );
     assert_eq!(bench.get("/api/v1/models/gpt-4o").json()["name"], "gpt-4o");
     assert_eq!(bench.get("/api/v1/models/gpt-4p").status, 404);
+    // A file is not for callers to name, and none is asked for.
+    let unknown = post(
+        &bench,
+        "/api/v1/tokens",
+        &json!({ "text": "hello", "model": "gpt-4p" }),
+    );
+    assert_eq!(unknown.status, 400);
+    assert_eq!(unknown.json()["expected"], "a model of the catalogue");
 
     let new = json!({ "label": "coder", "kind": "agent" });
     assert_eq!(post(&bench, "/api/v1/registries", &new).status, 201);
