@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenure::error::unknown_name;
-use tenure::object::LOCAL_TENANT;
+use tenure::object::{LOCAL_TENANT, clip};
 use tenure::time::Instant;
 use tenure::{Catalogue, Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
@@ -317,6 +317,7 @@ impl App {
             let what = "the gateway mode `observe` alters no answer, so it rejects none";
             return Err(Error::new(ErrorKind::Usage, what).expected("the mode `fit` or `full`"));
         }
+        options.hosts.iter().try_for_each(|host| check_host(host))?;
         if let Some(store) = &options.store {
             // A name that cannot be a tenant's is refused now, not at each request.
             store.tenant(&options.tenant)?;
@@ -572,6 +573,22 @@ pub(crate) fn known_model<'c>(catalogue: &'c Catalogue, model: &str) -> Option<&
     };
     let names = catalogue.names().filter(version);
     names.max_by_key(|name| name.len())
+}
+
+/// Refuses what the name in a `Host` header never is.
+fn check_host(name: &str) -> Result<(), Error> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
+    if !name.is_empty() && name.chars().all(is_part) {
+        return Ok(());
+    }
+    let what = format!("`{}` is no name of a host", clip(name));
+    let error = Error::new(ErrorKind::Usage, what).expected("a name such as tenure.example.com");
+    Err(match name.rsplit_once(':') {
+        Some((_, port)) if port.parse::<u16>().is_ok() => {
+            error.hint("leave the port out: the server is called by this name at any port")
+        }
+        _ => error,
+    })
 }
 
 /// This instant, on the clock of the machine.

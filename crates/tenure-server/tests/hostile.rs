@@ -9,7 +9,9 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use support::{Bench, Upstream, answer, chunk, compiling, wait_for};
-use tenure_server::{Limits, Mode, Options};
+use tenure::{ErrorKind, FrameKey};
+use tenure_server::{Limits, Mode, Options, Server};
+use tenure_workspace::Workspace;
 use tenure_workspace::records::Ending;
 
 fn quick(limits: impl FnOnce(Limits) -> Limits) -> impl FnOnce(Options) -> Options {
@@ -666,6 +668,26 @@ fn a_page_of_another_origin_is_refused() {
     client.raw(b"GET /healthz HTTP/1.0\r\n\r\n");
     assert_eq!(client.reply().status, 400);
     assert_eq!(upstream.seen().len(), 2);
+}
+
+#[test]
+fn a_name_that_no_request_can_call_is_refused() {
+    let options = |host: &str| Options {
+        hosts: vec![host.to_owned()],
+        listen: "127.0.0.1:0".into(),
+        ..Options::new(Workspace::new(FrameKey::new("test", [7; 32])).unwrap())
+    };
+    for wrong in [
+        "x:80", "", "http://x", "x/", "[::1]", "[::1]:80", "a b", "é",
+    ] {
+        let refused = Server::bind(options(wrong)).err().unwrap();
+        assert_eq!(refused.kind, ErrorKind::Usage, "{wrong}");
+        let port = refused.hint.is_some_and(|hint| hint.contains("port"));
+        assert_eq!(port, wrong.ends_with(":80"), "{wrong}");
+    }
+    for right in ["x", "tenure.example.com", "a_b-c.internal", "10.1.2.3"] {
+        assert!(Server::bind(options(right)).is_ok(), "{right}");
+    }
 }
 
 #[test]
