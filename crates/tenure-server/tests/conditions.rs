@@ -105,6 +105,34 @@ fn a_write_of_a_registry_under_a_key_is_done_once() {
 }
 
 #[test]
+fn a_write_under_a_key_that_is_sent_several_times_at_once_is_done_once() {
+    let bench = Bench::new(&[]);
+    let new = json!({ "label": "coder", "kind": "agent" });
+    let object = json!({ "name": "a", "content": "a", "author": "agent", "authority_level": 3 });
+    let write = json!({ "operation": { "op": "write", "object": object, "at": "back" } });
+    let evict = json!({ "operation": { "op": "evict", "blocks": ["a"] } });
+    for (path, key, body, status) in [
+        ("/api/v1/registries", "idempotency-key: 1", new, 201),
+        (OPS, "idempotency-key: 2", write, 200),
+        (OPS, "idempotency-key: 3", evict, 200),
+    ] {
+        let replies: Vec<Reply> = std::thread::scope(|scope| {
+            let ask = || scope.spawn(|| post(&bench, path, &[key], &body));
+            let asked: Vec<_> = (0..8).map(|_| ask()).collect();
+            asked
+                .into_iter()
+                .map(|asked| asked.join().unwrap())
+                .collect()
+        });
+        for reply in &replies {
+            assert_eq!(reply.status, status, "{}", reply.json());
+            assert_eq!(reply.body, replies[0].body);
+        }
+    }
+    assert_eq!(bench.get(CODER).header("etag"), Some("\"2\""));
+}
+
+#[test]
 fn a_write_of_a_registry_is_done_on_the_state_that_it_names() {
     let bench = Bench::new(&[]);
     coder(&bench);

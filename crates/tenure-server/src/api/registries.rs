@@ -62,7 +62,8 @@ fn key(headers: &HeaderMap, caller: &Caller, asked: &Value) -> Result<Option<Wri
     Ok(key.transpose()?)
 }
 
-/// The number that a write had, where it was done already under its key.
+/// The number that a write had, where it was done already under its key. What was read before this is asked holds
+/// nothing of a write that was not.
 fn done_before(tenant: &Tenant, key: Option<&WriteKey>) -> Result<Option<u64>, Error> {
     let answer = key.map(|key| tenant.answered(key)).transpose()?;
     answer.flatten().map(|answer| number(&answer)).transpose()
@@ -92,8 +93,8 @@ pub(super) async fn create(
     let key = key(&headers, &caller, &asked)?;
     let made = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
+        let mut kept = app.workspace.registries_of(&tenant)?;
         if done_before(&tenant, key.as_ref())?.is_none() {
-            let mut kept = app.workspace.registries_of(&tenant)?;
             let fresh = kept.registries.create(&new.label, new.kind)?;
             for label in &new.writes_to {
                 let to = kept.registries.issue(label)?;
@@ -155,11 +156,11 @@ pub(super) async fn apply(
     let key = key(&headers, &caller, &asked)?;
     let done = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
+        let kept = app.workspace.registries_of(&tenant)?;
         // What was done under the key was done on the state that was named then.
         let number = match done_before(&tenant, key.as_ref())? {
             Some(number) => number,
             None => {
-                let kept = app.workspace.registries_of(&tenant)?;
                 let (kept, done) = match changed(kept, &caller, &label, change, expected)? {
                     Ok(changed) => changed,
                     Err(refusal) => return Ok(Err(refusal)),

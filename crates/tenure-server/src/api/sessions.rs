@@ -1,7 +1,7 @@
 //! Sessions: conversations of any length, kept message by message.
 //!
 //! A session is the fold of its log, so its state has a number, which is its `ETag`. A write that names it
-//! (`If-Match`) is done on that state or not at all; one under an `Idempotency-Key` is done once.
+//! (`If-Match`) is done on that state or not at all; messages that come under an `Idempotency-Key` are added once.
 
 use std::sync::Arc;
 use std::time::Instant as Clock;
