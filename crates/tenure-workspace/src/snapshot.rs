@@ -303,6 +303,32 @@ mod tests {
     }
 
     #[test]
+    fn only_a_store_keeps_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.snapshot");
+        let key = WriteKey::new("k", b"create").unwrap();
+        let file = KeptRegistries::open_or_begin(&path, secrets()).unwrap();
+        let error = file.save_once(&key, "0").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert!(!path.exists());
+
+        let store = tenure_store::Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let tenant = store.tenant("acme").unwrap();
+        let make = || {
+            let mut kept = KeptRegistries::stored(tenant.clone(), secrets()).unwrap();
+            if kept.registries.labels().next().is_none() {
+                kept.registries.create("main", Kind::Agent).unwrap();
+            }
+            kept.save_once(&key, "0").unwrap()
+        };
+        assert_eq!((make(), make().as_deref()), (None, Some("0")));
+        let main = KeptRegistries::stored(tenant.clone(), secrets()).unwrap();
+        assert_eq!(main.registries.labels().collect::<Vec<_>>(), ["main"]);
+        let error = crate::logs::applied_at(&tenant, "main", 1).unwrap_err();
+        assert_eq!(error.what, "the log of `main` has no entry 1");
+    }
+
+    #[test]
     fn what_somebody_made_meanwhile_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.snapshot");
