@@ -25,6 +25,7 @@ use crate::log::{Log, LogLevel};
 use crate::metrics::Metrics;
 use crate::quality::Threshold;
 use crate::spans::{Exporter, Spans};
+use crate::tasks::Tasks;
 
 /// How often the keys are looked at again: a key that is revoked opens nothing after this long.
 pub(crate) const KEYS_EVERY: Duration = Duration::from_secs(1);
@@ -304,6 +305,8 @@ pub(crate) struct App {
     keys: Option<Keys>,
     known: RwLock<Arc<KeySet>>,
     stopping: AtomicBool,
+    /// The requests of the API that are under way.
+    pub(crate) requests: Tasks,
 }
 
 impl App {
@@ -380,6 +383,7 @@ impl App {
             keys,
             known: RwLock::new(Arc::new(known)),
             stopping: AtomicBool::new(false),
+            requests: Tasks::default(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! What every request passes first: framing, host, origin, key, rate. And what is noted of it after.
+//! What every request passes first: framing, host, origin, key, rate.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,14 +9,12 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use tokio::sync::oneshot;
 
-use crate::app::{App, Caller, KEYS_EVERY, now};
-use crate::audit::Line;
-use crate::error::{Cause, Refusal};
-use crate::gateway::RECORD_HEADER;
-use crate::log::{LogLevel, bounded};
-use crate::metrics::{Answered, Routed, Word};
+use crate::account::Account;
+use crate::app::{App, Caller, KEYS_EVERY};
+use crate::error::Refusal;
+use crate::failed;
 use crate::spans::Context;
 
 /// Carries the key of this server where `Authorization` is the provider's.
@@ -26,10 +24,6 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Where a request stands in a trace, if it stands in one.
 #[derive(Clone, Copy)]
 pub(crate) struct Traced(pub(crate) Option<Context>);
-
-/// The most bytes of a method and of a path that are written down: either may be as long as a head.
-const MAX_METHOD: usize = 32;
-const MAX_PATH: usize = 2_048;
 
 /// Whether the body of a request is still on its way.
 #[derive(Clone, Default)]
@@ -57,38 +51,46 @@ impl Arriving {
 /// What anybody may ask.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// Lets a request through, or answers why not.
-pub(crate) async fn guard(
-    State(app): State<Arc<App>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let started = Clock::now();
-    let path = request.uri().path().to_owned();
-    let route = route(&path, request.extensions().get::<MatchedPath>());
-    let method = request.method().clone();
-    let method = bounded(method.as_str(), MAX_METHOD);
-    let is_open = OPEN.contains(&path.as_str());
-    let mut who = None;
-    let spans = app.metrics.spans.get();
-    let context = spans.and_then(|spans| spans.begin(request.headers()));
-    request.extensions_mut().insert(Traced(context));
-    if path.starts_with("/api/") {
+/// Lets a request through, or answers why not. What is asked of the API goes on by itself: what it writes is
+/// written whether its client waits or not, and so it is accounted for. What is forwarded ends with its client.
+pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let route = route(path, request.extensions().get::<MatchedPath>());
+    let account = Account::open(&app, &request, route, OPEN.contains(&path));
+    if !path.starts_with("/api/") {
+        return answer(app, account, request, next).await;
+    }
+    let (answered, response) = oneshot::channel();
+    let requests = Arc::clone(&app);
+    requests.requests.spawn(async move {
+        let _ = answered.send(answer(app, account, request, next).await);
+    });
+    response.await.unwrap_or_else(|_| failed().into_response())
+}
+
+/// The answer to a request, accounted for.
+async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next: Next) -> Response {
+    let traced = Traced(account.context);
+    request.extensions_mut().insert(traced);
+    if account.path.starts_with("/api/") {
         freshen_keys(&app).await;
     }
-    let shown = shown_key(request.headers(), &path).map(str::to_owned);
+    let shown = shown_key(request.headers(), &account.path).map(str::to_owned);
     let admitted = match check(&app, &request) {
-        Ok(()) if is_open => Ok(None),
-        Ok(()) => identify(&app, shown.as_deref(), &path).await.map(Some),
+        Ok(()) if account.is_open => Ok(None),
+        Ok(()) => {
+            let caller = identify(&app, shown.as_deref(), &account.path).await;
+            caller.map(Some)
+        }
         Err(refusal) => Err(refusal),
     };
-    let mut response = match admitted {
+    let response = match admitted {
         Ok(caller) => {
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller.clone());
-                who = Some(caller);
+                account.who = Some(caller);
             }
-            if path.starts_with("/v1/") {
+            if account.path.starts_with("/v1/") {
                 next.run(request).await
             } else {
                 let arriving = Arriving::default();
@@ -97,68 +99,9 @@ pub(crate) async fn guard(
                 done.unwrap_or_else(|_| arriving.late().into_response())
             }
         }
-        Err(refusal) => refusal.at(&path),
+        Err(refusal) => refusal.at(&account.path),
     };
-    let status = response.status().as_u16();
-    app.metrics
-        .requests
-        .get_or_create(&Answered {
-            route: Word(route),
-            status,
-        })
-        .inc();
-    let took = started.elapsed();
-    app.metrics
-        .seconds
-        .get_or_create(&Routed { route: Word(route) })
-        .observe(took.as_secs_f64());
-    let record = response.headers().get(RECORD_HEADER);
-    let record = record.and_then(|record| record.to_str().ok());
-    if let (Some(spans), Some(context)) = (spans, &context)
-        && !is_open
-    {
-        let tenant = who.as_ref().map(|who| &*who.tenant);
-        let asked = (&*method, route, status);
-        spans.request(context, took, asked, tenant, record, &app.metrics);
-    }
-    let level = if status >= 500 {
-        LogLevel::Error
-    } else {
-        LogLevel::Info
-    };
-    if app.log.takes(level) && !is_open {
-        let cause = response.extensions().get::<Cause>();
-        let fields = json!({
-            "method": method,
-            "route": route,
-            "status": status,
-            "took_us": took.as_micros() as u64,
-            "tenant": who.as_ref().map(|who| &*who.tenant),
-            "key": who.as_ref().and_then(|who| who.key.as_deref()),
-            "record": record,
-            "kind": cause.map(|cause| cause.kind),
-            "detail": cause.and_then(|cause| cause.detail.as_deref()),
-            "trace": context.map(|context| context.trace_id()),
-        });
-        app.log.note(level, "request", fields);
-    }
-    if app.audit.is_kept() && !is_open {
-        let line = Line {
-            at: now(),
-            tenant: who.as_ref().map_or("", |who| &who.tenant),
-            key: who.as_ref().and_then(|who| who.key.as_deref()),
-            method: &method,
-            path: &bounded(&path, MAX_PATH),
-            status,
-            record,
-        };
-        if let Err(error) = app.audit.note(&line) {
-            // What cannot be accounted for does not happen, as far as that is still to be decided.
-            app.metrics.audit_failures.inc();
-            response = Refusal::from(error).at(&path);
-        }
-    }
-    response
+    account.close(response)
 }
 
 /// Reads the keys again where another node made or revoked one, so that the next request here knows.

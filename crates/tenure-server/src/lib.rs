@@ -28,6 +28,7 @@
 //! What blocks (the store, a compile) runs on threads for that; what is recorded of an exchange is
 //! counted and stored by a thread of its own, behind a queue that drops rather than holds anybody up.
 
+mod account;
 mod api;
 mod app;
 mod audit;
@@ -43,6 +44,7 @@ mod quality;
 mod server;
 mod spans;
 mod status;
+mod tasks;
 
 pub use app::{Limits, Mode, Options};
 pub use gateway::{OutputFault, Upstream};
@@ -57,12 +59,15 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T, error::Refusal> {
     match tokio::task::spawn_blocking(job).await {
         Ok(done) => Ok(done?),
-        Err(_) => Err(
-            tenure::Error::new(tenure::ErrorKind::Internal, "the request failed")
-                .hint("this is a bug in tenure; please report it with the request")
-                .into(),
-        ),
+        Err(_) => Err(failed()),
     }
+}
+
+/// What is answered where a task ended without an answer.
+pub(crate) fn failed() -> error::Refusal {
+    tenure::Error::new(tenure::ErrorKind::Internal, "the request failed")
+        .hint("this is a bug in tenure; please report it with the request")
+        .into()
 }
 
 /// The description of the API: OpenAPI 3.1, as the server has it at `/openapi.json`.

@@ -178,7 +178,9 @@ impl Server {
         drop(listener);
         watcher.abort();
         // What is not done by then is cut off when the runtime ends.
-        let _ = tokio::time::timeout(app.limits.drain, connections.shutdown()).await;
+        let until = tokio::time::Instant::now() + app.limits.drain;
+        let _ = tokio::time::timeout_at(until, connections.shutdown()).await;
+        app.requests.finish(until).await;
         let last = Arc::clone(&app);
         let _ = tokio::task::spawn_blocking(move || last.gateway.finish()).await;
         if let Some(spans) = app.metrics.spans.get() {

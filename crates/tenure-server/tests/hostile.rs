@@ -471,6 +471,74 @@ fn a_slow_reader_gets_all_of_it_and_holds_nobody_up() {
     );
 }
 
+// --- clients that leave ---------------------------------------------------------------------------
+
+fn audited(options: Options) -> Options {
+    let audit = options.originals.as_ref().unwrap().with_extension("audit");
+    Options {
+        audit: Some(audit),
+        ..options
+    }
+}
+
+/// The path and the status of each line of the audit log.
+fn audit_of(bench: &Bench) -> Vec<(String, u64)> {
+    let text = std::fs::read_to_string(bench.folder.path().join("originals.audit")).unwrap();
+    let line = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let path = line["path"].as_str().unwrap().to_owned();
+        (path, line["status"].as_u64().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn what_a_client_that_leaves_has_written_is_accounted_for() {
+    let mut bench = Bench::with(&[], audited);
+    for number in 0..20 {
+        let mut client = bench.connect();
+        let path = format!("/api/v1/objects/ghost{number}");
+        let json = "content-type: application/json";
+        let body = format!(r#"{{"name":"ghost{number}","content":"No more than 5 bar."}}"#);
+        client.send("PUT", &path, &[json], body.as_bytes());
+        client.shut(Shutdown::Write);
+        client.rest();
+    }
+    bench.stop();
+    let lines = audit_of(&bench);
+    let tenant = bench.store.tenant("local").unwrap();
+    let mut written = 0;
+    for number in 0..20 {
+        let name = format!("ghost{number}");
+        let path = format!("/api/v1/objects/{name}");
+        let noted = lines.iter().filter(|(found, _)| *found == path);
+        let noted: Vec<u64> = noted.map(|(_, status)| *status).collect();
+        assert!(noted.len() <= 1, "{name}: {noted:?}");
+        let is_written = !tenant.named(&name).unwrap().is_empty();
+        assert_eq!(noted == [201], is_written, "{name}: {noted:?}");
+        written += usize::from(is_written);
+    }
+    assert!(written > 0);
+}
+
+#[test]
+fn what_is_forwarded_for_a_client_that_leaves_is_cancelled_and_accounted_for() {
+    let upstream = Upstream::new(|_, stream| {
+        // The upstream thinks until it is left alone.
+        let _ = std::io::Read::read(stream, &mut [0]);
+    });
+    let mut bench = Bench::with(&[upstream.url()], audited);
+    let mut client = bench.connect();
+    client.send("POST", "/v1/responses", &[], b"{}");
+    wait_for(|| (upstream.seen().len() == 1).then_some(()));
+    drop(client);
+    wait_for(|| (upstream.closed() == 1).then_some(()));
+    let left = "tenure_http_requests_total{route=\"/v1/responses\",status=\"499\"}";
+    wait_for(|| (bench.metric(left) == Some(1.0)).then_some(()));
+    bench.stop();
+    assert!(audit_of(&bench).contains(&("/v1/responses".to_owned(), 499)));
+}
+
 // --- names ----------------------------------------------------------------------------------------
 
 #[test]

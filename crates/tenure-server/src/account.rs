@@ -1,0 +1,152 @@
+//! What is noted of every request, whatever becomes of it: metrics, a span, a line of the log, one of the audit.
+
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::json;
+use tenure::Error;
+
+use crate::app::{App, Caller, now};
+use crate::audit::Line;
+use crate::error::{Cause, Refusal};
+use crate::gateway::RECORD_HEADER;
+use crate::log::{LogLevel, bounded};
+use crate::metrics::{Answered, Routed, Word};
+use crate::spans::Context;
+
+/// The most bytes of a method and of a path that are written down: either may be as long as a head.
+const MAX_METHOD: usize = 32;
+const MAX_PATH: usize = 2_048;
+/// The status of a request whose client left before its answer.
+const CLIENT_LEFT: u16 = 499;
+
+/// A request that is accounted for once: with its answer, or else when it is let go of.
+pub(crate) struct Account {
+    app: Arc<App>,
+    started: Clock,
+    method: String,
+    pub(crate) path: String,
+    route: &'static str,
+    /// Whether anybody may ask it, so that it is counted and no more.
+    pub(crate) is_open: bool,
+    /// Where it stands in a trace.
+    pub(crate) context: Option<Context>,
+    /// Who asks, once that is known.
+    pub(crate) who: Option<Caller>,
+    closed: bool,
+}
+
+impl Account {
+    /// That of a request to this route.
+    pub(crate) fn open(
+        app: &Arc<App>,
+        request: &Request,
+        route: &'static str,
+        is_open: bool,
+    ) -> Account {
+        let spans = app.metrics.spans.get();
+        Account {
+            app: Arc::clone(app),
+            started: Clock::now(),
+            method: bounded(request.method().as_str(), MAX_METHOD).into_owned(),
+            path: request.uri().path().to_owned(),
+            route,
+            is_open,
+            context: spans.and_then(|spans| spans.begin(request.headers())),
+            who: None,
+            closed: false,
+        }
+    }
+
+    /// Notes an answer; gives what is answered.
+    pub(crate) fn close(mut self, response: Response) -> Response {
+        self.closed = true;
+        match self.note(&response) {
+            Ok(()) => response,
+            // What cannot be accounted for does not happen, as far as that is still to be decided.
+            Err(error) => Refusal::from(error).at(&self.path),
+        }
+    }
+
+    fn note(&self, response: &Response) -> Result<(), Error> {
+        let metrics = &self.app.metrics;
+        let (route, status) = (Word(self.route), response.status().as_u16());
+        let took = self.started.elapsed();
+        let answered = Answered {
+            route: route.clone(),
+            status,
+        };
+        metrics.requests.get_or_create(&answered).inc();
+        let seconds = metrics.seconds.get_or_create(&Routed { route });
+        seconds.observe(took.as_secs_f64());
+        if self.is_open {
+            return Ok(());
+        }
+        let record = response.headers().get(RECORD_HEADER);
+        let record = record.and_then(|record| record.to_str().ok());
+        let tenant = self.who.as_ref().map(|who| &*who.tenant);
+        let key = self.who.as_ref().and_then(|who| who.key.as_deref());
+        if let (Some(spans), Some(context)) = (metrics.spans.get(), &self.context) {
+            let asked = (&*self.method, self.route, status);
+            spans.request(context, took, asked, tenant, record, metrics);
+        }
+        let level = match status {
+            500.. => LogLevel::Error,
+            _ => LogLevel::Info,
+        };
+        if self.app.log.takes(level) {
+            let cause = response.extensions().get::<Cause>();
+            let fields = json!({
+                "method": self.method,
+                "route": self.route,
+                "status": status,
+                "took_us": took.as_micros() as u64,
+                "tenant": tenant,
+                "key": key,
+                "record": record,
+                "kind": cause.map(|cause| cause.kind),
+                "detail": cause.and_then(|cause| cause.detail.as_deref()),
+                "trace": self.context.map(|context| context.trace_id()),
+            });
+            self.app.log.note(level, "request", fields);
+        }
+        if !self.app.audit.is_kept() {
+            return Ok(());
+        }
+        let line = Line {
+            at: now(),
+            tenant: tenant.unwrap_or_default(),
+            key,
+            method: &self.method,
+            path: &bounded(&self.path, MAX_PATH),
+            status,
+            record,
+        };
+        let noted = self.app.audit.note(&line);
+        if noted.is_err() {
+            metrics.audit_failures.inc();
+        }
+        noted
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        if self.closed {
+            return;
+        }
+        let (status, kind) = match std::thread::panicking() {
+            true => (StatusCode::INTERNAL_SERVER_ERROR.as_u16(), "internal"),
+            false => (CLIENT_LEFT, "client_left"),
+        };
+        let mut unsaid = Response::new(Body::empty());
+        *unsaid.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+        unsaid.extensions_mut().insert(Cause { kind, detail: None });
+        // There is nobody to be told that it failed; that is counted.
+        let _ = self.note(&unsaid);
+    }
+}
