@@ -127,6 +127,8 @@ fn what_cannot_be_served_is_refused_at_once() {
     assert!(refused(1, &["--listen", "nowhere"]).contains("127.0.0.1:7878"));
     assert!(refused(1, &["--upstream", "gemini=http://h"]).contains("openai, anthropic"));
     assert!(refused(1, &["--log", "loud"]).contains("info"));
+    let endless = ["--upstream-timeout", "18446744073709551614"];
+    assert!(refused(1, &endless).contains("1..=31536000"));
     assert!(refused(1, &["--quality", "stalenes=0.1"]).contains("staleness"));
     assert!(
         refused(2, &["--upstream", "https://h", "--upstream-ca", "/nowhere"]).contains("/nowhere")

@@ -77,7 +77,7 @@ impl FromStr for Mode {
     }
 }
 
-/// What is too much, and what takes too long.
+/// What is too much, and what takes too long. No time is longer than [`Limits::LONGEST`], whatever stands here.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -118,6 +118,23 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The longest that anything is waited for: a year.
+    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// The same with times that can be added to any instant.
+    fn bounded(self) -> Limits {
+        let bounded = |time: Duration| time.min(Limits::LONGEST);
+        Limits {
+            head: bounded(self.head),
+            silence: bounded(self.silence),
+            answer: bounded(self.answer),
+            connect: bounded(self.connect),
+            upstream: bounded(self.upstream),
+            drain: bounded(self.drain),
+            ..self
+        }
+    }
+
     /// The same with another largest body, in bytes.
     #[must_use]
     pub fn with_body(self, body: usize) -> Limits {
@@ -343,11 +360,12 @@ impl App {
             Box::new(std::io::stderr()),
             Arc::clone(&metrics),
         )?;
+        let limits = options.limits.bounded();
         let workspace = Arc::new(options.workspace);
         let relay = Arc::new(Relay::default());
         let gateway = Gateway::new(
             options.upstreams,
-            &options.limits,
+            &limits,
             options.store.clone(),
             Arc::clone(&workspace),
             Arc::clone(&relay),
@@ -360,14 +378,14 @@ impl App {
             rejects: options.rejects,
             relay,
             audit: Audit::open(options.audit.as_deref())?,
-            rates: Rates::new(options.limits.rate),
+            rates: Rates::new(limits.rate),
             owner: Caller {
                 tenant: options.tenant.as_str().into(),
                 key: None,
                 grant: Arc::new(Grant::owner(options.tenant)),
             },
             hosts: options.hosts,
-            limits: options.limits,
+            limits,
             store: options.store,
             workspace,
             metrics,

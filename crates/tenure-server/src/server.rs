@@ -14,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use tenure::{Error, ErrorKind};
@@ -164,13 +165,11 @@ impl Server {
             let service = TowerToHyperService::new(router.clone());
             let connection = http.serve_connection(TokioIo::new(stream), service);
             let connection = connections.watch(connection);
-            let gauge = app.metrics.connections.clone();
-            gauge.inc();
+            let counted = Counted::new(&app.metrics.connections);
             tokio::spawn(async move {
+                let _held = (counted, place);
                 // A connection that ends badly is its client's affair.
                 let _ = connection.await;
-                gauge.dec();
-                drop(place);
             });
         }
         app.stop();
@@ -195,6 +194,22 @@ impl Server {
         })
         .await;
         Ok(())
+    }
+}
+
+/// A connection in the count of those that are open, however it ends.
+struct Counted(Gauge);
+
+impl Counted {
+    fn new(gauge: &Gauge) -> Counted {
+        gauge.inc();
+        Counted(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
     }
 }
 
@@ -279,5 +294,23 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
         Ok(async {
             let _ = tokio::signal::ctrl_c().await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_panics_is_counted_out() {
+        let gauge = Gauge::default();
+        let counted = Counted::new(&gauge);
+        assert_eq!(gauge.get(), 1);
+        let ended = std::thread::spawn(move || {
+            let _counted = counted;
+            panic!("as a connection may");
+        });
+        assert!(ended.join().is_err());
+        assert_eq!(gauge.get(), 0);
     }
 }

@@ -158,6 +158,19 @@ fn an_upstream_that_hangs_is_given_up() {
 }
 
 #[test]
+fn a_patience_without_an_end_harms_nobody() {
+    let upstream = Upstream::saying("application/json", "{}");
+    let endless = |limits: Limits| {
+        let limits = limits.with_upstream(Duration::MAX);
+        let limits = limits.with_patience(Duration::MAX);
+        limits.with_drain(Duration::MAX)
+    };
+    let bench = Bench::with(&[upstream.url()], quick(endless));
+    let reply = bench.post("/v1/responses", b"{}");
+    assert_eq!((reply.status, &reply.body[..]), (200, &b"{}"[..]));
+}
+
+#[test]
 fn an_upstream_that_is_not_there_or_talks_nonsense_is_a_bad_gateway() {
     let gone = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

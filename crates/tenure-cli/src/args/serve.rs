@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use tenure_server::Limits;
 
 use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl};
 
@@ -51,8 +52,8 @@ pub(crate) struct ServeArgs {
     /// The largest request, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub(crate) max_body: usize,
-    /// The longest silence of an upstream, before its answer or within it, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    /// The longest silence of an upstream, before its answer or within it, in seconds, at most a year
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=Limits::LONGEST.as_secs()))]
     pub(crate) upstream_timeout: u64,
     /// How long requests may go on once the server is told to stop, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
