@@ -85,7 +85,8 @@ pub struct Limits {
     pub body: usize,
     /// The most connections at once; more wait to be accepted.
     pub connections: usize,
-    /// The longest wait for the head of a request, also of the next on a connection that stays open.
+    /// The longest wait for the head of a request, also of the next on a connection that stays open, and for a
+    /// client to take anything of what it is sent.
     pub head: Duration,
     /// The longest silence within a request's body.
     pub silence: Duration,
@@ -147,7 +148,7 @@ impl Limits {
         Limits { upstream, ..self }
     }
 
-    /// The same with another patience for clients that do not send.
+    /// The same with another patience for clients that do not send, or do not take what they are sent.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Limits {
         Limits {

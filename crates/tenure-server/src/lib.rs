@@ -40,6 +40,7 @@ mod jwt;
 mod limits;
 mod log;
 mod metrics;
+mod patient;
 mod quality;
 mod server;
 mod spans;

@@ -23,6 +23,7 @@ use tokio::sync::Semaphore;
 use crate::app::{App, KEYS_EVERY, Options};
 use crate::error::Refusal;
 use crate::log::LogLevel;
+use crate::patient::Patient;
 use crate::{api, gateway, guard, status};
 
 /// The most threads for what blocks.
@@ -33,6 +34,8 @@ const LAST_SPANS: Duration = Duration::from_secs(5);
 const WAITING: i32 = 4_096;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 100;
+/// What is read ahead of a connection; a head that has no end by then is refused.
+const READ_AHEAD: usize = 64 << 10;
 
 /// A server that has its address and is about to answer.
 pub struct Server {
@@ -143,7 +146,8 @@ impl Server {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(app.limits.head)
-            .max_headers(MAX_HEADERS);
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(READ_AHEAD);
         let connections = GracefulShutdown::new();
         let mut stop = pin!(stop);
         loop {
@@ -163,7 +167,8 @@ impl Server {
             };
             let _ = stream.set_nodelay(true);
             let service = TowerToHyperService::new(router.clone());
-            let connection = http.serve_connection(TokioIo::new(stream), service);
+            let stream = TokioIo::new(Patient::new(stream, app.limits.head));
+            let connection = http.serve_connection(stream, service);
             let connection = connections.watch(connection);
             let counted = Counted::new(&app.metrics.connections);
             tokio::spawn(async move {

@@ -347,14 +347,17 @@ fn a_flood_of_headers_is_refused() {
     let many: Vec<String> = (0..200).map(|at| format!("x-{at}: {at}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_eq!(bench.ask("GET", "/healthz", &many, b"").status, 431);
-    let mut client = bench.connect();
-    client.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ");
-    let piece = vec![b'a'; 64 << 10];
-    let mut sent = 0;
-    while sent < 64 << 20 && client.stream.write_all(&piece).is_ok() {
-        sent += piece.len();
+    let piece = vec![b'a'; 4 << 10];
+    for (size, status) in [(60 << 10, 200), (256 << 10, 431), (64 << 20, 431)] {
+        let mut client = bench.connect();
+        client.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ");
+        let pieces = (0..size / piece.len()).map_while(|_| client.stream.write_all(&piece).ok());
+        let sent = pieces.count() * piece.len();
+        assert!(sent < 8 << 20, "{sent} bytes of one header were taken");
+        let _ = client.stream.write_all(b"\r\n\r\n");
+        let answered = client.head().map(|head| head.status);
+        assert_eq!(answered, Some(status), "{size}");
     }
-    assert!(sent < 8 << 20, "{sent} bytes of one header were taken");
     assert_eq!(bench.get("/healthz").status, 200);
 }
 
@@ -482,6 +485,60 @@ fn a_slow_reader_gets_all_of_it_and_holds_nobody_up() {
         (record.ending, record.response_bytes),
         (Ending::Whole, body.len() as u64)
     );
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_given_up() {
+    let upstream = Upstream::new(|_, stream| {
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        while stream.write_all(&chunk(&[b'x'; 64 << 10])).is_ok() {}
+    });
+    let short = Duration::from_millis(300);
+    let bench = Bench::with(
+        &[upstream.url()],
+        quick(|limits| limits.with_patience(short)),
+    );
+    let mut clients: Vec<_> = (0..20).map(|_| bench.connect()).collect();
+    let ask = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    for client in &mut clients {
+        client.raw(&ask.repeat(100));
+    }
+    let mut streaming = bench.connect();
+    streaming.send("POST", "/v1/responses", &[], b"{}");
+    let head = streaming.head().unwrap();
+    wait_for(|| (bench.metric("tenure_http_connections") == Some(1.0)).then_some(()));
+    wait_for(|| (upstream.closed() == 1).then_some(()));
+    let record = bench.record("local", head.header("x-tenure-record").unwrap());
+    assert_eq!(record.ending, Ending::ClientLeft);
+    drop((clients, streaming));
+}
+
+#[test]
+fn a_client_that_takes_little_at_a_time_is_given_all() {
+    let body: Vec<u8> = (0..6 << 20).map(|at: u32| (at % 253) as u8).collect();
+    let sent = answer("200 OK", "application/octet-stream", &body);
+    let upstream = Upstream::new(move |_, stream| {
+        let _ = stream.write_all(&sent);
+    });
+    let patience = Duration::from_millis(500);
+    let bench = Bench::with(
+        &[upstream.url()],
+        quick(|limits| limits.with_patience(patience)),
+    );
+    let mut slow = bench.connect();
+    let socket = socket2::SockRef::from(&slow.stream);
+    socket.set_recv_buffer_size(128 << 10).unwrap();
+    slow.send("POST", "/v1/responses", &[], b"{}");
+    assert_eq!(slow.head().unwrap().status, 200);
+    let mut got = Vec::new();
+    while got.len() < body.len() {
+        let some = slow.some();
+        assert!(!some.is_empty(), "it broke off after {} bytes", got.len());
+        got.extend_from_slice(&some);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(got == body);
 }
 
 // --- clients that leave ---------------------------------------------------------------------------

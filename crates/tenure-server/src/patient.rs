@@ -1,0 +1,96 @@
+//! A connection to a client that takes what it is sent: one that takes nothing of it for too long is given up.
+
+use std::future::Future;
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+
+/// The stream of a connection.
+pub(crate) struct Patient {
+    stream: TcpStream,
+    patience: Duration,
+    /// Runs while something waits to be taken.
+    waits: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    /// One whose client may take nothing for so long.
+    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Patient {
+        Patient {
+            stream,
+            patience,
+            waits: None,
+        }
+    }
+
+    /// What comes of a write that the runtime says this of; `write` does it past the runtime.
+    fn written(
+        &mut self,
+        context: &mut Context<'_>,
+        said: Poll<io::Result<usize>>,
+        write: impl FnOnce(&socket2::Socket) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        if said.is_ready() {
+            self.waits = None;
+            return said;
+        }
+        let patience = self.patience;
+        let start = || Box::pin(tokio::time::sleep(patience));
+        ready!(self.waits.get_or_insert_with(start).as_mut().poll(context));
+        self.waits = None;
+        // The system tells of room once a third is free, which a slow client may not have come to yet.
+        let written = write(&SockRef::from(&self.stream));
+        Poll::Ready(written.map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => ErrorKind::TimedOut.into(),
+            _ => error,
+        }))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let said = Pin::new(&mut self.stream).poll_write(context, data);
+        self.written(context, said, |socket| socket.send(data))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let said = Pin::new(&mut self.stream).poll_write_vectored(context, data);
+        self.written(context, said, |socket| socket.send_vectored(data))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
