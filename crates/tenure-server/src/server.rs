@@ -19,12 +19,14 @@ use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use tenure::{Error, ErrorKind};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::app::{App, KEYS_EVERY, Options};
 use crate::error::Refusal;
 use crate::log::LogLevel;
 use crate::patient::Patient;
-use crate::{api, gateway, guard, status};
+use crate::{api, gateway, guard, status, tasks};
 
 /// The most threads for what blocks.
 const BLOCKING_THREADS: usize = 64;
@@ -149,6 +151,7 @@ impl Server {
             .max_headers(MAX_HEADERS)
             .max_buf_size(READ_AHEAD);
         let connections = GracefulShutdown::new();
+        let mut served = JoinSet::new();
         let mut stop = pin!(stop);
         loop {
             let accepted = async {
@@ -158,6 +161,8 @@ impl Server {
             let (place, accepted) = tokio::select! {
                 biased;
                 () = &mut stop => break,
+                // What is done is let go of.
+                Some(_) = served.join_next() => continue,
                 accepted = accepted => accepted,
             };
             let Ok((stream, _)) = accepted else {
@@ -171,7 +176,7 @@ impl Server {
             let connection = http.serve_connection(stream, service);
             let connection = connections.watch(connection);
             let counted = Counted::new(&app.metrics.connections);
-            tokio::spawn(async move {
+            served.spawn(async move {
                 let _held = (counted, place);
                 // A connection that ends badly is its client's affair.
                 let _ = connection.await;
@@ -181,9 +186,10 @@ impl Server {
         app.log.note(LogLevel::Info, "stopping", json!({}));
         drop(listener);
         watcher.abort();
-        // What is not done by then is cut off when the runtime ends.
-        let until = tokio::time::Instant::now() + app.limits.drain;
+        // What is not done by then is cut off, and hands in its record before the last are stored.
+        let until = Instant::now() + app.limits.drain;
         let _ = tokio::time::timeout_at(until, connections.shutdown()).await;
+        tasks::finish(served, until).await;
         app.requests.finish(until).await;
         let last = Arc::clone(&app);
         let _ = tokio::task::spawn_blocking(move || last.gateway.finish()).await;

@@ -552,6 +552,46 @@ fn what_is_under_way_comes_to_its_end_when_the_server_stops() {
     assert!(std::net::TcpStream::connect(bench.address).is_err());
 }
 
+#[test]
+fn what_is_cut_off_when_the_server_stops_is_recorded() {
+    let upstream = Upstream::new(move |seen, stream| {
+        if seen.body == b"half" {
+            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(&chunk(b"first")).unwrap();
+        }
+        // The rest does not come.
+        let _ = std::io::Read::read(stream, &mut [0]);
+    });
+    let short = Duration::from_millis(200);
+    let mut bench = Bench::with(&[upstream.url()], |options| Options {
+        limits: options.limits.clone().with_drain(short),
+        audit: Some(options.originals.clone().unwrap().with_extension("audit")),
+        ..options
+    });
+    let mut streaming = bench.connect();
+    streaming.send("POST", "/v1/responses", &[], b"half");
+    assert_eq!(streaming.head().unwrap().status, 200);
+    let mut waiting = bench.connect();
+    waiting.send("POST", "/v1/messages", &[], b"{}");
+    wait_for(|| (upstream.seen().len() == 2).then_some(()));
+    bench.stop();
+    let tenant = bench.store.tenant("local").unwrap();
+    let kept = tenant.records(10).unwrap();
+    let endings = kept.iter().map(|(id, _)| {
+        let record = bench.record("local", id);
+        (record.path, record.status, record.ending)
+    });
+    let mut endings: Vec<_> = endings.collect();
+    endings.sort_by(|one, other| one.0.cmp(&other.0));
+    let cut = |path: &str, status| (path.to_owned(), status, Ending::ClientLeft);
+    let expected = [cut("/v1/messages", None), cut("/v1/responses", Some(200))];
+    assert_eq!(endings, expected);
+    let audit = std::fs::read_to_string(bench.folder.path().join("originals.audit")).unwrap();
+    let cut = r#""path":"/v1/messages","status":499"#;
+    assert!(audit.contains(cut), "{audit}");
+}
+
 /// A request whose messages are so many turns of some hundred tokens.
 fn long_request(turns: usize) -> String {
     let turn = |at: usize| {
