@@ -608,12 +608,18 @@ pub(crate) fn room(request: &Request) -> u32 {
     tokens.unwrap_or_else(|| window.unwrap() - reserve.unwrap())
 }
 
-/// The same request with so many tokens.
+/// The same request with so many tokens, in the same window where they have room there: a corpus stands as a whole
+/// or not by its share of that.
 pub(crate) fn within(tokens: u32, request: &Request) -> Request {
+    const LEAST_OF_ANY_MODEL: u32 = 8_192;
+    let window = match request.budget.window {
+        None if tokens + 64 <= LEAST_OF_ANY_MODEL => None,
+        known => Some(known.unwrap_or(0).max(tokens + 64)),
+    };
     Request {
         budget: Budget {
             tokens: Some(tokens),
-            window: Some(tokens + 64),
+            window,
             reserve: Some(64),
         },
         ..request.clone()
