@@ -564,13 +564,16 @@ fn audit_of(bench: &Bench) -> Vec<(String, u64)> {
 
 #[test]
 fn what_a_client_that_leaves_has_written_is_accounted_for() {
+    const COUNT: u64 = 60;
     let mut bench = Bench::with(&[], audited);
-    for number in 0..20 {
+    for number in 0..COUNT {
         let mut client = bench.connect();
         let path = format!("/api/v1/objects/ghost{number}");
         let json = "content-type: application/json";
         let body = format!(r#"{{"name":"ghost{number}","content":"No more than 5 bar."}}"#);
         client.send("PUT", &path, &[json], body.as_bytes());
+        // Some leave before they are heard at all, some later.
+        std::thread::sleep(Duration::from_micros(50 * number));
         client.shut(Shutdown::Write);
         client.rest();
     }
@@ -578,7 +581,7 @@ fn what_a_client_that_leaves_has_written_is_accounted_for() {
     let lines = audit_of(&bench);
     let tenant = bench.store.tenant("local").unwrap();
     let mut written = 0;
-    for number in 0..20 {
+    for number in 0..COUNT {
         let name = format!("ghost{number}");
         let path = format!("/api/v1/objects/{name}");
         let noted = lines.iter().filter(|(found, _)| *found == path);
