@@ -15,7 +15,6 @@ mod recent;
 mod room;
 mod tools;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -560,13 +559,7 @@ impl Relay {
         message: &str,
         now: Instant,
     ) -> Result<bool, Error> {
-        let message = place.finished(message);
-        let before = match &place.begun {
-            // A message of its own.
-            Some(begun) if matches!(message, Cow::Borrowed(_)) => format!("{begun},"),
-            _ => String::new(),
-        };
-        let reply = wire::read(place.format, &format!("[{before}{message}]"))?;
+        let reply = wire::read(place.format, &place.adds(message))?;
         self.see(tenant)?;
         let held = self.held(tenant, &place.session)?;
         let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);

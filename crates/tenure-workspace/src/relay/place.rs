@@ -34,11 +34,21 @@ impl Place {
 
     /// A provider's reply as one message with what it goes on from, where the provider joins both.
     pub fn finished<'m>(&self, reply: &'m str) -> Cow<'m, str> {
-        let begun = self
-            .begun
-            .as_deref()
-            .filter(|_| self.format == Format::Anthropic);
-        let joined = begun.and_then(|begun| begun::joined(begun, reply));
-        joined.map_or(Cow::Borrowed(reply), Cow::Owned)
+        self.joined(reply).map_or(Cow::Borrowed(reply), Cow::Owned)
+    }
+
+    /// The messages by which a reply makes the history longer: with what it goes on from, as one or before it.
+    pub(super) fn adds(&self, reply: &str) -> String {
+        match (self.joined(reply), &self.begun) {
+            (Some(joined), _) => format!("[{joined}]"),
+            (None, Some(begun)) => format!("[{begun},{reply}]"),
+            (None, None) => format!("[{reply}]"),
+        }
+    }
+
+    fn joined(&self, reply: &str) -> Option<String> {
+        let begun = self.begun.as_deref();
+        let begun = begun.filter(|_| self.format == Format::Anthropic)?;
+        begun::joined(begun, reply)
     }
 }
