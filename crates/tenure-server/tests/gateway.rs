@@ -660,21 +660,27 @@ fn what_does_not_fit_is_cut_on_its_way() {
 fn what_cannot_be_made_to_fit_goes_on_as_it_came_or_is_refused() {
     let upstream = Upstream::saying("application/json", CHAT_REPLY);
     let bodies = [
-        r#"{"model":"unheard-of","messages":[{"role":"user","content":"Hi."}]}"#,
-        r#"{"model":"small","messages":"#,
-        r#"{"model":"small","messages":[{"role":"tool","tool_call_id":"x","content":7}]}"#,
+        (
+            r#"{"model":"unheard-of","messages":[{"role":"user","content":"Hi."}]}"#,
+            "unknown_model",
+        ),
+        (r#"{"model":"small","messages":"#, "unreadable"),
+        (
+            r#"{"model":"small","messages":[{"role":"tool","tool_call_id":"x","content":7}]}"#,
+            "unreadable",
+        ),
     ];
     let open = compiling(&upstream, Mode::Fit, |options| options);
     let closed = compiling(&upstream, Mode::Fit, |options| Options {
         fail_closed: true,
         ..options
     });
-    for (at, body) in bodies.iter().enumerate() {
+    for (at, (body, code)) in bodies.iter().enumerate() {
         let head = ["content-type: application/json"];
         let reply = open.ask("POST", "/v1/chat/completions", &head, body.as_bytes());
         assert_eq!(
             (reply.status, reply.header("x-tenure-fault")),
-            (200, Some("as-it-came")),
+            (200, Some(*code)),
             "{body}"
         );
         assert_eq!(upstream.seen()[at].body, body.as_bytes());

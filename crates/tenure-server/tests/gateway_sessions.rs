@@ -961,7 +961,7 @@ fn full_fails_open_or_closed() {
     let reply = ask(&open, "/v1/chat/completions", &request);
     assert_eq!(
         (reply.status, reply.header("x-tenure-fault")),
-        (200, Some("as-it-came"))
+        (200, Some("does_not_fit"))
     );
     assert_eq!(string(&upstream.only().body), request.to_string());
     let closed = compiling(&upstream, Mode::Full, |options| Options {

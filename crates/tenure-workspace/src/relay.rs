@@ -14,6 +14,7 @@ mod place;
 mod recent;
 mod room;
 mod tools;
+mod unmanaged;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -36,6 +37,7 @@ use crate::workspace::Workspace;
 use begun::Begun;
 pub use place::Place;
 use recent::Recent;
+pub use unmanaged::Unmanaged;
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
 const HELD: usize = 256 << 20;
@@ -128,7 +130,9 @@ pub struct Beside<'r> {
 pub struct Relayed {
     /// The body to send; none where it goes on as it came.
     pub body: Option<String>,
-    /// Where it is in its session; none where the provider keeps the history.
+    /// Why nothing was done to it, where the gateway would have had to look after its history.
+    pub unmanaged: Option<Unmanaged>,
+    /// Where it is in its session; none where it is not managed.
     pub place: Option<Place>,
     /// The tokens that it has less than before, about.
     pub saved: u64,
@@ -140,10 +144,19 @@ pub struct Relayed {
 }
 
 impl Relayed {
+    /// A request that is not managed.
+    fn unmanaged(why: Unmanaged) -> Relayed {
+        Relayed {
+            unmanaged: Some(why),
+            ..Relayed::as_it_came()
+        }
+    }
+
     /// A request to which nothing is done.
     fn as_it_came() -> Relayed {
         Relayed {
             body: None,
+            unmanaged: None,
             place: None,
             saved: 0,
             stand: Vec::new(),
@@ -294,12 +307,14 @@ impl Relay {
                 && !matches!(json.as_str(), "null" | "\"disabled\"")
         };
         if conversation.rest.iter().any(is_own) {
-            return Ok((Relayed::as_it_came(), self.settled()));
+            return Ok((
+                Relayed::unmanaged(Unmanaged::ProviderKeepsHistory),
+                self.settled(),
+            ));
         }
         let begun = Begun::take(&mut conversation);
         if begun.is_some() && conversation.entries.is_empty() {
-            // Nobody asks anything.
-            return Ok((Relayed::as_it_came(), self.settled()));
+            return Ok((Relayed::unmanaged(Unmanaged::NothingAsked), self.settled()));
         }
         self.see(tenant)?;
         let work = Work {

@@ -12,7 +12,7 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, FrameKey, ObjectDocument, Policy, Principal, World, conform};
 use tenure_store::{Store, Tenant};
-use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unsettled};
+use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unmanaged, Unsettled};
 use tenure_workspace::sessions::{Session, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
@@ -196,6 +196,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
     assert_eq!(
         relayed,
         Relayed {
+            unmanaged: Some(Unmanaged::ProviderKeepsHistory),
             body: None,
             place: None,
             saved: 0,

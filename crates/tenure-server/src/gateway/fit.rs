@@ -12,7 +12,7 @@ use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::Tenant;
 use tenure_workspace::Gathered;
-use tenure_workspace::relay::{Beside, Place, Relaying, Unsettled};
+use tenure_workspace::relay::{Beside, Place, Relaying, Unmanaged, Unsettled};
 
 use super::output::{Constraint, LeftOut};
 use super::{Protocol, headers, session};
@@ -45,7 +45,9 @@ pub(super) struct Fitted {
     pub(super) constraints: Vec<Arc<Constraint>>,
     /// The agent's tools that are not offered, each with the code of the reason.
     pub(super) left_out: LeftOut,
-    /// Why nothing was done where something would have been.
+    /// Why it goes on as it came, where its history would have been looked after.
+    pub(super) unmanaged: Option<Unmanaged>,
+    /// What went wrong, where something did.
     pub(super) fault: Option<Error>,
 }
 
@@ -187,6 +189,7 @@ pub(super) async fn fit(
         Err(_) => Err(Error::assertion("a request was not compiled")),
     };
     fitted.unwrap_or_else(|error| Fitted {
+        unmanaged: Some(Unmanaged::of(&error)),
         fault: Some(error),
         ..Fitted::default()
     })
@@ -252,7 +255,16 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     }
     let asked: Asked = serde_json::from_str(body)
         .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
-    let world = app.world_like(&asked.model)?;
+    let world = match app.world_like(&asked.model) {
+        Ok(world) => world,
+        Err(error) => {
+            return Ok(Fitted {
+                unmanaged: Some(Unmanaged::UnknownModel),
+                fault: Some(error),
+                ..Fitted::default()
+            });
+        }
+    };
     let tenant = store.tenant(&caller.tenant)?;
     let mut standing = None;
     let (kept, stands, watched, known, principal);
@@ -305,6 +317,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         saved: relayed.saved,
         unsettled: Some(unsettled),
         left_out: Arc::new(relayed.left_out),
+        unmanaged: relayed.unmanaged,
         fault: None,
     })
 }

@@ -63,7 +63,7 @@ const MODE_HEADER: HeaderName = HeaderName::from_static("x-tenure-mode");
 const SAVED_HEADER: HeaderName = HeaderName::from_static("x-tenure-saved-tokens");
 /// Names the session that a request belongs to.
 const SESSION_HEADER: HeaderName = HeaderName::from_static("x-tenure-session");
-/// Says that a request could not be made to fit and went on as it came.
+/// Says why a request went on as it came, by the code of the reason.
 const FAULT_HEADER: HeaderName = HeaderName::from_static("x-tenure-fault");
 /// Says that a provider found the request too long, and that what it answers here is a shorter one.
 const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
@@ -367,8 +367,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     if let Some(left_out) = told(&fitted.left_out) {
         headers.insert(LEFT_OUT_HEADER, left_out);
     }
-    if fitted.fault.is_some() {
-        headers.insert(FAULT_HEADER, HeaderValue::from_static("as-it-came"));
+    if let Some(unmanaged) = fitted.unmanaged {
+        headers.insert(FAULT_HEADER, HeaderValue::from_static(unmanaged.code()));
     }
     Ok(response)
 }
