@@ -384,6 +384,7 @@ impl Workspace {
             compilation_latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
             usage: None,
             downstream_retries: 0,
+            compiler: tenure::COMPILER,
             trace: trace.clone(),
         }
     }

@@ -76,7 +76,7 @@ pub mod world;
 
 pub use candidates::{Candidates, Unfetched};
 pub use catalogue::{Catalogue, Model};
-pub use compile::{admitted, compile, gate, needs, outline_needs, visible};
+pub use compile::{COMPILER, admitted, compile, gate, needs, outline_needs, visible};
 pub use digest::Digest;
 pub use envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Outcome, Part, Payload, Pending, Proposal,

@@ -899,8 +899,15 @@ pub struct CompileRecord {
     /// How often the request had to be sent again.
     #[serde(default)]
     pub downstream_retries: u32,
+    /// The number of the compiler that made it ([`COMPILER`](crate::COMPILER)). Records without it are of compiler 1.
+    #[serde(default = "first_compiler")]
+    pub compiler: u32,
     /// The trace.
     pub trace: Trace,
+}
+
+fn first_compiler() -> u32 {
+    1
 }
 
 /// What a provider says a call used, in tokens.

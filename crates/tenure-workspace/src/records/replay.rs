@@ -28,6 +28,8 @@ pub enum Proof {
     Rest,
     /// Objects were erased since. Some other pieces could not be shown to stand as they stood.
     Partial,
+    /// Another compiler made it, whose bytes are its own: nothing is proven, whether they are the same or not.
+    OtherCompiler,
 }
 
 /// A compile made again.
@@ -41,10 +43,18 @@ pub struct Replay {
     pub proven: Vec<String>,
     /// The pieces that do not.
     pub unproven: Vec<String>,
-    /// The compile.
-    pub compiled: Compiled,
+    /// The compile; none where another compiler made it and this one cannot.
+    pub compiled: Option<Compiled>,
     /// The record.
     pub record: StoredRecord,
+}
+
+/// A recorded compile, made again.
+struct Made {
+    world: World,
+    /// How many of its candidates were erased since.
+    erased: usize,
+    compiled: Compiled,
 }
 
 /// What the name of an erased object begins with.
@@ -79,6 +89,22 @@ impl Workspace {
     /// an erasure; [`ErrorKind::Internal`] when nothing was erased and the payload is another.
     pub fn replay(&self, tenant: &Tenant, id: &str) -> Result<Replay, Error> {
         let record = self.stored_record(tenant, id)?;
+        let made = self.make_again(tenant, &record);
+        if record.record.compiler != tenure::COMPILER {
+            let made = made.ok();
+            return Ok(Replay {
+                proof: Proof::OtherCompiler,
+                erased: made.as_ref().map_or(0, |made| made.erased),
+                proven: Vec::new(),
+                unproven: Vec::new(),
+                compiled: made.map(|made| made.compiled),
+                record,
+            });
+        }
+        compare(record, made?)
+    }
+
+    fn make_again(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Made, Error> {
         let inputs = &record.inputs;
         let trace = &record.record.trace;
         let document = blob(tenant, inputs.policy)?;
@@ -97,7 +123,7 @@ impl Workspace {
             let template = ChatTemplate::read(&text, beside.transpose()?.as_deref())?;
             world = world.with_template(template);
         }
-        let candidates = self.candidates_of(tenant, &record)?;
+        let candidates = self.candidates_of(tenant, record)?;
         let mut request = inputs.request.clone();
         request.dry_run = false;
         let erased = trace.verdicts.len().saturating_sub(candidates.len());
@@ -109,44 +135,10 @@ impl Workspace {
                 record.page + 1
             ))
         })?;
-        let envelope = &compiled.envelope;
-        let same_payload = envelope.payload_digest == trace.payload_digest
-            || trace.payload_digest.is_none() && envelope.sections == record.envelope.sections;
-        if !same_payload && erased == 0 {
-            return Err(differs(&world, &record, &compiled));
-        }
-        let now: BTreeSet<PieceKey> = pieces(envelope).into_iter().collect();
-        let before = pieces(&record.envelope);
-        // What the compiler adds to a section goes with the last object of it.
-        let own = |name: &str| name.starts_with('@') || name.starts_with(ERASED);
-        let left: BTreeSet<Section> = before
-            .iter()
-            .filter(|piece| !own(&piece.1))
-            .map(|piece| piece.0)
-            .collect();
-        let mut proven = Vec::new();
-        let mut unproven = Vec::new();
-        for piece in before {
-            let name = piece.1.clone();
-            if now.contains(&piece) {
-                proven.push(name);
-            } else if !name.starts_with(ERASED) && (left.contains(&piece.0) || !own(&name)) {
-                unproven.push(name);
-            }
-        }
-        let proof = match (same_payload, erased) {
-            (true, _) if compiled.trace.input_digest == trace.input_digest => Proof::Whole,
-            (true, _) => Proof::Payload,
-            (false, _) if unproven.is_empty() => Proof::Rest,
-            (false, _) => Proof::Partial,
-        };
-        Ok(Replay {
-            proof,
+        Ok(Made {
+            world,
             erased,
-            proven,
-            unproven,
             compiled,
-            record,
         })
     }
 
@@ -203,16 +195,17 @@ impl Workspace {
 impl Replay {
     /// What is proven, and the payload, as programs read it.
     pub fn to_json(&self, id: &str) -> serde_json::Value {
-        let envelope = &self.compiled.envelope;
+        let envelope = self.compiled.as_ref().map(|compiled| &compiled.envelope);
         serde_json::json!({
             "record_id": id,
             "proof": self.proof,
-            "payload_digest": envelope.payload_digest,
+            "compiler": self.record.record.compiler,
+            "payload_digest": envelope.and_then(|envelope| envelope.payload_digest),
             "recorded_digest": self.record.record.trace.payload_digest,
             "erased": self.erased,
             "proven": self.proven,
             "unproven": self.unproven,
-            "payload": envelope.payload,
+            "payload": envelope.and_then(|envelope| envelope.payload.as_ref()),
         })
     }
 }
@@ -234,6 +227,55 @@ fn blob(tenant: &Tenant, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
         )));
     }
     Ok(found)
+}
+
+/// Holds what was made again against what was recorded.
+fn compare(record: StoredRecord, made: Made) -> Result<Replay, Error> {
+    let Made {
+        world,
+        erased,
+        compiled,
+    } = made;
+    let trace = &record.record.trace;
+    let envelope = &compiled.envelope;
+    let same_payload = envelope.payload_digest == trace.payload_digest
+        || trace.payload_digest.is_none() && envelope.sections == record.envelope.sections;
+    if !same_payload && erased == 0 {
+        return Err(differs(&world, &record, &compiled));
+    }
+    let now: BTreeSet<PieceKey> = pieces(envelope).into_iter().collect();
+    let before = pieces(&record.envelope);
+    // What the compiler adds to a section goes with the last object of it.
+    let own = |name: &str| name.starts_with('@') || name.starts_with(ERASED);
+    let left: BTreeSet<Section> = before
+        .iter()
+        .filter(|piece| !own(&piece.1))
+        .map(|piece| piece.0)
+        .collect();
+    let mut proven = Vec::new();
+    let mut unproven = Vec::new();
+    for piece in before {
+        let name = piece.1.clone();
+        if now.contains(&piece) {
+            proven.push(name);
+        } else if !name.starts_with(ERASED) && (left.contains(&piece.0) || !own(&name)) {
+            unproven.push(name);
+        }
+    }
+    let proof = match (same_payload, erased) {
+        (true, _) if compiled.trace.input_digest == trace.input_digest => Proof::Whole,
+        (true, _) => Proof::Payload,
+        (false, _) if unproven.is_empty() => Proof::Rest,
+        (false, _) => Proof::Partial,
+    };
+    Ok(Replay {
+        proof,
+        erased,
+        proven,
+        unproven,
+        compiled: Some(compiled),
+        record,
+    })
 }
 
 /// Why a compile that should be the same is another: which of its inputs differ.

@@ -148,6 +148,7 @@ impl Session {
                     .filter(|((turn, _), _)| *turn >= from)
                     .map(|((turn, part), text)| (*turn, *part, text.clone()))
                     .collect(),
+                compiler: tenure::COMPILER,
             }));
         }
         self.stand_before(how, &mut draft)?;

@@ -139,6 +139,13 @@ pub(super) struct Mark {
     /// The shorter forms of results from `from` on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) shortened: Vec<(u64, u32, String)>,
+    /// The compiler that began it. Marks without it are of compiler 1.
+    #[serde(default = "first_compiler")]
+    pub(super) compiler: u32,
+}
+
+fn first_compiler() -> u32 {
+    1
 }
 
 /// What a compile sent.
@@ -171,4 +178,21 @@ pub(super) struct Served {
     /// Whether the model was told that the epoch is about to end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) handoff: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_without_a_compiler_is_of_the_first() {
+        let before =
+            r#"{"epoch":{"cause":"high_water","rewritten":9,"from":3,"frontier":[],"messages":4}}"#;
+        let Entry::Epoch(mark) = serde_json::from_str(before).unwrap() else {
+            unreachable!("it is a mark");
+        };
+        assert_eq!(mark.compiler, 1);
+        let after = serde_json::to_value(Entry::Epoch(mark)).unwrap();
+        assert_eq!(after["epoch"]["compiler"], 1);
+    }
 }

@@ -210,6 +210,7 @@ impl Session {
                 messages: 0,
                 ledger: None,
                 shortened: Vec::new(),
+                compiler: tenure::COMPILER,
             },
             frontier: Frontier::default(),
             request: None,

@@ -47,8 +47,6 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
     let tenant = tenant(&args.tenant)?;
     let replay = workspace.replay(&tenant, &args.record)?;
-    let payload = replay.compiled.envelope.payload.as_ref();
-    let payload = payload.ok_or_else(|| Error::input("the compile has no payload"))?;
     if args.tenant.format == Format::Json {
         let shown = replay.to_json(&args.record);
         return match &args.out {
@@ -57,6 +55,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         };
     }
     anstream::eprintln!("{}", said(&replay));
+    let compiled = replay.compiled.as_ref();
+    let payload = compiled.and_then(|compiled| compiled.envelope.payload.as_ref());
+    let payload = payload.ok_or_else(|| Error::input("the compile has no payload"))?;
     match &args.out {
         Some(path) => Ok(write_whole(path, payload.bytes())?),
         None => print_bytes(payload.bytes()),
@@ -65,8 +66,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
 
 /// What a replay proves, in a line.
 fn said(replay: &Replay) -> String {
-    let digest = replay.compiled.envelope.payload_digest;
-    let digest = digest.map_or_else(String::new, |digest| digest.to_string());
+    let compiled = replay.compiled.as_ref();
+    let now = compiled.and_then(|compiled| compiled.envelope.payload_digest);
+    let digest = now.map_or_else(String::new, |digest| digest.to_string());
     match replay.proof {
         Proof::Whole => format!("proven: the payload and all its inputs are as recorded, {digest}"),
         Proof::Payload => format!(
@@ -80,5 +82,14 @@ fn said(replay: &Replay) -> String {
             replay.proven.len(),
             replay.proven.len() + replay.unproven.len()
         ),
+        Proof::OtherCompiler => {
+            let is_same = now.is_some() && now == replay.record.record.trace.payload_digest;
+            format!(
+                "not proven: compiler {} made it, and this is compiler {}; the payload {} as recorded",
+                replay.record.record.compiler,
+                tenure::COMPILER,
+                if is_same { "is still" } else { "is not" },
+            )
+        }
     }
 }

@@ -1,0 +1,94 @@
+//! Records: what they say of a compile and of a request that went through a gateway, and what they prove.
+
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tenure::time::Instant;
+use tenure::{
+    Budget, COMPILER, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, compile,
+};
+use tenure_store::{Store, Tenant};
+use tenure_workspace::records::{Proof, Recording};
+use tenure_workspace::{Gathered, Workspace};
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    workspace: Workspace,
+    tenant: Tenant,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        Bench {
+            workspace: Workspace::new(FrameKey::new("test", [7; 32])).unwrap(),
+            tenant: store.tenant("acme").unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// Compiles these texts and keeps a record; gives its id.
+    fn recorded(&self, texts: &[&str], budget: u32) -> String {
+        let objects = texts.iter().enumerate();
+        let objects = objects.map(|(at, text)| ObjectDocument::new(format!("rule-{at}"), *text));
+        let objects = objects.map(|object| object.seal().unwrap()).collect();
+        let gathered = Gathered::of_sources(Candidates::new(objects));
+        let policy = Policy::preset("standard").unwrap();
+        let request = Request::new("Report the pressure.", Budget::tokens(budget));
+        let facts = Facts::none();
+        let world = self.workspace.world("gpt-4o").unwrap();
+        let outcome = compile(&world, &policy, &request, &gathered.candidates, &facts).unwrap();
+        let recording = Recording {
+            outcome: &outcome,
+            request: &request,
+            policy: &policy,
+            template: None,
+            gathered: &gathered,
+            facts: &facts,
+            compiled_at: Instant::from_micros(1_000_000),
+            latency: Duration::ZERO,
+        };
+        let mut kept = self
+            .workspace
+            .keep_record(&self.tenant, &recording)
+            .unwrap();
+        kept.remove(0)
+    }
+
+    /// Changes the body of a record behind the workspace's back.
+    fn alter(&self, id: &str, change: impl Fn(&mut Value) + Send + 'static) {
+        let altered = self.tenant.change_record(id, move |row| {
+            let mut body: Value = serde_json::from_str(&row.body).unwrap();
+            change(&mut body);
+            Ok((body.to_string(), ()))
+        });
+        altered.unwrap().unwrap();
+    }
+}
+
+#[test]
+fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
+    let bench = Bench::new();
+    let id = bench.recorded(&["Report pressure in pascal."], 400);
+    let replay = bench.workspace.replay(&bench.tenant, &id).unwrap();
+    assert_eq!(replay.proof, Proof::Whole);
+    assert_eq!(replay.record.record.compiler, COMPILER);
+    // Records had no number before there was a second compiler.
+    bench.alter(&id, |body| {
+        let record = body["record"].as_object_mut().unwrap();
+        record.remove("compiler").unwrap();
+        record["trace"]["payload_digest"] = format!("sha256:{}", "0".repeat(64)).into();
+    });
+    let replay = bench.workspace.replay(&bench.tenant, &id).unwrap();
+    assert_eq!(replay.proof, Proof::OtherCompiler);
+    let shown = replay.to_json(&id);
+    assert_eq!(shown["proof"], "other_compiler");
+    assert_eq!(shown["compiler"], 1);
+    assert_ne!(shown["payload_digest"], shown["recorded_digest"]);
+    // The same difference in a record of this compiler is a fault.
+    bench.alter(&id, |body| body["record"]["compiler"] = COMPILER.into());
+    bench.workspace.replay(&bench.tenant, &id).unwrap_err();
+}
