@@ -244,9 +244,9 @@ impl Server {
 
     fn metric(&self, name: &str) -> f64 {
         let text = self.get("/metrics");
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|line| line.trim().parse().ok())
-            .unwrap_or(0.0)
+        let of = text.lines().filter(|line| line.starts_with(name));
+        let values = of.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        values.sum()
     }
 
     fn memory(&self) -> f64 {
@@ -386,10 +386,10 @@ fn modes(binary: &Path, direct: SocketAddr) {
     agent("fit, 200 turns that fit", &fit, "gpt-4o", 160, 80);
     agent("fit, 200 turns cut to 64k", &fit, "window-64k", 160, 80);
     println!(
-        "fit: replies in their sessions     {} of {}, {} unfit",
+        "fit: replies in their sessions     {} of {}, {} unmanaged",
         fit.metric("tenure_gateway_replies_total{what=\"kept\"}"),
         fit.metric("tenure_gateway_exchanges_total{what=\"whole\"}"),
-        fit.metric("tenure_gateway_unfit_total")
+        fit.metric("tenure_gateway_unmanaged_total")
     );
     drop(fit);
     let full = start("full");
@@ -411,10 +411,10 @@ fn modes(binary: &Path, direct: SocketAddr) {
     agent("full, 10,000 objects, short", &full, "window-64k", 2, 40);
     agent("full, 10,000 objects, 64k", &full, "window-64k", 120, 80);
     println!(
-        "full: replies in their sessions    {} of {}, {} unfit",
+        "full: replies in their sessions    {} of {}, {} unmanaged",
         full.metric("tenure_gateway_replies_total{what=\"kept\"}"),
         full.metric("tenure_gateway_exchanges_total{what=\"whole\"}"),
-        full.metric("tenure_gateway_unfit_total")
+        full.metric("tenure_gateway_unmanaged_total")
     );
 }
 

@@ -53,6 +53,11 @@ pub(crate) struct What {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct Because {
+    reason: Word,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 pub(crate) struct Metered {
     pub(crate) metric: Word,
 }
@@ -73,7 +78,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) gateway_bytes: Family<What, Counter>,
     pub(crate) gateway_ended: Family<What, Counter>,
-    pub(crate) unfit: Counter,
+    unmanaged: Family<Because, Counter>,
     replies: Family<What, Counter>,
     output_faults: Family<What, Counter>,
     pub(crate) learned: Counter,
@@ -118,7 +123,7 @@ impl Metrics {
             connections: Gauge::default(),
             gateway_bytes: Family::default(),
             gateway_ended: Family::default(),
-            unfit: Counter::default(),
+            unmanaged: Family::default(),
             replies: Family::default(),
             output_faults: Family::default(),
             learned: Counter::default(),
@@ -159,9 +164,9 @@ impl Metrics {
             metrics.gateway_ended.clone(),
         );
         registry.register(
-            "gateway_unfit",
-            "Requests that could not be made to fit",
-            metrics.unfit.clone(),
+            "gateway_unmanaged",
+            "Requests that went on as they came, or were refused, by the reason",
+            metrics.unmanaged.clone(),
         );
         registry.register(
             "gateway_replies",
@@ -270,6 +275,13 @@ impl Metrics {
     pub(crate) fn dropped(&self, what: &'static str) -> &Self {
         self.dropped.get_or_create(&What { what: Word(what) }).inc();
         self
+    }
+
+    pub(crate) fn unmanaged(&self, reason: &'static str) {
+        let label = Because {
+            reason: Word(reason),
+        };
+        self.unmanaged.get_or_create(&label).inc();
     }
 
     pub(crate) fn replied(&self, what: &'static str) {

@@ -10,6 +10,7 @@
 
 mod begun;
 mod compose;
+mod history;
 mod place;
 mod recent;
 mod room;
@@ -64,14 +65,6 @@ const MAX_ASKED: usize = 16 << 10;
 
 /// The policy under which histories are cut: nothing is said that the agent did not say.
 const POLICY: &str = "name = \"relay\"\nprecedence = false\nheadings = false\nrequired = []\n[session]\nhandoff = 1.0\n";
-
-/// Fields by which a provider keeps or shortens the history itself: it must not be done twice.
-const PROVIDERS_OWN: [&str; 4] = [
-    "previous_response_id",
-    "conversation",
-    "context_management",
-    "truncation",
-];
 
 /// A request to relay.
 #[derive(Clone, Copy, Debug)]
@@ -302,15 +295,8 @@ impl Relay {
         if asked.gates() {
             tools::spare_deferred(&mut conversation);
         }
-        let is_own = |(key, json): &(String, String)| {
-            PROVIDERS_OWN.contains(&key.as_str())
-                && !matches!(json.as_str(), "null" | "\"disabled\"")
-        };
-        if conversation.rest.iter().any(is_own) {
-            return Ok((
-                Relayed::unmanaged(Unmanaged::ProviderKeepsHistory),
-                self.settled(),
-            ));
+        if let Some(why) = history::provider_owns(&conversation.rest)? {
+            return Ok((Relayed::unmanaged(why), self.settled()));
         }
         let begun = Begun::take(&mut conversation);
         if begun.is_some() && conversation.entries.is_empty() {

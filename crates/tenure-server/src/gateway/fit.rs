@@ -15,6 +15,7 @@ use tenure_workspace::Gathered;
 use tenure_workspace::relay::{Beside, Place, Relaying, Unmanaged, Unsettled};
 
 use super::output::{Constraint, LeftOut};
+use super::unmanaged::conversation;
 use super::{Protocol, headers, session};
 use crate::app::{App, Caller, Mode, now};
 
@@ -47,8 +48,28 @@ pub(super) struct Fitted {
     pub(super) left_out: LeftOut,
     /// Why it goes on as it came, where its history would have been looked after.
     pub(super) unmanaged: Option<Unmanaged>,
+    /// The conversation that it is of, where it is in no session.
+    pub(super) conversation: Option<Digest>,
+    /// The model that it names, where it is not managed.
+    pub(super) model: Option<String>,
     /// What went wrong, where something did.
     pub(super) fault: Option<Error>,
+}
+
+impl Fitted {
+    /// A request that is not managed.
+    fn unmanaged(why: Unmanaged, fault: Option<Error>) -> Fitted {
+        Fitted {
+            unmanaged: Some(why),
+            fault,
+            ..Fitted::default()
+        }
+    }
+
+    /// A request that could not be made to fit.
+    fn failed(error: Error) -> Fitted {
+        Fitted::unmanaged(Unmanaged::of(&error), Some(error))
+    }
 }
 
 /// What stands beside the conversations of a tenant, for as long as its store does not change.
@@ -156,12 +177,25 @@ pub(super) async fn fit(
     protocol: Protocol,
     body: &Bytes,
 ) -> Fitted {
-    let packed = parts.headers.contains_key(header::CONTENT_ENCODING);
     let (method, path) = (&parts.method, parts.uri.path());
     let counted = counted(method, path);
-    let Some(format) = format(method, path).or(counted).filter(|_| !packed) else {
-        return Fitted::default();
+    let Some(format) = format(method, path).or(counted) else {
+        let why = asks_otherwise(method, path).then_some(Unmanaged::OtherForm);
+        return Fitted {
+            unmanaged: why,
+            ..Fitted::default()
+        };
     };
+    let key = key(caller, &parts.headers, protocol);
+    let session = session(&parts.headers);
+    if is_packed(&parts.headers) {
+        let fault = Error::input("the body is packed, so it cannot be read")
+            .expected("a body without `Content-Encoding`");
+        return Fitted {
+            conversation: Some(conversation(&key, session.as_deref(), format, &[])),
+            ..Fitted::unmanaged(Unmanaged::PackedBody, Some(fault))
+        };
+    }
     let variant = parts.headers.get_all(VARIANT).iter();
     let variant: Vec<u8> = variant
         .flat_map(|value| value.as_bytes().to_vec())
@@ -170,29 +204,40 @@ pub(super) async fn fit(
         format,
         counted: counted.is_some(),
         body: body.clone(),
-        key: key(caller, &parts.headers, protocol),
-        session: session(&parts.headers),
+        key,
+        session,
         variant: String::from_utf8_lossy(&variant).into_owned(),
     };
     let (app, caller) = (Arc::clone(app), caller.clone());
     let (tell, told) = tokio::sync::oneshot::channel();
     tokio::task::spawn_blocking(move || {
+        let fitted = relay(&app, &caller, &came).unwrap_or_else(Fitted::failed);
         // Where the client has left, nobody else will write it.
-        if let Err(Ok(fitted)) = tell.send(relay(&app, &caller, &came))
+        if let Err(fitted) = tell.send(came.noted(fitted))
             && fitted.unsettled.is_some_and(|kept| kept.settle().is_err())
         {
             app.metrics.dropped("turns");
         }
     });
-    let fitted = match told.await {
-        Ok(fitted) => fitted,
-        Err(_) => Err(Error::assertion("a request was not compiled")),
-    };
-    fitted.unwrap_or_else(|error| Fitted {
-        unmanaged: Some(Unmanaged::of(&error)),
-        fault: Some(error),
-        ..Fitted::default()
-    })
+    told.await
+        .unwrap_or_else(|_| Fitted::failed(Error::assertion("a request was not compiled")))
+}
+
+/// Whether a body is packed.
+fn is_packed(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Whether a request asks a model in a form that holds no conversation of messages.
+fn asks_otherwise(method: &Method, path: &str) -> bool {
+    let paths = [
+        "/v1/complete",
+        "/v1/completions",
+        "/v1/messages/batches",
+        "/v1/responses/compact",
+    ];
+    method == Method::POST && paths.contains(&path)
 }
 
 /// A request as it came.
@@ -206,6 +251,29 @@ struct Came {
     /// The session that it names.
     session: Option<String>,
     variant: String,
+}
+
+impl Came {
+    /// Says of a request that is not managed which conversation it is of, and which model it asks.
+    fn noted(&self, mut fitted: Fitted) -> Fitted {
+        if fitted.unmanaged.is_some() {
+            let session = self.session.as_deref();
+            fitted.conversation = Some(conversation(&self.key, session, self.format, &self.body));
+            fitted.model = asked_model(&self.body).ok();
+        }
+        fitted
+    }
+}
+
+/// The model that a body names.
+fn asked_model(body: &[u8]) -> Result<String, Error> {
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        model: String,
+    }
+    let asked: Asked = serde_json::from_slice(body)
+        .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
+    Ok(asked.model)
 }
 
 /// Notes that a provider found a request too long; gives its window where a smaller one may help. What it said is
@@ -249,21 +317,10 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     })?;
     let body = std::str::from_utf8(&came.body)
         .map_err(|error| Error::input(format!("the body is not text: {error}")))?;
-    #[derive(serde::Deserialize)]
-    struct Asked {
-        model: String,
-    }
-    let asked: Asked = serde_json::from_str(body)
-        .map_err(|error| Error::input(format!("the body names no model: {error}")))?;
-    let world = match app.world_like(&asked.model) {
+    let asked = asked_model(&came.body)?;
+    let world = match app.world_like(&asked) {
         Ok(world) => world,
-        Err(error) => {
-            return Ok(Fitted {
-                unmanaged: Some(Unmanaged::UnknownModel),
-                fault: Some(error),
-                ..Fitted::default()
-            });
-        }
+        Err(error) => return Ok(Fitted::unmanaged(Unmanaged::UnknownModel, Some(error))),
     };
     let tenant = store.tenant(&caller.tenant)?;
     let mut standing = None;
@@ -293,7 +350,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         }
         _ => None,
     };
-    let model = format!("{}\0{}", asked.model, came.variant);
+    let model = format!("{asked}\0{}", came.variant);
     let relaying = Relaying {
         format: came.format,
         model: &model,
@@ -318,6 +375,8 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         unsettled: Some(unsettled),
         left_out: Arc::new(relayed.left_out),
         unmanaged: relayed.unmanaged,
+        conversation: None,
+        model: None,
         fault: None,
     })
 }

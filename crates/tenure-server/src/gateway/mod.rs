@@ -5,6 +5,7 @@
 //! | where upstreams are, and connections to them | `upstream.rs`, `pools.rs` |
 //! | which headers go on, and which end here | `headers.rs` |
 //! | a request compiled before it goes on | `fit.rs` |
+//! | what is not managed, counted and logged | `unmanaged.rs` |
 //! | what the model answered, and whether it may | `output.rs`, `schema.rs` |
 //! | the answer on its way: kept for the record, watched for silence | `tap.rs` |
 //! | what the record says: tokens and usage | `measure.rs` |
@@ -21,6 +22,7 @@ mod pools;
 mod recorder;
 mod schema;
 mod tap;
+mod unmanaged;
 mod upstream;
 
 use std::collections::BTreeMap;
@@ -121,6 +123,7 @@ pub(crate) struct Gateway {
     metrics: Arc<Metrics>,
     ids: Ids,
     besides: fit::Besides,
+    warned: unmanaged::Warned,
     held: Arc<tap::Held>,
 }
 
@@ -140,6 +143,7 @@ impl Gateway {
             metrics,
             ids: Ids::new()?,
             besides: fit::Besides::default(),
+            warned: unmanaged::Warned::default(),
             held: Arc::default(),
         })
     }
@@ -204,11 +208,9 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         Mode::Observe => fit::Fitted::default(),
         _ => fit::fit(app, &caller, &parts, protocol, &body).await,
     };
-    if let Some(fault) = &fitted.fault {
-        gateway.metrics.unfit.inc();
-        if app.fail_closed {
-            return Err(Refusal::from(fault.clone()));
-        }
+    if let Some(fault) = fitted.fault.as_ref().filter(|_| app.fail_closed) {
+        unmanaged::note(app, &caller, &fitted, None);
+        return Err(Refusal::from(fault.clone()));
     }
     let mut settled = settle(app, &mut fitted);
     if app.fail_closed
@@ -247,12 +249,14 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         constraints: fitted.constraints.clone(),
         left_out: Arc::clone(&fitted.left_out),
         output: None,
+        unmanaged: fitted.unmanaged,
         reply: tap::Kept::new(compiles, &gateway.held),
     });
     let id = exchange
         .as_ref()
         .filter(|_| gateway.records)
         .map(|exchange| exchange.id.clone());
+    unmanaged::note(app, &caller, &fitted, id.as_deref());
     let mut open = gateway.recorder.open(exchange);
     let mut answer = send((link, owner), parts, sent.clone(), app).await;
     let mut ahead = Ahead::default();
@@ -288,6 +292,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 if let Some(exchange) = open.exchange() {
                     exchange.constraints.clone_from(&fitted.constraints);
                     exchange.left_out = Arc::clone(&fitted.left_out);
+                    exchange.unmanaged = fitted.unmanaged;
                 }
             }
         }

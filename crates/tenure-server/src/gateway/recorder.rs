@@ -19,7 +19,7 @@ use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
-use tenure_workspace::relay::{Place, Relay};
+use tenure_workspace::relay::{Place, Relay, Unmanaged};
 
 use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
@@ -71,6 +71,8 @@ pub(super) struct Exchange {
     pub(super) left_out: LeftOut,
     /// What is wrong with the answer, where it was looked at before it went on.
     pub(super) output: Option<Found>,
+    /// Why it was not managed, where it was not.
+    pub(super) unmanaged: Option<Unmanaged>,
     pub(super) reply: Kept,
 }
 
@@ -427,6 +429,7 @@ impl Desk {
                 .take(MAX_TOOLS)
                 .map(|(name, code)| (clip(name), (*code).to_owned()))
                 .collect(),
+            unmanaged: exchange.unmanaged.map(|why| why.code().to_owned()),
         }
     }
 

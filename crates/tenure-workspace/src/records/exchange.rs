@@ -103,6 +103,9 @@ pub struct ExchangeRecord {
     /// as traces have it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools_left_out: BTreeMap<String, String>,
+    /// Why the request went on as it came, by the code of the reason; missing where its history was looked after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmanaged: Option<String>,
 }
 
 impl Workspace {

@@ -18,6 +18,8 @@ pub enum Unmanaged {
     ProviderEditsHistory,
     /// The model is of no known family, and its upstream has stated no limit.
     UnknownModel,
+    /// Its form holds no conversation of messages (`/v1/completions`, batches).
+    OtherForm,
     /// The body is packed, so it cannot be read.
     PackedBody,
     /// The body cannot be read or made legal.
@@ -42,10 +44,11 @@ pub enum Unmanaged {
 
 impl Unmanaged {
     /// All of them.
-    pub const ALL: [Unmanaged; 13] = [
+    pub const ALL: [Unmanaged; 14] = [
         Unmanaged::ProviderKeepsHistory,
         Unmanaged::ProviderEditsHistory,
         Unmanaged::UnknownModel,
+        Unmanaged::OtherForm,
         Unmanaged::PackedBody,
         Unmanaged::Unreadable,
         Unmanaged::NothingAsked,
@@ -64,6 +67,7 @@ impl Unmanaged {
             Unmanaged::ProviderKeepsHistory => "provider_keeps_history",
             Unmanaged::ProviderEditsHistory => "provider_edits_history",
             Unmanaged::UnknownModel => "unknown_model",
+            Unmanaged::OtherForm => "other_form",
             Unmanaged::PackedBody => "packed_body",
             Unmanaged::Unreadable => "unreadable",
             Unmanaged::NothingAsked => "nothing_asked",
@@ -88,13 +92,14 @@ impl Unmanaged {
         }
     }
 
-    /// Whether `--fail-closed` refuses the request: not where the provider looks after the history itself, or
-    /// nothing is asked.
+    /// Whether `--fail-closed` refuses the request: not where the provider looks after the history itself, there is
+    /// none, or nothing is asked.
     pub fn is_fault(self) -> bool {
         !matches!(
             self,
             Unmanaged::ProviderKeepsHistory
                 | Unmanaged::ProviderEditsHistory
+                | Unmanaged::OtherForm
                 | Unmanaged::NothingAsked
         )
     }
