@@ -1,0 +1,220 @@
+"""One run of one client in one mode, and the table of all runs."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .clients import Run
+from .gateway import Gateway
+from .task import DONE, GOAL, Script, Talk, Task
+from .upstream import BREAK, OVERLOADED, TOO_LONG, Provider, Server
+
+# mode of the table: (mode of the gateway, what its store holds)
+MODES = {
+    "direct": (None, ""),
+    "observe": ("observe", ""),
+    "fit": ("fit", ""),
+    "full": ("full", "unrelated"),
+    "full-related": ("full", "related"),
+}
+
+
+@dataclass
+class Outcome:
+    """What the provider saw of a run."""
+
+    client: str
+    mode: str
+    error: str = ""  # why the task was not done
+    requests: int = 0
+    cut: int = 0  # requests that lacked a call which an earlier one held
+    cuts: int = 0  # how often more was cut
+    illegal: int = 0
+    why: list = field(default_factory=list)
+    kept: int = 0  # rules, at least, of those that the client had sent
+    due: int = 0
+    late: int = 0
+    late_due: int = 0
+    moved: int = 0
+    facts: int = 0
+    peak: int = 0
+    share: float = 0.0  # of the input, read from the cache
+    steady: float = 0.0  # the same without the requests at which more was cut
+    cost: float = 0.0
+    seconds: float = 0.0
+    codes: dict = field(default_factory=dict)  # why the gateway left requests as they came
+
+
+def run(client, mode, options):
+    """Runs a client through the task once."""
+    packages = client.install(options.cache)
+    folder = Path(tempfile.mkdtemp(prefix=f"agents-{client.name}-{mode}-", dir=options.folder))
+    task = Task(folder / "project", options.steps, options.size, client.instructions)
+    script = (Talk if client.talk else Script)(task)
+    provider = Provider(script, planned(client, mode, options), client.talk)
+    home = folder / "home"
+    home.mkdir()
+    began = time.monotonic()
+    with Server(provider) as upstream:
+        gateway_mode, store = MODES[mode]
+        if gateway_mode is None:
+            error = drive(client, Run(upstream.url, "", client.model, "", task.folder, home, packages), script, folder, options)
+        else:
+            windows = entries(options.tenure, client, options.window or client.window)
+            with Gateway(options.tenure, folder / "gateway", upstream.url, gateway_mode, windows, store, not options.no_key) as gateway:
+                told = Run(gateway.url, gateway.key, client.model, "", task.folder, home, packages)
+                error = drive(client, told, script, folder, options)
+    found = outcome(client, mode, provider, "; ".join(filter(None, [error, task.done()])))
+    found.seconds = round(time.monotonic() - began, 1)
+    found.codes = codes(folder / "gateway" / "gateway.log")
+    write(folder, provider, found, options.keep)
+    if not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def planned(client, mode, options):
+    """What goes wrong at which step. A prompt is too long only for who would make it shorter."""
+    last = options.steps
+    faults = {last // 4: OVERLOADED, last // 2: BREAK, last * 3 // 4: TOO_LONG}
+    wanted = {OVERLOADED, BREAK} if not options.too_long or mode in ("direct", "observe") else {OVERLOADED, BREAK, TOO_LONG}
+    return {} if options.no_faults else {step: fault for step, fault in faults.items() if fault in wanted and fault in client.faults}
+
+
+def entries(tenure, client, window):
+    """The entries of the catalogue that give the client's model a small window."""
+    listed = subprocess.run([tenure, "models", "list"], capture_output=True, text=True).stdout.split()
+    base = {"messages": "claude-opus-4-5", "chat": "gpt-4o", "responses": "gpt-5"}[client.protocol]
+    extends = "" if client.model in listed else f'extends = "{base}"\n'
+    return {client.model: f"{extends}window = {window}\nreserve = 8192"}
+
+
+def drive(client, told, script, folder, options):
+    """Starts the client, and says what went wrong."""
+    told.prompt = "\n".join(script.messages()) + "\n" if client.talk else GOAL
+    command, environment, given = client.start(told)
+    try:
+        done = subprocess.run(command, cwd=told.project, env=environment, input=given, stdin=None if given is not None else subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=options.timeout)  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        (folder / "output").write_bytes((late.stdout or b"") + (late.stderr or b""))
+        return f"not done after {options.timeout} s"
+    (folder / "output").write_text(done.stdout + "\n--- standard error\n" + done.stderr)
+    if done.returncode:
+        return f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}"
+    return "" if DONE in done.stdout else "it did not say that it is done"
+
+
+def outcome(client, mode, provider, error):
+    main = [e for e in provider.exchanges if e.main and e.status == 200]
+    found = Outcome(client.name, mode, error, len(provider.exchanges))
+    refused = [e for e in provider.exchanges if e.refused]
+    found.illegal, found.why = len(refused), sorted({e.refused[:200] for e in refused})
+    found.cut = sum(1 for e in main if e.lost)
+    grown, lost = set(), 0
+    for at, exchange in enumerate(main):
+        if exchange.lost > lost:
+            lost = exchange.lost
+            grown.add(at)
+    found.cuts = len(grown)
+    found.due = max((e.rules_due for e in main), default=0)
+    found.kept = found.due - max((e.rules_due - e.rules for e in main), default=0)
+    found.late_due = max((e.late_due for e in main), default=0)
+    found.late = found.late_due - max((e.late_due - e.late for e in main), default=0)
+    found.moved = sum(1 for e in main if e.moved)
+    found.facts = main[-1].facts if main else 0
+    found.peak = max((e.tokens for e in main), default=0)
+    found.share = share(main)
+    found.steady = share([e for at, e in enumerate(main) if at not in grown and at])
+    found.cost = round(sum(e.cost for e in provider.exchanges), 1)
+    return found
+
+
+def share(exchanges):
+    whole = sum(sum(e.spent[key] for key in ("fresh", "read", "written_5m", "written_1h")) for e in exchanges)
+    return round(sum(e.spent["read"] for e in exchanges) / whole, 3) if whole else 0.0
+
+
+def codes(log):
+    """How often the gateway said why it left a request as it came."""
+    found = {}
+    for line in log.read_text().splitlines() if log.exists() else []:
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        fields = told.get("fields", told)
+        code = fields.get("fault") or fields.get("unmanaged")
+        if code:
+            found[code] = found.get(code, 0) + 1
+    return found
+
+
+def write(folder, provider, found, keep):
+    if not keep:
+        return
+    (folder / "outcome.json").write_text(json.dumps(asdict(found), indent=1))
+    with open(folder / "exchanges.jsonl", "w") as file:
+        for exchange in provider.exchanges:
+            file.write(json.dumps(asdict(exchange)) + "\n")
+    bodies = folder / "bodies"
+    bodies.mkdir()
+    for at, body in enumerate(provider.bodies):
+        (bodies / f"{at:03}.json").write_bytes(body)
+    print(f"   kept in {folder}", file=sys.stderr)
+
+
+HEAD = ["client", "mode", "done", "requests", "cut", "illegal", "instructions kept", "late lines kept", "facts", "cached share", "between cuts", "cost"]
+
+
+def row(found, direct):
+    cost = f"{found.cost / direct.cost:.3f}" if direct and direct.cost else f"{found.cost / 1e6:.3f} M"
+    kept = f"{found.kept} of {found.due}" + (f", {found.moved} × in another role" if found.moved else "")
+    return [
+        found.client, found.mode, "yes" if not found.error else "no", str(found.requests), f"{found.cut} in {found.cuts}" if found.cut else "0",
+        str(found.illegal), kept, f"{found.late} of {found.late_due}", f"{found.facts} of 6", f"{found.share:.3f}", f"{found.steady:.3f}", cost,
+    ]  # fmt: skip
+
+
+def table(outcomes):
+    """The matrix, as Markdown."""
+    direct = {found.client: found for found in outcomes if found.mode == "direct" and not found.error}
+    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    lines += ["| " + " | ".join(row(found, direct.get(found.client))) + " |" for found in outcomes]
+    return "\n".join(lines)
+
+
+BEGIN, END = "<!-- The matrix: written by `scripts/agents --write`. -->", "<!-- End of the matrix. -->"
+
+
+def write_page(root, outcomes, options):
+    """Puts the matrix into docs/agents.md."""
+    page = root / "docs" / "agents.md"
+    before, _, rest = page.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
+    told = f"{time.strftime('%Y-%m-%d')}, commit {commit}; {options.steps} answers of the model, modules of {options.size} bytes."
+    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{table(outcomes)}\n\n{END}{after}")
+
+
+def wrong(found, direct):
+    """What of a run is not as it must be, in words."""
+    said = [f"not done: {found.error}"] if found.error else []
+    said += [f"{found.illegal} illegal: {why}" for why in found.why]
+    if found.kept < found.due or not found.due:
+        said.append(f"{found.kept} of {found.due} rules kept")
+    if found.moved:
+        said.append(f"{found.moved} requests with rules in another role")
+    most = {"full": 1.02, "full-related": 1.1}.get(found.mode)
+    if most and direct and direct.cost and found.cost > most * direct.cost:
+        said.append(f"costs {found.cost / direct.cost:.3f} × direct, at most {most}")
+    if found.mode == "fit" and direct and found.share < direct.share - 0.05:
+        said.append(f"cached share {found.share}, direct {direct.share}")
+    if found.mode not in ("direct", "observe") and not found.cut:
+        said.append("nothing was cut")
+    return said
