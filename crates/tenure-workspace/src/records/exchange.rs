@@ -189,6 +189,7 @@ mod tests {
             output: Vec::new(),
             broken: Vec::new(),
             tools_left_out: [("jump".to_owned(), "gated_out".to_owned())].into(),
+            unmanaged: None,
         };
         workspace
             .keep_exchanges(&tenant, std::slice::from_ref(&record))
