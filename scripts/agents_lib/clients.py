@@ -28,6 +28,7 @@ class Run:
     key: str  # Tenure's key, empty in `direct`
     model: str
     prompt: str
+    again: bool  # the conversation goes on
     project: Path
     home: Path
     packages: Path  # where it is installed
@@ -54,7 +55,9 @@ class Client:
     folder: str = ""  # shared with other clients
     faults: tuple = ALL_FAULTS
     talk: bool = False  # it has no tools
-    window: int = 100_000
+    twice: bool = False  # its user asks in two messages
+    window: int = 50_000
+    size: int = 12_000
     instructions: tuple = ("CLAUDE.md", "AGENTS.md")
 
     @property
@@ -93,7 +96,8 @@ def claude_code(run):
     }
     if run.key:
         environment["ANTHROPIC_CUSTOM_HEADERS"] = f"x-tenure-key: {run.key}"
-    return [str(program), "-p", run.prompt, "--dangerously-skip-permissions"], environment, None
+    going_on = ["--continue"] if run.again else []
+    return [str(program), "-p", run.prompt, *going_on, "--dangerously-skip-permissions"], environment, None
 
 
 def codex(run):
@@ -107,7 +111,9 @@ def codex(run):
     )
     program = next(run.packages.glob("node_modules/@openai/codex-linux-x64/vendor/*/**/codex"))
     environment = {**run.environment, "CODEX_HOME": str(home), "OPENAI_API_KEY": "sk-scripted"}
-    return [str(program), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", run.prompt], environment, ""
+    options = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+    going_on = ["resume", "--last"] if run.again else []
+    return [str(program), "exec", *options, *going_on, run.prompt], environment, ""
 
 
 def opencode(run):
@@ -126,7 +132,7 @@ def opencode(run):
     )
     program = run.packages / "node_modules/opencode-linux-x64/bin/opencode"
     environment = {**run.environment, "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
-    return [str(program), "run", run.prompt], environment, ""
+    return [str(program), "run", *(["--continue"] if run.again else []), run.prompt], environment, ""
 
 
 def aider(run):
@@ -209,18 +215,18 @@ CLIENTS = [
     Client(
         "claude-code", "messages", DEFAULT, ("@anthropic-ai/claude-code@2.1.330",),
         "`ANTHROPIC_BASE_URL=http://127.0.0.1:7878`, `ANTHROPIC_CUSTOM_HEADERS=\"x-tenure-key: KEY\"`",
-        claude_code, node=True, folder="claude", window=140_000,
+        claude_code, node=True, folder="claude", window=140_000, size=24_000, twice=True,
     ),
     Client(
         "codex", "responses", GPT, ("@openai/codex@0.169.0",),
         "`config.toml`: `model_provider = \"tenure\"`, `[model_providers.tenure]` with `base_url = \"http://127.0.0.1:7878/v1\"`, "
         "`wire_api = \"responses\"`, `env_key = \"OPENAI_API_KEY\"`, `http_headers = { \"x-tenure-key\" = \"KEY\" }`",
-        codex, node=True,
+        codex, node=True, twice=True,
     ),
     Client(
         "opencode", "messages", SONNET, ("opencode-ai@1.18.33",),
         "`opencode.json`: `provider.anthropic.options` with `baseURL: \"http://127.0.0.1:7878/v1\"`, `headers: { \"x-tenure-key\": \"KEY\" }`",
-        opencode, node=True,
+        opencode, node=True, twice=True,
     ),
     Client(
         "aider", "chat", GPT_4O, ("aider-chat==0.86.2",),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .clients import Run
 from .gateway import Gateway
-from .task import DONE, GOAL, Script, Talk, Task
+from .task import DONE, Script, Talk, Task
 from .upstream import BREAK, OVERLOADED, TOO_LONG, Provider, Server
 
 # mode of the table: (mode of the gateway, what its store holds)
@@ -54,7 +54,7 @@ def run(client, mode, options):
     """Runs a client through the task once."""
     packages = client.install(options.cache)
     folder = Path(tempfile.mkdtemp(prefix=f"agents-{client.name}-{mode}-", dir=options.folder))
-    task = Task(folder / "project", options.steps, options.size, client.instructions)
+    task = Task(folder / "project", options.steps, options.size or client.size, client.instructions, client.twice)
     script = (Talk if client.talk else Script)(task)
     provider = Provider(script, planned(client, mode, options), client.talk)
     home = folder / "home"
@@ -63,11 +63,11 @@ def run(client, mode, options):
     with Server(provider) as upstream:
         gateway_mode, store = MODES[mode]
         if gateway_mode is None:
-            error = drive(client, Run(upstream.url, "", client.model, "", task.folder, home, packages), script, folder, options)
+            error = drive(client, Run(upstream.url, "", client.model, "", False, task.folder, home, packages), script, folder, options)
         else:
             windows = entries(options.tenure, client, options.window or client.window)
             with Gateway(options.tenure, folder / "gateway", upstream.url, gateway_mode, windows, store, not options.no_key) as gateway:
-                told = Run(gateway.url, gateway.key, client.model, "", task.folder, home, packages)
+                told = Run(gateway.url, gateway.key, client.model, "", False, task.folder, home, packages)
                 error = drive(client, told, script, folder, options)
     found = outcome(client, mode, provider, "; ".join(filter(None, [error, task.done()])))
     found.seconds = round(time.monotonic() - began, 1)
@@ -95,19 +95,23 @@ def entries(tenure, client, window):
 
 
 def drive(client, told, script, folder, options):
-    """Starts the client, and says what went wrong."""
-    told.prompt = "\n".join(script.messages()) + "\n" if client.talk else GOAL
-    command, environment, given = client.start(told)
-    try:
-        done = subprocess.run(command, cwd=told.project, env=environment, input=given, stdin=None if given is not None else subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=options.timeout)  # fmt: skip
-    except subprocess.TimeoutExpired as late:
-        (folder / "output").write_bytes((late.stdout or b"") + (late.stderr or b""))
-        return f"not done after {options.timeout} s"
-    (folder / "output").write_text(done.stdout + "\n--- standard error\n" + done.stderr)
-    if done.returncode:
-        return f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}"
-    return "" if DONE in done.stdout else "it did not say that it is done"
+    """Starts the client, once for each message of the user, and says what went wrong."""
+    output, until = "", time.monotonic() + options.timeout
+    for at, prompt in enumerate(script.prompts):
+        told.prompt, told.again = prompt, at > 0
+        command, environment, given = client.start(told)
+        standard = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
+        left = until - time.monotonic()
+        try:
+            done = subprocess.run(command, cwd=told.project, env=environment, capture_output=True, text=True, timeout=left, **standard)
+        except subprocess.TimeoutExpired as late:
+            (folder / "output").write_bytes((late.stdout or b"") + (late.stderr or b""))
+            return f"not done after {options.timeout} s"
+        output += f"{done.stdout}\n--- standard error\n{done.stderr}\n"
+        (folder / "output").write_text(output)
+        if done.returncode:
+            return f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}"
+    return "" if DONE in output else "it did not say that it is done"
 
 
 def outcome(client, mode, provider, error):
@@ -141,17 +145,12 @@ def share(exchanges):
 
 
 def codes(log):
-    """How often the gateway said why it left a request as it came."""
+    """Why the gateway left requests as they came, and how often."""
     found = {}
     for line in log.read_text().splitlines() if log.exists() else []:
-        try:
-            told = json.loads(line)
-        except ValueError:
-            continue
-        fields = told.get("fields", told)
-        code = fields.get("fault") or fields.get("unmanaged")
-        if code:
-            found[code] = found.get(code, 0) + 1
+        told = json.loads(line) if line.startswith("{") else {}
+        if told.get("event") == "unmanaged":
+            found[told["reason"]] = found.get(told["reason"], 0) + 1
     return found
 
 
@@ -198,7 +197,7 @@ def write_page(root, outcomes, options):
     before, _, rest = page.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
-    told = f"{time.strftime('%Y-%m-%d')}, commit {commit}; {options.steps} answers of the model, modules of {options.size} bytes."
+    told = f"{time.strftime('%Y-%m-%d')}, commit {commit}; {options.steps} answers of the model."
     page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{table(outcomes)}\n\n{END}{after}")
 
 

@@ -24,14 +24,16 @@ RULES = [
 ]
 FACTS = {n: f"{4100 + 37 * n}-K{chr(65 + n)}" for n in range(1, 7)}  # the calibration of each pump, planted in the files
 DONE = "The calibration is set and checked."
-GOAL = (
-    "Set CALIBRATION in settings.py to the calibration of pump 3, which one of the modules in stations/ states. Read every module, look at the "
-    "log of each station with `python3 show.py N`, and run `python3 check.py` at the end. Then tell me the calibrations of pumps 1 to 6."
+READING = "Read the modules in stations/ one after the other, and look at the log of each station with `python3 show.py N`. "
+EDITING = (
+    "Set CALIBRATION in settings.py to the calibration of pump 3, which one of the modules in stations/ states, and run `python3 check.py` at the "
+    "end. Then tell me the calibrations of pumps 1 to 6."
 )
+GOAL = READING + EDITING
 OLD, NEW = 'CALIBRATION = "unknown"', f'CALIBRATION = "{FACTS[3]}"'
 WORDS = "valve seal rotor intake drain gauge filter relay motor sensor flange bearing manifold coupling housing impeller".split()
 TRIES = 8  # so often a step is asked for, at most: a model that does not see what it did would go on for ever
-READ, SHOW, PAIR, EDIT, CHECK, SAY = "read", "show", "pair", "edit", "check", "say"
+READ, SHOW, PAIR, PAUSE, EDIT, CHECK, SAY = "read", "show", "pair", "pause", "edit", "check", "say"
 
 
 @dataclass
@@ -43,9 +45,9 @@ class Step:
 class Task:
     """A folder with the project, and the script."""
 
-    def __init__(self, folder, steps=24, size=12_000, instructions=("CLAUDE.md", "AGENTS.md")):
+    def __init__(self, folder, steps=24, size=12_000, instructions=("CLAUDE.md", "AGENTS.md"), twice=False):
         self.folder, self.size = Path(folder), size
-        self.steps = script(steps)
+        self.steps = script(steps, twice)
         self.make(instructions)
 
     def make(self, instructions):
@@ -69,14 +71,14 @@ class Task:
         return "" if (self.folder / "vendor" / "units.py").exists() else "vendor/ was touched"
 
 
-def script(steps):
-    """So many answers of the model: reading and looking, then the edit, the check and the end."""
+def script(steps, twice):
+    """So many answers of the model: reading and looking, then the edit, the check and the end. With `twice`, the user asks in two messages."""
     found = []
     number = 0
     for at in range(steps - 4):
         kind = PAIR if at % 5 == 4 else SHOW if at % 2 else READ
         number += kind != SHOW
-        found.append(Step(kind, number))
+        found.append(Step(PAUSE if twice and at == steps - 8 else kind, number))
     return [*found, Step(READ, 0), Step(EDIT), Step(CHECK), Step(SAY)]
 
 
@@ -133,13 +135,15 @@ class Script:
 
     def __init__(self, task):
         self.task = task
+        self.prompts = [READING, EDITING] if any(step.kind == PAUSE for step in task.steps) else [GOAL]
         self.issued = {}  # the id of a call: its step
         self.lines = {}  # how often a step was asked for
 
     def next(self, view):
         """The step that this request is at: behind the newest call of the script that it answers."""
         answered = [self.issued[id] for id in view.results if id in self.issued]
-        return min(max(answered, default=-1) + 1, len(self.task.steps) - 1)
+        at = min(max(answered, default=-1) + 1, len(self.task.steps) - 1)
+        return at + (self.task.steps[at].kind == PAUSE and any(EDITING in said for said in view.said("user")[-3:]))
 
     def answer(self, view, at, thinking):
         """What the model says at this step."""
@@ -148,6 +152,8 @@ class Script:
         if tries > TRIES:
             return [Say("I was asked for this step too often: what I did is not in the request.")]
         said = [Think(f"Step {at}. " + thought(at))] if thinking else []
+        if step.kind == PAUSE:
+            return [*said, Say("I have read what you asked for so far.")]
         if step.kind == SAY:
             codes = ", ".join(f"pump {n}: {code}" for n, code in FACTS.items())
             return [*said, Say(f"{DONE} {codes}.")]
@@ -245,6 +251,10 @@ class Talk(Script):
     """The model for a client without tools (aider): each message of the user says its number, and the last one asks for the edit."""
 
     MARK = "Message "
+
+    def __init__(self, task):
+        super().__init__(task)
+        self.prompts = ["\n".join(self.messages()) + "\n"]
 
     def next(self, view):
         number = view.asked.rpartition(self.MARK)[2].split(":")[0]

@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 import threading
 import time
 from dataclasses import asdict, dataclass, field
@@ -223,13 +224,21 @@ def half(events):
     return max(min(len(events) // 2, whole), 1)
 
 
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """A client that goes away is no news."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class Server:
     """The provider on a port of its own."""
 
     def __init__(self, provider):
         handler = type("OneHandler", (Handler,), {"provider": provider})
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.http.daemon_threads = True
+        self.http = Quiet(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
