@@ -226,7 +226,7 @@ CLIENTS = [
     Client(
         "opencode", "messages", SONNET, ("opencode-ai@1.18.33",),
         "`opencode.json`: `provider.anthropic.options` with `baseURL: \"http://127.0.0.1:7878/v1\"`, `headers: { \"x-tenure-key\": \"KEY\" }`",
-        opencode, node=True, twice=True,
+        opencode, node=True, twice=True, window=100_000, size=24_000,
     ),
     Client(
         "aider", "chat", GPT_4O, ("aider-chat==0.86.2",),

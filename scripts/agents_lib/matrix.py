@@ -43,8 +43,9 @@ class Outcome:
     moved: int = 0
     facts: int = 0
     peak: int = 0
+    window: int = 0
     share: float = 0.0  # of the input, read from the cache
-    steady: float = 0.0  # the same without the requests at which more was cut
+    reread: float = 0.0  # of what the request before began with, too; without the requests at which more was cut
     cost: float = 0.0
     seconds: float = 0.0
     codes: dict = field(default_factory=dict)  # why the gateway left requests as they came
@@ -70,6 +71,7 @@ def run(client, mode, options):
                 told = Run(gateway.url, gateway.key, client.model, "", False, task.folder, home, packages)
                 error = drive(client, told, script, folder, options)
     found = outcome(client, mode, provider, "; ".join(filter(None, [error, task.done()])))
+    found.window = options.window or client.window
     found.seconds = round(time.monotonic() - began, 1)
     found.codes = codes(folder / "gateway" / "gateway.log")
     write(folder, provider, found, options.keep)
@@ -134,7 +136,8 @@ def outcome(client, mode, provider, error):
     found.facts = main[-1].facts if main else 0
     found.peak = max((e.tokens for e in main), default=0)
     found.share = share(main)
-    found.steady = share([e for at, e in enumerate(main) if at not in grown and at])
+    steady = [e for at, e in enumerate(main) if at and at not in grown]
+    found.reread = round(sum(e.spent["read"] for e in steady) / max(sum(e.repeated for e in steady), 1), 3)
     found.cost = round(sum(e.cost for e in provider.exchanges), 1)
     return found
 
@@ -168,7 +171,7 @@ def write(folder, provider, found, keep):
     print(f"   kept in {folder}", file=sys.stderr)
 
 
-HEAD = ["client", "mode", "done", "requests", "cut", "illegal", "instructions kept", "late lines kept", "facts", "cached share", "between cuts", "cost"]
+HEAD = ["client", "mode", "done", "requests", "cut", "illegal", "instructions kept", "late lines kept", "facts", "cached share", "read again", "cost"]
 
 
 def row(found, direct):
@@ -176,7 +179,7 @@ def row(found, direct):
     kept = f"{found.kept} of {found.due}" + (f", {found.moved} × in another role" if found.moved else "")
     return [
         found.client, found.mode, "yes" if not found.error else "no", str(found.requests), f"{found.cut} in {found.cuts}" if found.cut else "0",
-        str(found.illegal), kept, f"{found.late} of {found.late_due}", f"{found.facts} of 6", f"{found.share:.3f}", f"{found.steady:.3f}", cost,
+        str(found.illegal), kept, f"{found.late} of {found.late_due}", f"{found.facts} of 6", f"{found.share:.3f}", f"{found.reread:.3f}", cost,
     ]  # fmt: skip
 
 
@@ -201,19 +204,27 @@ def write_page(root, outcomes, options):
     page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{table(outcomes)}\n\n{END}{after}")
 
 
-def wrong(found, direct):
-    """What of a run is not as it must be, in words."""
+def wrong(found, others):
+    """What of a run is not as it must be, in words, beside the client's runs in other modes."""
+    direct = others.get("direct")
+    direct = None if direct is None or direct.error else direct
     said = [f"not done: {found.error}"] if found.error else []
     said += [f"{found.illegal} illegal: {why}" for why in found.why]
     if found.kept < found.due or not found.due:
         said.append(f"{found.kept} of {found.due} rules kept")
+    if found.late < found.late_due:
+        said.append(f"{found.late} of {found.late_due} late lines kept")
     if found.moved:
         said.append(f"{found.moved} requests with rules in another role")
     most = {"full": 1.02, "full-related": 1.1}.get(found.mode)
     if most and direct and direct.cost and found.cost > most * direct.cost:
         said.append(f"costs {found.cost / direct.cost:.3f} × direct, at most {most}")
-    if found.mode == "fit" and direct and found.share < direct.share - 0.05:
+    if found.mode == "fit" and found.window >= 100_000 and direct and found.share < direct.share - 0.05:
         said.append(f"cached share {found.share}, direct {direct.share}")
+    if found.mode == "fit" and direct and found.reread < direct.reread - 0.01:
+        said.append(f"reads {found.reread} of what it repeats, direct {direct.reread}")
+    if found.mode.startswith("full") and "fit" in others and found.reread < others["fit"].reread - 0.03:
+        said.append(f"reads {found.reread} of what it repeats, fit {others['fit'].reread}")
     if found.mode not in ("direct", "observe") and not found.cut:
         said.append("nothing was cut")
     return said

@@ -263,6 +263,8 @@ class Talk(Script):
     def answer(self, view, at, thinking):
         if at < len(self.task.steps) - 1:
             return [Say(f"Module {at + 1} in short.\n\n" + prose(at + 1, self.task.size))]
+        if not any(OLD in block.data.replace('\\"', '"') for block in view.blocks):
+            return [Say("I cannot edit settings.py: the request does not show it.")]
         return [Say(f"settings.py\n```python\n<<<<<<< SEARCH\n{OLD}\n=======\n{NEW}\n>>>>>>> REPLACE\n```\n\n{DONE}\n")]
 
     def messages(self):

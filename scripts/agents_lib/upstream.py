@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from . import cache, chat, messages, responses
-from .task import FACTS, RULES
+from .task import FACTS, RULES, Talk
 from .wire import Refused, Say, plain
 
 PROTOCOLS = {"/v1/messages": ("messages", messages), "/v1/chat/completions": ("chat", chat), "/v1/responses": ("responses", responses)}
@@ -33,7 +33,8 @@ class Exchange:
     spent: dict = field(default_factory=dict)
     cost: float = 0.0
     marks: int = 0
-    lost: int = 0  # calls that an earlier request held and this one lacks
+    repeated: int = 0  # tokens with which the request before began, too
+    lost: int = 0  # calls (or, without tools, questions) that an earlier request held and this one lacks
     rules: int = 0  # of those that were seen before
     rules_due: int = 0
     moved: list = field(default_factory=list)  # rules that stand in another role than they were first seen in
@@ -52,7 +53,7 @@ class Provider:
         self.cache = cache.Cache()
         self.lock = threading.Lock()
         self.exchanges, self.bodies = [], []
-        self.rules, self.late, self.calls = {}, {}, set()
+        self.rules, self.late, self.calls, self.last = {}, {}, set(), []
         self.limit = None  # stated once, and kept to from then on
         self.count = 0
 
@@ -140,8 +141,14 @@ class Provider:
         exchange.late = sum(1 for line in self.late if line in everything)
         whole = "\n".join(block.data for block in view.blocks)
         exchange.facts = sum(1 for fact in FACTS.values() if fact in whole)
-        exchange.lost = len(self.calls - set(view.calls))
-        self.calls |= set(view.calls)
+        calls = set(view.calls) or {text.split(":")[0] for text in view.said("user") if text.startswith(Talk.MARK)}
+        exchange.lost = len(self.calls - calls)
+        self.calls |= calls
+        for block, before in zip(view.blocks, self.last):
+            if block.data != before.data:
+                break
+            exchange.repeated += block.tokens
+        self.last = view.blocks
 
 
 class Handler(BaseHTTPRequestHandler):
