@@ -48,16 +48,17 @@ class Outcome:
     reread: float = 0.0  # of what the request before began with, too; without the requests at which more was cut
     cost: float = 0.0
     seconds: float = 0.0
+    said_late: dict = field(default_factory=dict)
     codes: dict = field(default_factory=dict)  # why the gateway left requests as they came
 
 
-def run(client, mode, options):
-    """Runs a client through the task once."""
+def run(client, mode, options, expected=None):
+    """Runs a client through the task once; `expected` is what the run in `direct` saw of what the system said late."""
     packages = client.install(options.cache)
     folder = Path(tempfile.mkdtemp(prefix=f"agents-{client.name}-{mode}-", dir=options.folder))
     task = Task(folder / "project", options.steps, options.size or client.size, client.instructions, client.twice)
     script = (Talk if client.talk else Script)(task)
-    provider = Provider(script, planned(client, mode, options), client.talk)
+    provider = Provider(script, planned(client, mode, options), client.talk, expected)
     home = folder / "home"
     home.mkdir()
     began = time.monotonic()
@@ -73,6 +74,7 @@ def run(client, mode, options):
     found = outcome(client, mode, provider, "; ".join(filter(None, [error, task.done()])))
     found.window = options.window or client.window
     found.seconds = round(time.monotonic() - began, 1)
+    found.said_late = provider.late
     found.codes = codes(folder / "gateway" / "gateway.log")
     write(folder, provider, found, options.keep)
     if not options.keep:

@@ -295,5 +295,6 @@ def store_objects(related, count=260):
         else:
             dish, taste = dice.sample("soup bread lentils rice stew custard pancakes dumplings broth salad".split(), 2)
             text = f"Grandmother's {dish} number {at} simmers for {dice.randrange(5, 90)} minutes and goes well with {taste}."
-        found.append({"name": f"note-{at:03}", "content": text, "object_type": "retrieved_passage"})
+        source = {"source_id": f"notebook-{at // 20}", "retrieved_at": "2026-11-20T09:00:00Z"}
+        found.append({"name": f"note-{at:03}", "content": text, "object_type": "retrieved_passage", "provenance": source})
     return json.dumps(found)

@@ -47,8 +47,12 @@ class Exchange:
 class Provider:
     """What the provider knows of the task under way."""
 
-    def __init__(self, script, faults=None, talk=False):
+    def __init__(self, script, faults=None, talk=False, expected=None):
         self.script, self.talk = script, talk
+        self.run = str(script.task.folder.parent)  # its name is another in each run
+        # What the system said late, with the step at which the client said it first, as the run in `direct` saw it: so what never arrives
+        # is missed, and what a gateway says is not.
+        self.expected = expected
         self.faults = dict(faults or {})  # step: what goes wrong there, once
         self.cache = cache.Cache()
         self.lock = threading.Lock()
@@ -130,15 +134,13 @@ class Provider:
         exchange.rules = len([rule for rule in self.rules if rule in here])
         exchange.moved = [rule[2:12] for rule, roles in here.items() if not roles & self.rules[rule]]
         everything = "\n".join(block.text for block in view.blocks if block.kind == "text")
-        messages_of = [block for block in view.blocks if block.part == "messages"]
-        begun = next((at for at, block in enumerate(messages_of) if block.role in ("user", "assistant")), 0)
-        for block in messages_of[begun:]:
-            if block.role in ("system", "developer") and block.kind == "text":
-                for line in block.text.splitlines():
-                    if len(line.strip()) >= 24:
-                        self.late[line.strip()] = True
-        exchange.late_due = len(self.late)
-        exchange.late = sum(1 for line in self.late if line in everything)
+        everything = "\n".join(block.text for block in view.blocks if block.kind == "text").replace(self.run, "RUN")
+        if self.expected is None:
+            for line in late_lines(view):
+                self.late.setdefault(line.replace(self.run, "RUN"), exchange.step)
+        due = [line for line, step in (self.expected or self.late).items() if step <= exchange.step]
+        exchange.late_due = len(due)
+        exchange.late = sum(1 for line in due if line in everything)
         whole = "\n".join(block.data for block in view.blocks)
         exchange.facts = sum(1 for fact in FACTS.values() if fact in whole)
         calls = set(view.calls) or {text.split(":")[0] for text in view.said("user") if text.startswith(Talk.MARK)}
@@ -149,6 +151,14 @@ class Provider:
                 break
             exchange.repeated += block.tokens
         self.last = view.blocks
+
+
+def late_lines(view):
+    """What the system or the developer says behind the user's first words, in lines that are long enough to be told apart."""
+    said = [block for block in view.blocks if block.part == "messages"]
+    begun = next((at for at, block in enumerate(said) if block.role in ("user", "assistant")), 0)
+    lines = [line.strip() for block in said[begun:] if block.role in ("system", "developer") and block.kind == "text" for line in block.text.splitlines()]
+    return [line for line in lines if len(line) >= 24]
 
 
 class Handler(BaseHTTPRequestHandler):
