@@ -1,7 +1,10 @@
 //! Whether guidance asks or forbids, by its first word that does either. English only.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use crate::condense::fidelity::negates;
 use crate::object::Polarity;
+use crate::ranker::each_term;
 
 /// Longer texts say more than one thing.
 const LONGEST: usize = 600;
@@ -31,8 +34,35 @@ pub(crate) fn stance(text: &str) -> Option<Polarity> {
     None
 }
 
+/// What a text of guidance is about: its words of four bytes or more, without those that demand or forbid.
+/// They are only compared, so a digest stands for each; in the order of the digests, each once.
+#[derive(Debug)]
+pub(crate) struct Topic(Box<[u64]>);
+
+impl Topic {
+    /// The topic of a text.
+    pub(crate) fn of(text: &str) -> Topic {
+        let mut words = Vec::new();
+        each_term(text, |word| {
+            if word.len() >= 4 && !says_how(word) {
+                let mut hasher = DefaultHasher::new();
+                hasher.write(word.as_bytes());
+                words.push(hasher.finish());
+            }
+        });
+        words.sort_unstable();
+        words.dedup();
+        Topic(words.into())
+    }
+
+    /// The digests of its words.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.0
+    }
+}
+
 /// Whether a word, in small letters, says that something is asked or forbidden, and not what.
-pub(crate) fn says_how(word: &str) -> bool {
+fn says_how(word: &str) -> bool {
     negates(word) || DEMANDS.binary_search(&word).is_ok()
 }
 

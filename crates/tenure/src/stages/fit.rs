@@ -16,7 +16,7 @@ use crate::policy::{Order, Overflow, Policy};
 use crate::request::Request;
 use crate::section::Section;
 use crate::stages::contain::{Contained, Shown};
-use crate::trace::{Obligation, Reason, Stage, StageReport};
+use crate::trace::{Note, Obligation, Reason, Stage, StageReport};
 use crate::world::World;
 use account::{Account, Around, Present, Shortened};
 use elastic::{Elastic, Shares};
@@ -168,7 +168,18 @@ impl<'a> Fitted<'a> {
                 piece,
             });
         }
-        let live = &mut contained.rescued.ranked.planned.resolved.live;
+        let ranked = &mut contained.rescued.ranked;
+        let live = &mut ranked.planned.resolved.live;
+        let stands = |row: u32| choice.chosen[row as usize];
+        let opposed = ranked.opposed.iter();
+        let opposed = opposed.filter(|pair| stands(pair.asks) && stands(pair.forbids));
+        // There may be thousands: their room is made once.
+        live.notes.reserve(opposed.clone().count());
+        live.notes.extend(opposed.map(|pair| Note::OpposedGuidance {
+            name: live.set.name(pair.asks),
+            forbids: live.set.name(pair.forbids),
+            shared: pair.shared,
+        }));
         let entered = live.rows.len() as u32;
         for (row, reason) in choice.verdicts {
             live.verdicts[row as usize] = Some(reason);

@@ -18,7 +18,7 @@ use crate::object::{
 };
 use crate::ranker::{Index, Part, Place, Unit};
 use crate::section::{Section, section_of};
-use crate::stance::stance;
+use crate::stance::{Topic, stance};
 use crate::text::{Hygiene, examine};
 use crate::time::Instant;
 
@@ -120,9 +120,18 @@ struct Layer {
     leaves: OnceLock<Vec<u8>>,
     terms: OnceLock<Arc<Part>>,
     /// What asks and what forbids, by its place.
-    stances: OnceLock<Vec<(u32, Polarity)>>,
+    stances: OnceLock<Vec<Stance>>,
     signed: [OnceLock<Arc<Signed>>; TENTHS],
     types: Vec<OnceLock<ContentType>>,
+}
+
+/// Guidance that asks or forbids.
+#[derive(Debug)]
+struct Stance {
+    at: u32,
+    polarity: Polarity,
+    /// Made when it is first compared: of many, few are.
+    topic: OnceLock<Topic>,
 }
 
 impl Layer {
@@ -147,11 +156,17 @@ impl Layer {
         Arc::clone(made)
     }
 
-    fn stances(&self) -> &[(u32, Polarity)] {
+    fn stances(&self) -> &[Stance] {
         self.stances.get_or_init(|| {
             let objects = (0u32..).zip(self.objects.iter());
-            let stances = objects.map(|(at, object)| Some((at, stance_of(object)?)));
-            stances.flatten().collect()
+            let stance = |(at, object): (u32, &Arc<ContextObject>)| {
+                Some(Stance {
+                    at,
+                    polarity: stance_of(object)?,
+                    topic: OnceLock::new(),
+                })
+            };
+            objects.filter_map(stance).collect()
         })
     }
 }
@@ -207,12 +222,21 @@ impl Normalized {
     }
 
     /// Guidance that asks or forbids, found when something is first ranked, in order.
-    pub(crate) fn stances(&self) -> Vec<(u32, Polarity)> {
-        let layers = self.layers.iter().flat_map(|(first, layer)| {
+    pub(crate) fn stances(&self) -> impl Iterator<Item = (u32, Polarity)> {
+        self.layers.iter().flat_map(|(first, layer)| {
             let own = layer.stances().iter();
-            own.map(move |(at, stance)| (first + at, *stance))
-        });
-        layers.collect()
+            own.map(move |stance| (first + stance.at, stance.polarity))
+        })
+    }
+
+    /// The topic of a row that asks or forbids; none of any other.
+    pub(crate) fn topic(&self, row: u32) -> Option<&Topic> {
+        let (layer, at) = self.layer(row);
+        let stances = layer.stances();
+        let found = stances.binary_search_by_key(&(at as u32), |stance| stance.at);
+        let stance = stances.get(found.ok()?)?;
+        let make = || Topic::of(layer.objects[at].revision().content());
+        Some(stance.topic.get_or_init(make))
     }
 
     /// What near-duplicates at this threshold are found by, made when something is first ranked.

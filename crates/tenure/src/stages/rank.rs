@@ -45,6 +45,8 @@ pub(crate) struct Ranked<'a> {
     pub(crate) obligations: Vec<Option<Obligation>>,
     /// The data that other objects stand for, as long as these stand themselves.
     pub(crate) near: BTreeMap<u32, Near>,
+    /// The guidance that is opposed, as far as it stands.
+    pub(crate) opposed: Vec<Opposed>,
     /// The digest of the facts that were used.
     pub(crate) facts: Digest,
     /// What the retrieval plan brought, and what it looked for in vain.
@@ -56,6 +58,15 @@ pub(crate) struct Ranked<'a> {
 pub(crate) struct Near {
     pub(crate) of: u32,
     pub(crate) similarity: Score,
+}
+
+/// Guidance that asks what other guidance forbids.
+#[derive(Clone, Copy)]
+pub(crate) struct Opposed {
+    pub(crate) asks: u32,
+    pub(crate) forbids: u32,
+    /// The share of the words that they have in common.
+    pub(crate) shared: Score,
 }
 
 /// The facts that ranking would use.
@@ -215,7 +226,7 @@ pub(crate) fn rank<'a>(
     omit_doubles(live, standing, protected);
     let must = |row| mandatory(&row) || needed.contains(&row);
     let near = near::find(&planned, policy, &scores, must);
-    opposed::note(&mut planned, policy, &scores, facts);
+    let opposed = opposed::find(&planned.resolved.live, policy, &scores, facts);
     let live = &planned.resolved.live;
     let tools = live.rows.iter().filter(|row| set.row(**row).is_tool());
     let mut stands: BTreeSet<_> = tools.map(|row| set.name(*row)).collect();
@@ -228,6 +239,7 @@ pub(crate) fn rank<'a>(
         scores,
         obligations,
         near,
+        opposed,
         facts: used,
         retrieval: retrieved.map(|retrieved| (retrieved.report, retrieved.unfetched)),
     }

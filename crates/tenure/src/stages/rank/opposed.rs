@@ -1,93 +1,154 @@
 //! Guidance that asks and guidance that forbids nearly the same. Encoders put "always" beside "never", so
 //! that nearness cannot tell them apart: both stand, and the trace says so.
 
-use std::collections::BTreeSet;
-
+use crate::digest::DigestMap;
 use crate::facts::Facts;
 use crate::num::Score;
 use crate::object::Polarity;
 use crate::policy::{Policy, Scorer};
-use crate::ranker::each_term;
 use crate::score::ScoreCard;
-use crate::stages::plan::Planned;
-use crate::stance::says_how;
-use crate::trace::Note;
+use crate::stages::Live;
+use crate::stages::rank::Opposed;
+use crate::stance::Topic;
 
-/// Of those that ask and those that forbid, so many of the best are compared with each other.
+/// Of those that ask and those that forbid, so many of the best are compared with each other: no more than a
+/// word has bits.
 const COMPARED: usize = 48;
 /// The share of its words that the shorter text must have in common with the other, with vectors and
 /// without.
 const SHARED: [f64; 2] = [0.4, 0.6];
 
-/// Notes the pairs that still stand.
-pub(super) fn note(
-    planned: &mut Planned<'_>,
+/// The pairs among what is still in, by what forbids and then by what asks.
+pub(super) fn find(
+    live: &Live<'_>,
     policy: &Policy,
     scores: &[ScoreCard],
     facts: &Facts,
-) {
-    let live = &planned.resolved.live;
+) -> Vec<Opposed> {
     let set = live.set;
-    let stances = set.stances();
-    if stances.len() < 2 {
-        return;
-    }
-    let of = |wanted: Polarity| {
-        let standing = stances
-            .iter()
-            .filter(|(row, own)| *own == wanted && live.is_in(*row));
-        let mut rows: Vec<u32> = standing.map(|(row, _)| *row).collect();
-        let score = |row: &u32| scores[*row as usize].composite;
-        let better = |a: &u32, b: &u32| score(b).cmp(&score(a)).then(a.cmp(b));
-        if rows.len() > COMPARED {
-            rows.select_nth_unstable_by(COMPARED, better);
-            rows.truncate(COMPARED);
+    let (mut asking, mut forbidding) = (Vec::new(), Vec::new());
+    for (row, polarity) in set.stances().filter(|(row, _)| live.is_in(*row)) {
+        match polarity {
+            Polarity::Positive => asking.push(row),
+            Polarity::Negative => forbidding.push(row),
         }
-        rows.sort_unstable();
-        let with_words = |row| (row, topic(set.object(row).revision().content()));
-        rows.into_iter().map(with_words).collect::<Vec<_>>()
-    };
-    let forbidding = of(Polarity::Negative);
-    if forbidding.is_empty() {
-        return;
     }
-    let asking = of(Polarity::Positive);
-    let hybrid = policy.document().scorer == Scorer::Hybrid;
+    if asking.is_empty() || forbidding.is_empty() {
+        return Vec::new();
+    }
+    let asking = with_topics(live, asking, scores);
+    let forbidding = with_topics(live, forbidding, scores);
     let related = facts
         .vectors()
         .first()
+        .filter(|_| policy.document().scorer == Scorer::Hybrid)
         .map(|vectors| vectors.model().related);
-    let mut notes = Vec::new();
-    for (no, their) in &forbidding {
-        for (yes, own) in &asking {
-            let smaller = own.len().min(their.len());
-            let shared = own.intersection(their).count() as f64 / smaller.max(1) as f64;
+    let content = |row: u32| set.row(row).content;
+    let shared_words = SharedWords::with(&asking);
+    let mut pairs = Vec::new();
+    for (forbids, their) in forbidding {
+        let common = shared_words.count(their);
+        for ((asks, own), common) in asking.iter().zip(common) {
+            let smaller = own.words().len().min(their.words().len()).max(1);
+            let shared = f64::from(common) / smaller as f64;
             if shared < SHARED[0] {
                 continue;
             }
-            let text = |row: u32| set.row(row).content;
-            let alike = related
-                .filter(|_| hybrid)
-                .and_then(|related| Some(facts.similarity(&text(*yes), &text(*no))? >= related));
-            if alike.unwrap_or(shared >= SHARED[1]) {
-                notes.push(Note::OpposedGuidance {
-                    name: set.name(*yes),
-                    forbids: set.name(*no),
+            let similarity = related.map(|_| facts.similarity(&content(*asks), &content(forbids)));
+            let alike = match (similarity.flatten(), related) {
+                (Some(similarity), Some(related)) => similarity >= related,
+                _ => shared >= SHARED[1],
+            };
+            if alike {
+                pairs.push(Opposed {
+                    asks: *asks,
+                    forbids,
                     shared: Score::clamped(shared),
                 });
             }
         }
     }
-    planned.resolved.live.notes.extend(notes);
+    pairs
 }
 
-/// The words of what it is about: those that demand or forbid are not.
-fn topic(text: &str) -> BTreeSet<String> {
-    let mut words = BTreeSet::new();
-    each_term(text, |word| {
-        if word.len() >= 4 && !says_how(word) {
-            words.insert(word.to_owned());
+/// The best of these rows, in order, each with its topic.
+fn with_topics<'a>(
+    live: &Live<'a>,
+    mut rows: Vec<u32>,
+    scores: &[ScoreCard],
+) -> Vec<(u32, &'a Topic)> {
+    let score = |row: &u32| scores[*row as usize].composite;
+    if rows.len() > COMPARED {
+        let better = |a: &u32, b: &u32| score(b).cmp(&score(a)).then(a.cmp(b));
+        rows.select_nth_unstable_by(COMPARED, better);
+        rows.truncate(COMPARED);
+        rows.sort_unstable();
+    }
+    let topics = rows.into_iter();
+    let topics = topics.filter_map(|row| Some((row, live.set.topic(row)?)));
+    topics.collect()
+}
+
+/// Which of at most [`COMPARED`] topics have a word: the bits of a number, one for each topic.
+struct SharedWords {
+    topics: DigestMap<u64>,
+    count: usize,
+}
+
+impl SharedWords {
+    fn with(topics: &[(u32, &Topic)]) -> SharedWords {
+        let mut index = DigestMap::default();
+        for (at, (_, topic)) in topics.iter().enumerate() {
+            for word in topic.words() {
+                *index.entry(u128::from(*word)).or_default() |= 1 << at;
+            }
         }
-    });
-    words
+        SharedWords {
+            topics: index,
+            count: topics.len(),
+        }
+    }
+
+    /// How many words each topic has in common with this one. All of them count at once: the first number
+    /// holds the lowest bit of every topic's count, the second the next.
+    fn count(&self, other: &Topic) -> impl Iterator<Item = u32> {
+        let mut counts: Vec<u64> = Vec::with_capacity(8);
+        for word in other.words() {
+            let mut carry = match self.topics.get(&u128::from(*word)) {
+                Some(topics) => *topics,
+                None => continue,
+            };
+            for bits in &mut counts {
+                (*bits, carry) = (*bits ^ carry, *bits & carry);
+            }
+            if carry != 0 {
+                counts.push(carry);
+            }
+        }
+        (0..self.count).map(move |at| {
+            let bits = counts.iter().rev();
+            bits.fold(0, |count, bits| count << 1 | (bits >> at & 1) as u32)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_common_are_counted_for_all_at_once() {
+        let of = |from: usize, until: usize| {
+            let words: Vec<String> = (from..until).map(|at| format!("word{at}")).collect();
+            Topic::of(&words.join(" "))
+        };
+        let topics: Vec<Topic> = (0..COMPARED).map(|at| of(at, 3 * at)).collect();
+        let rows: Vec<(u32, &Topic)> = (0..).zip(&topics).collect();
+        let shared = SharedWords::with(&rows);
+        for (from, until) in [(0, 0), (0, 1), (10, 40), (0, 200), (47, 48)] {
+            let counted: Vec<u32> = shared.count(&of(from, until)).collect();
+            let expected = (0..COMPARED).map(|at| (3 * at).min(until).saturating_sub(at.max(from)));
+            assert!(counted.into_iter().map(|count| count as usize).eq(expected));
+        }
+    }
 }
