@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .task import DONE
-from .upstream import BREAK, OVERLOADED, TOO_LONG
+from .upstream import BREAK, OVERLOADED
 
 LOOPS = Path(__file__).resolve().parent / "loops"
 DEFAULT, OPUS, SONNET, GPT, GPT_4O = "claude-opus-5-5", "claude-opus-4-8", "claude-sonnet-4-6", "gpt-5.1", "gpt-4o"
-ALL_FAULTS = (OVERLOADED, BREAK, TOO_LONG)
+ALL_FAULTS = (OVERLOADED, BREAK)
 # What has no loop of its own around a broken answer gives up on one, with the gateway and without it.
-NO_BREAK = (OVERLOADED, TOO_LONG)
+NO_BREAK = (OVERLOADED,)
 
 
 @dataclass
@@ -94,6 +94,8 @@ def claude_code(run):
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
     }
+    if run.model != DEFAULT:
+        environment["ANTHROPIC_MODEL"] = run.model
     if run.key:
         environment["ANTHROPIC_CUSTOM_HEADERS"] = f"x-tenure-key: {run.key}"
     going_on = ["--continue"] if run.again else []
@@ -212,11 +214,14 @@ def loops():
 
 
 CLIENTS = [
-    Client(
-        "claude-code", "messages", DEFAULT, ("@anthropic-ai/claude-code@2.1.330",),
-        "`ANTHROPIC_BASE_URL=http://127.0.0.1:7878`, `ANTHROPIC_CUSTOM_HEADERS=\"x-tenure-key: KEY\"`",
-        claude_code, node=True, folder="claude", window=140_000, size=24_000, twice=True,
-    ),
+    *[
+        Client(
+            name, "messages", model, ("@anthropic-ai/claude-code@2.1.330",),
+            "`ANTHROPIC_BASE_URL=http://127.0.0.1:7878`, `ANTHROPIC_CUSTOM_HEADERS=\"x-tenure-key: KEY\"`",
+            claude_code, node=True, folder="claude", window=140_000, size=24_000, twice=True,
+        )
+        for name, model in (("claude-code", DEFAULT), ("claude-code-opus-4-8", OPUS))
+    ],
     Client(
         "codex", "responses", GPT, ("@openai/codex@0.169.0",),
         "`config.toml`: `model_provider = \"tenure\"`, `[model_providers.tenure]` with `base_url = \"http://127.0.0.1:7878/v1\"`, "

@@ -12,7 +12,7 @@ from pathlib import Path
 from .clients import Run
 from .gateway import Gateway
 from .task import DONE, Script, Talk, Task
-from .upstream import BREAK, OVERLOADED, TOO_LONG, Provider, Server
+from .upstream import BREAK, OVERLOADED, Provider, Server
 
 # mode of the table: (mode of the gateway, what its store holds)
 MODES = {
@@ -58,7 +58,8 @@ def run(client, mode, options, expected=None):
     folder = Path(tempfile.mkdtemp(prefix=f"agents-{client.name}-{mode}-", dir=options.folder))
     task = Task(folder / "project", options.steps, options.size or client.size, client.instructions, client.twice)
     script = (Talk if client.talk else Script)(task)
-    provider = Provider(script, planned(client, mode, options), client.talk, expected)
+    faults, too_long = planned(client, mode, options)
+    provider = Provider(script, faults, client.talk, expected, too_long)
     home = folder / "home"
     home.mkdir()
     began = time.monotonic()
@@ -83,11 +84,11 @@ def run(client, mode, options, expected=None):
 
 
 def planned(client, mode, options):
-    """What goes wrong at which step. A prompt is too long only for who would make it shorter."""
-    last = options.steps
-    faults = {last // 4: OVERLOADED, last // 2: BREAK, last * 3 // 4: TOO_LONG}
-    wanted = {OVERLOADED, BREAK} if not options.too_long or mode in ("direct", "observe") else {OVERLOADED, BREAK, TOO_LONG}
-    return {} if options.no_faults else {step: fault for step, fault in faults.items() if fault in wanted and fault in client.faults}
+    """What goes wrong: the faults by their step, and the tokens from which on a prompt is too long, for who would make it shorter."""
+    faults = {options.steps // 4: OVERLOADED, options.steps // 2: BREAK}
+    faults = {} if options.no_faults else {step: fault for step, fault in faults.items() if fault in client.faults}
+    manages = options.too_long and mode not in ("direct", "observe")
+    return faults, (options.window or client.window) * 2 // 5 if manages else None
 
 
 def entries(tenure, client, window):

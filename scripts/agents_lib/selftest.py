@@ -9,7 +9,7 @@ import urllib.request
 
 from . import cache, chat, messages, responses
 from .task import DONE, FACTS, GOAL, RULES, Script, Task
-from .upstream import BREAK, OVERLOADED, TOO_LONG, Provider, Server
+from .upstream import BREAK, OVERLOADED, Provider, Server
 from .wire import Refused
 
 MARK = {"type": "ephemeral"}
@@ -220,7 +220,7 @@ def whole_task():
     """A loop through the script, with its faults, as an agent would do it."""
     with tempfile.TemporaryDirectory() as folder:
         task = Task(f"{folder}/project", 9, 2000)
-        provider = Provider(Script(task), {1: OVERLOADED, 2: BREAK, 3: TOO_LONG})
+        provider = Provider(Script(task), {1: OVERLOADED, 2: BREAK}, too_long=1500)
         tools = [
             {"name": name, "input_schema": {"type": "object", "properties": {key: {"type": "string"} for key in keys}}}
             for name, keys in (("read_file", ["path"]), ("run_command", ["command"]), ("edit_file", ["path", "old", "new"]))

@@ -47,8 +47,9 @@ class Exchange:
 class Provider:
     """What the provider knows of the task under way."""
 
-    def __init__(self, script, faults=None, talk=False, expected=None):
+    def __init__(self, script, faults=None, talk=False, expected=None, too_long=None):
         self.script, self.talk = script, talk
+        self.too_long = too_long  # the first prompt of so many tokens is refused
         self.run = str(script.task.folder.parent)  # its name is another in each run
         # What the system said late, with the step at which the client said it first, as the run in `direct` saw it: so what never arrives
         # is missed, and what a gateway says is not.
@@ -106,18 +107,14 @@ class Provider:
         if self.limit and exchange.tokens > self.limit:
             exchange.status, exchange.fault = 400, TOO_LONG
             return protocol.too_long(exchange.tokens, self.limit)
-        planned = self.faults.get(exchange.step)
-        if not planned:
-            return None
-        del self.faults[exchange.step]
-        exchange.fault = planned
-        if planned == OVERLOADED:
+        if self.too_long and exchange.tokens >= self.too_long:
+            self.too_long, self.limit = None, exchange.tokens - 500
+            exchange.status, exchange.fault = 400, TOO_LONG
+            return protocol.too_long(exchange.tokens, self.limit)
+        exchange.fault = self.faults.pop(exchange.step, "")
+        if exchange.fault == OVERLOADED:
             exchange.status = 529 if protocol is messages else 500
             return "Overloaded"
-        if planned == TOO_LONG:
-            self.limit = exchange.tokens - 500
-            exchange.status = 400
-            return protocol.too_long(exchange.tokens, self.limit)
         return None  # a stream that breaks off is answered, half of it
 
     def watch(self, exchange, view):
