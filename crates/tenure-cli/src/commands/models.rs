@@ -104,9 +104,14 @@ fn shown(known: &KnownModel<'_>) -> String {
             let _ = writeln!(out, "{label:<10}{line}");
         }
     };
+    let above = match model.refuses_above_window {
+        Some(true) => "\na request that asks for more is refused",
+        Some(false) => "\na request may ask for more; the answer then stops at its end",
+        None => "",
+    };
     row(
         "window",
-        &format!("{window} tokens, of which {reserve} are kept for the answer"),
+        &format!("{window} tokens, of which {reserve} are kept for the answer{above}"),
     );
     row("counts", &counting(known));
     row("chat", &overhead(&model.chat));

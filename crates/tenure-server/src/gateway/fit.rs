@@ -360,6 +360,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         now: now(),
         beside,
         counted: came.counted,
+        max_answer: None,
     };
     let (relayed, unsettled) = app
         .relay

@@ -6,6 +6,7 @@ use tenure::Digest;
 use tenure::wire::Format;
 
 use super::begun;
+use super::calibration::Counted;
 
 /// Where a request ends in its session, and what it costs: enough to add what is answered to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +25,8 @@ pub struct Place {
     pub(super) answer: u32,
     /// The message that the answer is begun with.
     pub(super) begun: Option<String>,
+    /// How it was counted, where that says how its provider counts.
+    pub(super) counted: Option<Counted>,
 }
 
 impl Place {

@@ -266,6 +266,11 @@ impl Unnoted {
         &self.compiled
     }
 
+    /// Whether it begins an epoch.
+    pub(crate) fn begins(&self) -> bool {
+        self.compiled.session.cause != EpochCause::Kept
+    }
+
     /// Notes in the session, which is as it was compiled, that it was sent. A dry run is not noted.
     pub(crate) fn note(
         self,
@@ -390,6 +395,7 @@ impl Session {
             carried,
             payload: compiled.envelope.payload_digest,
             tokens: compiled.envelope.total_tokens,
+            calibrated: self.calibrated,
             handoff,
         };
         let mut entries = draft.entries;

@@ -175,6 +175,10 @@ pub(super) struct Served {
     pub(super) carried: Vec<u64>,
     pub(super) payload: Option<Digest>,
     pub(super) tokens: u32,
+    /// How many tokens its provider was taken to count, at most, for a hundred of the vocabulary's; none where that was
+    /// the catalogue's margin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) calibrated: Option<u32>,
     /// Whether the model was told that the epoch is about to end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) handoff: bool,

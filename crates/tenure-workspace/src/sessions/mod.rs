@@ -107,6 +107,8 @@ pub struct Session {
     reading: u64,
     /// The room for the answer that its last request kept, in tokens.
     pub(crate) keeps: Option<u32>,
+    /// With which calibration of counts the next request is compiled.
+    pub(crate) calibrated: Option<u32>,
     /// Whether it is a copy of which nothing is written.
     detached: bool,
 }
@@ -228,6 +230,7 @@ impl Session {
             lost: false,
             reading: 0,
             keeps: None,
+            calibrated: None,
             detached: false,
         }
     }
@@ -686,6 +689,12 @@ impl Session {
     /// Whether a request was compiled of it in this epoch.
     pub fn is_served(&self) -> bool {
         !self.served.is_empty()
+    }
+
+    /// The calibration of counts that its epoch began with; none where no request of it was compiled in this epoch.
+    pub(crate) fn began_with(&self) -> Option<Option<u32>> {
+        let served = self.served.last();
+        served.map(|(_, served)| served.calibrated)
     }
 
     /// What its messages that stand cost, about, by this vocabulary.

@@ -28,8 +28,8 @@ const REQUIRED: [&str; 3] = ["window", "reserve", "tokenizer"];
 pub(super) const PARTS: [&str; 6] = ["chat", "cache", "image", "kv", "messages", "late_tools"];
 /// The keys of an entry that hold none.
 #[rustfmt::skip]
-pub(super) const PLAIN: [&str; 8] = [
-    "window", "reserve", "tokenizer", "margin_percent", "provider", "prices", "dated", "source",
+pub(super) const PLAIN: [&str; 9] = [
+    "window", "reserve", "tokenizer", "margin_percent", "provider", "prices", "refuses_above_window", "dated", "source",
 ];
 
 /// An error and the place in the text that it is about.

@@ -71,6 +71,10 @@ pub struct Model {
     /// How a tool that is found late is offered in the middle of a conversation.
     #[serde(default)]
     pub late_tools: Option<LateTools>,
+    /// Whether a request is refused whose input and `max_tokens` together are above the window. Where it is not, an
+    /// answer that reaches the window's end stops there.
+    #[serde(default)]
+    pub refuses_above_window: Option<bool>,
     /// The day on which the entry was right, `YYYY-MM-DD`. Default: the file's.
     #[serde(default)]
     pub dated: Option<String>,
@@ -303,6 +307,7 @@ impl Model {
             kv: None,
             messages: None,
             late_tools: None,
+            refuses_above_window: None,
             dated: None,
             source: None,
         }

@@ -58,6 +58,9 @@ pub struct SessionPolicy {
     /// The least relevance of a tool that an epoch offers, where the request has no gate for them. 0: any.
     #[serde(default, skip_serializing_if = "is_none")]
     pub tools_threshold: Score,
+    /// The most tokens that a request may ask for as its answer: a gateway lowers what asks for more. 0: any number.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub max_answer_tokens: u32,
 }
 
 impl Default for SessionPolicy {
@@ -77,6 +80,7 @@ impl Default for SessionPolicy {
             ends_when_cheaper: false,
             tools_top_k: 0,
             tools_threshold: Score::ZERO,
+            max_answer_tokens: 0,
         }
     }
 }

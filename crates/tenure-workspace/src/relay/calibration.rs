@@ -1,0 +1,240 @@
+//! How many tokens a provider counts where a model's own vocabulary is not built in. The catalogue's margin is a bound
+//! for any text; what providers report of requests that were sent says how much of it a tenant's texts need.
+//!
+//! The largest ratio ever seen counts, so the bound is never below what was seen. A report that nobody could believe
+//! changes nothing: an upstream may say anything.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tenure::time::Instant;
+use tenure::{Digest, Error, World};
+use tenure_store::Tenant;
+
+use super::recent::Recent;
+use super::{CHAIN, Relay, Relaying, held_as};
+
+/// How many reports it takes.
+const LEAST: u32 = 20;
+/// Shorter requests say more of what a provider adds around texts than of how it counts them.
+const LONG: u32 = 2_000;
+/// In which steps the bound changes, in percent.
+const STEP: u32 = 5;
+/// The vocabulary's own count.
+const EXACT: u32 = 100;
+/// How long it is not looked for what other nodes found, in microseconds.
+const PAUSE: i64 = 600 * 1_000_000;
+/// The most memory for what is known, about, in bytes.
+const MOST: usize = 1 << 20;
+
+/// How a request was counted here, to be held against what its provider reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Counted {
+    /// The log of its model.
+    log: String,
+    /// Its tokens by the vocabulary, without the margin.
+    tokens: u32,
+    margin_percent: u32,
+}
+
+impl Counted {
+    /// A request of so many tokens with the margin; none where the count needs no margin, or it is too short to tell.
+    pub(super) fn of(asked: &Relaying<'_>, world: &World, sent: u32) -> Option<Counted> {
+        let margin_percent = world.model().margin_percent;
+        let tokens = scaled(sent, EXACT, EXACT.saturating_add(margin_percent));
+        let is_told = margin_percent > 0 && tokens >= LONG && !asked.counted;
+        is_told.then(|| Counted {
+            log: log(asked, world),
+            tokens,
+            margin_percent,
+        })
+    }
+
+    /// How many tokens a provider counts for a hundred of the vocabulary's, rounded up; none where nobody could
+    /// believe it.
+    fn percent(&self, reported: u64) -> Option<u32> {
+        let reported = reported.checked_mul(u64::from(EXACT))?;
+        let percent = reported.div_ceil(u64::from(self.tokens.max(1)));
+        let percent = u32::try_from(percent).ok()?;
+        let is_believable = (EXACT / 2..=most(self.margin_percent)).contains(&percent);
+        is_believable.then_some(percent.max(EXACT))
+    }
+}
+
+/// What is known of a tenant's texts and a model.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// How many reports this process saw.
+    seen: u32,
+    /// The largest of them, in percent of the vocabulary's count.
+    largest: u32,
+    /// What all nodes know, and when that was read.
+    stored: Option<u32>,
+    read: Option<Instant>,
+}
+
+/// What the store keeps.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// How many tokens the provider counts, at most, for a hundred of the vocabulary's.
+    percent: u32,
+}
+
+/// What is known of the texts of tenants, by model.
+#[derive(Debug)]
+pub(super) struct Calibrations(Mutex<Recent<Known>>);
+
+impl Default for Calibrations {
+    fn default() -> Calibrations {
+        Calibrations(Mutex::new(Recent::new(MOST)))
+    }
+}
+
+impl Calibrations {
+    fn change<T>(&self, key: &str, change: impl FnOnce(&mut Known) -> T) -> T {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = all.get(key).copied().unwrap_or_default();
+        let given = change(&mut known);
+        all.put(key.to_owned(), known, CHAIN + key.len());
+        all.shrink(|_| true);
+        given
+    }
+}
+
+impl Relay {
+    /// How many tokens a provider counts, at most, for a hundred of the vocabulary's, as far as that is known of this
+    /// tenant's texts.
+    pub(super) fn calibrated(
+        &self,
+        tenant: &Tenant,
+        asked: &Relaying<'_>,
+        world: &World,
+    ) -> Result<Option<u32>, Error> {
+        let margin = world.model().margin_percent;
+        if margin == 0 {
+            return Ok(None);
+        }
+        let log = log(asked, world);
+        let key = held_as(tenant, &log);
+        let known = self.calibrations.change(&key, |known| *known);
+        let is_fresh = known.read.is_some_and(|read| {
+            (0..PAUSE).contains(&asked.now.micros().saturating_sub(read.micros()))
+        });
+        let stored = match is_fresh {
+            true => known.stored,
+            false => {
+                let stored = stored(tenant, &log)?.max(known.stored);
+                self.calibrations.change(&key, |known| {
+                    known.stored = known.stored.max(stored);
+                    known.read = Some(asked.now);
+                });
+                stored
+            }
+        };
+        Ok(stored.map(|percent| percent.clamp(EXACT, most(margin))))
+    }
+
+    /// Notes how many tokens of input a provider reports for a request that it answered whole, all that its cache read
+    /// and wrote included.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached: the next report
+    /// tries again.
+    pub fn reported(&self, tenant: &Tenant, place: &super::Place, input: u64) -> Result<(), Error> {
+        let Some(counted) = &place.counted else {
+            return Ok(());
+        };
+        let Some(percent) = counted.percent(input) else {
+            return Ok(());
+        };
+        let key = held_as(tenant, &counted.log);
+        let known = self.calibrations.change(&key, |known| {
+            known.seen = known.seen.saturating_add(1);
+            known.largest = known.largest.max(percent);
+            *known
+        });
+        let bound = known.largest.next_multiple_of(STEP);
+        let is_enough = known.seen >= LEAST || known.stored.is_some();
+        if !is_enough || known.stored.is_some_and(|stored| stored >= bound) {
+            return Ok(());
+        }
+        let before = stored(tenant, &counted.log)?;
+        let bound = before.map_or(bound, |before| before.max(bound));
+        if before != Some(bound) {
+            let value = serde_json::to_value(Kept { percent: bound })
+                .map_err(|error| Error::assertion(format!("a number is plain data: {error}")))?;
+            tenant.append_dated(&counted.log, value)?;
+        }
+        self.calibrations
+            .change(&key, |known| known.stored = Some(bound));
+        Ok(())
+    }
+}
+
+/// A provider's tokens in those that are counted here with the catalogue's margin: fewer of them where it counts more.
+pub(super) fn in_our_tokens(tokens: u32, world: &World, percent: Option<u32>) -> u32 {
+    let margin = EXACT.saturating_add(world.model().margin_percent);
+    percent.map_or(tokens, |percent| scaled(tokens, margin, percent))
+}
+
+fn stored(tenant: &Tenant, log: &str) -> Result<Option<u32>, Error> {
+    let stored = tenant.dated(log, None)?;
+    let kept: Option<Kept> = stored.and_then(|value| serde_json::from_value(value).ok());
+    Ok(kept.map(|kept| kept.percent))
+}
+
+fn log(asked: &Relaying<'_>, world: &World) -> String {
+    // What else decides how long a request may be does not decide how it is counted.
+    let name = asked.model.split('\0').next().unwrap_or_default();
+    let counted = [asked.format.term(), name, &world.model().tokenizer];
+    let digest = Digest::of_parts(counted.map(str::as_bytes)).to_string();
+    format!("calibration/{}", digest.trim_start_matches("sha256:"))
+}
+
+/// The most that is believed: a margin of twice the catalogue's.
+fn most(margin_percent: u32) -> u32 {
+    EXACT.saturating_add(margin_percent.saturating_mul(2))
+}
+
+fn scaled(tokens: u32, by: u32, of: u32) -> u32 {
+    let tokens = u64::from(tokens) * u64::from(by) / u64::from(of.max(1));
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_that_nobody_could_believe_says_nothing() {
+        let counted = Counted {
+            log: String::new(),
+            tokens: 10_000,
+            margin_percent: 70,
+        };
+        for (reported, percent) in [
+            (0, None),
+            (4_999, Some(100)),
+            (4_900, None),
+            (9_000, Some(100)),
+            (10_000, Some(100)),
+            (10_001, Some(101)),
+            (17_000, Some(170)),
+            (24_000, Some(240)),
+            (24_001, None),
+            (u64::from(u32::MAX), None),
+            (u64::MAX, None),
+        ] {
+            assert_eq!(counted.percent(reported), percent, "{reported}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_never_more_of_our_tokens_than_its_counts_allow() {
+        assert_eq!(scaled(140_000, 170, 125), 190_400);
+        assert_eq!(scaled(140_000, 170, 240), 99_166);
+        assert_eq!(scaled(u32::MAX, 170, 100), u32::MAX);
+        assert_eq!(scaled(1, 1, 0), 1);
+    }
+}

@@ -1,0 +1,184 @@
+//! How much of a window a request may fill: the room for its answer, and what providers report of their counts.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+use tenure::time::Instant;
+use tenure::wire::Format;
+use tenure::{FrameKey, World};
+use tenure_store::{Store, Tenant};
+use tenure_workspace::Workspace;
+use tenure_workspace::relay::{Notice, Relay, Relayed, Relaying};
+
+const NOW: Instant = Instant::from_micros(1_790_000_000_000_000);
+
+struct Bench {
+    folder: tempfile::TempDir,
+    workspace: Workspace,
+    world: World,
+    relay: Relay,
+}
+
+impl Bench {
+    /// A model whose vocabulary is not built in, with a window of so many tokens.
+    fn new(window: u32, refuses: bool) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let models = folder.path().join("models.toml");
+        let text = format!(
+            "[models.mine]\nextends = \"claude-opus-5-5\"\nwindow = {window}\nreserve = 1000\n\
+             refuses_above_window = {refuses}\n"
+        );
+        std::fs::write(&models, text).unwrap();
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let workspace = workspace.load_catalogue(&models).unwrap();
+        Bench {
+            world: workspace.world("mine").unwrap(),
+            workspace,
+            folder,
+            relay: Relay::default(),
+        }
+    }
+
+    fn tenant(&self, name: &str) -> Tenant {
+        let path = self.folder.path().join("store.db");
+        Store::sqlite(&path).unwrap().tenant(name).unwrap()
+    }
+
+    fn ask(&self, tenant: &str, body: &Value, max_answer: Option<u32>) -> Relayed {
+        let body = body.to_string();
+        let asked = Relaying {
+            format: Format::Anthropic,
+            model: "mine",
+            body: &body,
+            key: "key",
+            session: None,
+            now: NOW,
+            beside: None,
+            counted: false,
+            max_answer,
+        };
+        let tenant = self.tenant(tenant);
+        let relayed = self
+            .relay
+            .relay(&self.workspace, &tenant, &self.world, &asked);
+        relayed.unwrap()
+    }
+
+    /// Sends a conversation of its own, and gives what was counted of it without the margin.
+    fn exchange(&self, tenant: &str, name: &str, report: impl Fn(u64) -> u64) {
+        let relayed = self.ask(tenant, &conversation(name, 6, 900), None);
+        let place = relayed.place.unwrap();
+        let exact = u64::from(place.sent()) * 100 / 170;
+        let tenant = self.tenant(tenant);
+        self.relay.reported(&tenant, &place, report(exact)).unwrap();
+    }
+}
+
+/// A conversation of so many turns, each of about so many tokens.
+fn conversation(name: &str, turns: usize, tokens: usize) -> Value {
+    let said = (0..turns * 2 + 1).map(|at| {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        let text = format!(
+            "Turn {at} of {name}. {}",
+            "so many words ".repeat(tokens / 6)
+        );
+        json!({ "role": role, "content": text })
+    });
+    json!({ "model": "mine", "max_tokens": 1_000, "messages": said.collect::<Vec<_>>() })
+}
+
+#[test]
+fn what_providers_report_says_how_much_a_window_holds() {
+    let bench = Bench::new(20_000, true);
+    // More than the window with the catalogue's margin, and less with 25 percent.
+    let long = |name: &str| conversation(name, 14, 900);
+    let cut = |bench: &Bench, tenant: &str, name: &str| {
+        let relayed = bench.ask(tenant, &long(name), None);
+        (relayed.body.is_some(), relayed.calibrated)
+    };
+    let begun = bench.ask("local", &long("begun"), None);
+    assert!(begun.body.is_some() && begun.calibrated.is_none());
+    for at in 0..19 {
+        bench.exchange("local", &format!("of {at}"), |exact| exact * 121 / 100);
+    }
+    // What nobody could believe says nothing.
+    for (at, report) in [0, 1, u64::from(u32::MAX), u64::MAX]
+        .into_iter()
+        .enumerate()
+    {
+        bench.exchange("local", &format!("odd {at}"), |_| report);
+    }
+    assert_eq!(cut(&bench, "local", "nineteen"), (true, None));
+    bench.exchange("local", "the twentieth", |exact| exact);
+    assert_eq!(cut(&bench, "local", "twenty"), (false, Some(125)));
+    // What was cut before is what it was; another tenant knows nothing.
+    let again = bench.ask("local", &long("begun"), None);
+    assert_eq!((again.body, again.calibrated), (begun.body, None));
+    assert_eq!(cut(&bench, "other", "twenty"), (true, None));
+    // Another node knows, and the largest ratio counts, at once.
+    let node = Bench {
+        relay: Relay::default(),
+        ..bench
+    };
+    assert_eq!(cut(&node, "local", "elsewhere"), (false, Some(125)));
+    node.exchange("local", "dearer", |exact| exact * 158 / 100);
+    assert_eq!(cut(&node, "local", "dearest"), (true, Some(160)));
+}
+
+#[test]
+fn an_epoch_that_would_end_takes_what_is_known_by_then() {
+    let bench = Bench::new(20_000, true);
+    let cut = bench.ask("local", &conversation("long", 14, 900), None);
+    assert!(cut.body.is_some() && cut.calibrated.is_none());
+    for at in 0..20 {
+        bench.exchange("local", &format!("of {at}"), |exact| exact * 11 / 10);
+    }
+    let (mut known, mut turns) = (Vec::new(), Vec::new());
+    for more in 15..40 {
+        let relayed = bench.ask("local", &conversation("long", more, 900), None);
+        known.push(relayed.calibrated);
+        turns.push(relayed.place.unwrap().sent());
+    }
+    let first = known.iter().position(Option::is_some).unwrap();
+    assert!(first > 0, "an epoch keeps what it began with: {known:?}");
+    assert!(
+        known[first..].iter().all(|known| *known == Some(110)),
+        "{known:?}"
+    );
+    // Then it holds more of our tokens than the window has of the provider's.
+    assert!(
+        turns[first..].iter().any(|sent| *sent > 20_000),
+        "{turns:?}"
+    );
+}
+
+#[test]
+fn room_for_an_answer_is_kept_where_its_lack_would_be_refused() {
+    let mut body = conversation("talk", 8, 900);
+    body["max_tokens"] = 14_000.into();
+    let refusing = Bench::new(20_000, true);
+    let cut = refusing.ask("local", &body, None);
+    let told = Notice::AnswerRoom {
+        kept: 14_000,
+        window: 20_000,
+    };
+    assert_eq!(cut.notices, [told]);
+    assert!(cut.body.unwrap().contains("\"max_tokens\":14000"));
+    // A provider that takes it anyway, and a policy that asks for less.
+    let taking = Bench::new(20_000, false);
+    let whole = taking.ask("local", &body, None);
+    assert!(whole.body.is_none() && whole.notices.is_empty());
+    let lowered = refusing.ask("other", &body, Some(2_000));
+    let told = Notice::AnswerLowered {
+        from: 14_000,
+        to: 2_000,
+    };
+    assert_eq!(lowered.notices, [told]);
+    let expected = body.to_string().replace("14000", "2000");
+    assert_eq!(lowered.body.as_deref(), Some(expected.as_str()));
+    assert!(
+        refusing
+            .ask("third", &conversation("t", 1, 90), Some(2_000))
+            .body
+            .is_none()
+    );
+}
