@@ -83,39 +83,40 @@ pub(super) fn field(format: Format) -> &'static str {
     }
 }
 
-/// The body with marks where its provider's cache is to hold a prefix. An agent's own marks stood at messages that
-/// no longer stand there, so they are set anew; without any, they are only set where the whole body is the
-/// compiler's to lay out.
+/// The body with marks where its provider's cache is to hold a prefix: up to its last block, since all of it stands in
+/// the next request, too. The agent's own marks on messages stood at messages that may be gone, so they are set anew,
+/// but for one on the last block; those before the messages stay. Without any of the agent's, marks are only set where
+/// the whole body is the compiler's to lay out.
 pub(super) fn marked(
     world: &World,
     asked: &Relaying<'_>,
     conversation: &Conversation,
     body: String,
 ) -> String {
-    let had = has_marks(asked);
-    if by_provider(conversation) || !(had || asked.beside.is_some()) {
+    let renews = marks_anew(asked, conversation);
+    let plans = asked.beside.is_some() && !has_marks(asked) && !by_provider(conversation);
+    if !(renews || plans) {
         return body;
     }
-    let hour = asked.body.contains("\"ttl\":\"1h\"") || asked.body.contains("\"ttl\": \"1h\"");
     let mut options = Options::default();
-    options.turn_stays = Some(asked.beside.is_none());
-    options.floor_ttl = hour.then_some(3_600);
-    let mark = || match had {
-        true => cache::marked(
-            world,
-            asked.format,
-            &cache::strip(asked.format, &body)?,
-            &options,
-        ),
-        false => cache::marked(world, asked.format, &body, &options),
-    };
+    options.turn_stays = Some(true);
+    options.renew = renews;
+    if let Ok((floor, messages)) = cache::lifetimes(asked.format, asked.body) {
+        let rules = world.model().cache.as_ref();
+        let known = |ttl: &u32| rules.is_some_and(|rules| rules.ttl_seconds.contains(ttl));
+        options.ttl = messages.filter(known);
+        options.floor_ttl = floor.filter(known).max(options.ttl);
+    }
     // A body without marks is as good, and dearer.
-    mark().unwrap_or(body)
+    let marked = cache::marked(world, asked.format, &body, &options);
+    marked.unwrap_or(body)
 }
 
-/// Whether the agent's own marks are taken out, for others.
+/// Whether the agent's own marks on messages are taken out, for others.
 pub(super) fn marks_anew(asked: &Relaying<'_>, conversation: &Conversation) -> bool {
-    has_marks(asked) && !by_provider(conversation)
+    // OpenAI marks the end by itself where the request does not say that it will.
+    let is_openais = !asked.body.contains(MARKS[0]);
+    has_marks(asked) && (!is_openais || by_request(conversation))
 }
 
 fn has_marks(asked: &Relaying<'_>) -> bool {
@@ -126,6 +127,14 @@ fn has_marks(asked: &Relaying<'_>) -> bool {
 fn by_provider(conversation: &Conversation) -> bool {
     let mut keys = conversation.rest.iter().map(|(key, _)| key.as_str());
     keys.any(|key| matches!(key, "cache_control" | "prompt_cache_options"))
+}
+
+/// Whether the request says that it sets all marks itself, as OpenAI has it.
+fn by_request(conversation: &Conversation) -> bool {
+    let mut rest = conversation.rest.iter();
+    let options = rest.find(|(key, _)| key == "prompt_cache_options");
+    let options = options.and_then(|(_, json)| serde_json::from_str(json).ok());
+    options.is_some_and(|options: serde_json::Value| options["mode"] == "explicit")
 }
 
 /// The compiled messages behind the instructions, where a format has both in one array.

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::body::{Block, Body, Said, Takes};
+use super::body::{Block, Body, Part, Said, Takes};
 use super::plan::{Breakpoint, CachePlan, KEY, Options, Why, plan_weighed};
 use super::weigh::{uncounted, weigh};
 use super::{Sent, lasting, marks};
@@ -41,14 +41,28 @@ impl CachePlan {
     fn marked(&self, read: &Body<'_>) -> Result<String, Error> {
         let marks = self.edits(read)?.into_iter();
         let mut edits: Vec<Edit> = marks.map(|(_, edit)| edit).collect();
+        if let Some(kept) = &self.kept {
+            let others = read.blocks.iter().enumerate();
+            let others = others.filter(|(at, _)| !kept.contains(at));
+            let cuts = others.flat_map(|(_, block)| &block.cuts);
+            edits.extend(cuts.map(|cut| Edit {
+                start: cut.start,
+                end: cut.end,
+                text: String::new(),
+            }));
+        }
         let automatic = self
             .breakpoints
             .iter()
-            .find(|point| point.marks && point.why == Why::Automatic);
+            .find(|point| point.marks && point.why == Why::Automatic)
+            .filter(|_| read.automatic.is_none());
         let mut beside = automatic.map_or(String::new(), |point| {
             format!(",{}", mark(self.mark, point.ttl_seconds))
         });
-        if self.mark == Some(CacheMark::PromptCacheBreakpoint) && !edits.is_empty() {
+        if self.mark == Some(CacheMark::PromptCacheBreakpoint)
+            && !edits.is_empty()
+            && !read.has_options
+        {
             let ttl = self.breakpoints.iter().find_map(|point| point.ttl_seconds);
             let ttl = ttl.map_or(String::new(), |ttl| {
                 format!(",\"ttl\":\"{}\"", lasting(ttl))
@@ -74,7 +88,8 @@ impl CachePlan {
     /// The marks within blocks.
     fn edits<'b, 'a>(&self, body: &'b Body<'a>) -> Result<Vec<(&'b Block<'a>, Edit)>, Error> {
         let points = self.breakpoints.iter();
-        let points = points.filter(|point| point.marks && point.why != Why::Automatic);
+        let points = points
+            .filter(|point| point.marks && !matches!(point.why, Why::Automatic | Why::Author));
         let edit = |point: &Breakpoint| {
             let mark = mark(self.mark, point.ttl_seconds);
             let block = body.blocks.iter().find(|block| block.at == point.at);
@@ -212,6 +227,22 @@ pub fn marked(
         true => Ok(body.to_owned()),
         false => plan.marked(&sent.body),
     }
+}
+
+/// How long the author of a body has its beginning kept, tools and system's text, and its messages: the shortest
+/// lifetime of the marks in each, in seconds, none where nothing is marked.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) when it is no JSON of this form.
+pub fn lifetimes(format: Format, body: &str) -> Result<(Option<u32>, Option<u32>), Error> {
+    let read = Body::read(format, body)?;
+    let of = |is_before: bool| {
+        let blocks = read.blocks.iter();
+        let blocks = blocks.filter(|block| (block.part != Part::Messages) == is_before);
+        blocks.filter_map(|block| block.mark).min()
+    };
+    Ok((of(true), of(false)))
 }
 
 /// A body without the marks that [`CachePlan::apply`] wrote into it: byte for byte what it was before.

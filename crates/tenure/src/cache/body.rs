@@ -42,7 +42,11 @@ pub(crate) struct Body<'a> {
     pub(crate) automatic: Option<u32>,
     /// Whether anybody marked it.
     pub(crate) is_marked: bool,
+    /// How many marks stand in what is none of its blocks.
+    pub(crate) marks_aside: usize,
     pub(crate) has_key: bool,
+    /// Whether the author says how the provider's own marks are set.
+    pub(crate) has_options: bool,
     /// Where fields are added to it.
     pub(crate) end: Option<usize>,
 }
@@ -199,7 +203,9 @@ impl<'a> Body<'a> {
             settings: BTreeMap::new(),
             automatic: None,
             is_marked: false,
+            marks_aside: 0,
             has_key: false,
+            has_options: false,
             end: None,
         }
     }
@@ -229,7 +235,8 @@ impl<'a> Body<'a> {
             body.model = place.maybe(&fields, "model")?.map(|name| (name, at));
         }
         body.has_key = fields.get("prompt_cache_key").is_some();
-        body.is_marked = fields.get("prompt_cache_options").is_some();
+        body.has_options = fields.get("prompt_cache_options").is_some();
+        body.is_marked = body.has_options;
         body.automatic = fields.get("cache_control").map(marks::lifetime);
         body.is_marked |= body.automatic.is_some();
         if let Some(tools) = fields.get("tools") {
@@ -441,6 +448,7 @@ impl<'a> Body<'a> {
                 // It is not among the tools that are rendered first.
                 let found = marks::find(tool, 0);
                 self.is_marked |= found.any;
+                self.marks_aside += usize::from(found.own.is_some());
                 let bare = marks::cut(tool.get(), 0, &found.cuts).into_owned();
                 self.settings.insert("web_search", bare);
                 count += 1;

@@ -47,7 +47,7 @@ use crate::object::clip;
 use crate::object::vocabulary::vocabulary;
 use crate::wire::Format;
 
-pub use apply::{marked, strip};
+pub use apply::{lifetimes, marked, strip};
 pub use body::Part;
 pub use explain::{Changed, Difference, Explanation, MissCause, Place, explain};
 pub use plan::{Breakpoint, CachePlan, Costs, LeftOut, LeftOutBecause, Options, Why, plan};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::body::Body;
+use super::body::{Body, Part};
 use super::weigh::{Weighed, weigh};
 use super::{CacheZone, Held, Position, Sent, cost, held, in_steps, lasting, write_price};
 use crate::catalogue::{CacheKind, CacheMark, CacheRules, Cost};
@@ -29,6 +29,9 @@ pub struct Options {
     /// Whether the turn stays where it is in the next request, as it does in a chat. Default: only where
     /// nobody says what the turn is, that is for bodies that no compile gave.
     pub turn_stays: Option<bool>,
+    /// Set the author's marks on messages anew. Those on tools, on the system's text and on the last block that takes
+    /// one stay as they are, and count towards the provider's limit.
+    pub renew: bool,
 }
 
 vocabulary! {
@@ -146,6 +149,9 @@ pub struct CachePlan {
     pub cost: Option<Costs>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
+    /// The blocks whose marks stay, where the others are set anew.
+    #[serde(skip)]
+    pub(super) kept: Option<Vec<usize>>,
 }
 
 /// Plans what the model's cache does with this request; with the one before, so that marks keep their
@@ -182,12 +188,13 @@ pub(super) fn plan_weighed(
         total_tokens: weighed.total,
         blocks: body.blocks.len() as u32,
         min_tokens: rules.and_then(|rules| rules.min_tokens),
-        by_author: body.is_marked,
+        by_author: body.is_marked && !options.renew,
         breakpoints: Vec::new(),
         left_out: Vec::new(),
         prompt_cache_key: None,
         cost: None,
         notes: Vec::new(),
+        kept: options.renew.then(|| kept(body, rules)),
     };
     let Some(rules) = rules.filter(|rules| rules.kind != CacheKind::None) else {
         plan.notes.push(match plan.kind {
@@ -218,7 +225,7 @@ pub(super) fn plan_weighed(
             }
             None => "the catalogue names no mark for this model".to_owned(),
         });
-    } else if body.is_marked {
+    } else if plan.by_author {
         planner.by_author(&mut plan);
     } else {
         planner.choose(&mut plan, previous);
@@ -227,6 +234,30 @@ pub(super) fn plan_weighed(
     planner.say(&mut plan);
     plan.cost = costs(world, &plan);
     Ok(plan)
+}
+
+/// The blocks whose marks stay where others are set anew: the author's own before the messages, and the one on the last
+/// block that takes any, where the provider takes one more.
+fn kept(body: &Body<'_>, rules: Option<&CacheRules>) -> Vec<usize> {
+    let blocks = body.blocks.iter().enumerate();
+    let floor = blocks.filter(|(_, block)| block.part != Part::Messages && block.mark.is_some());
+    let mut kept: Vec<usize> = floor.map(|(at, _)| at).collect();
+    let most = rules.and_then(|rules| rules.breakpoints);
+    let has_room = most.is_none_or(|most| marks_of(body, &kept) < most as usize);
+    let last = body.blocks.iter().rposition(|block| block.takes.is_some());
+    // A mark within a block's own content stays with none: it would be one more.
+    let last = last.filter(|at| {
+        let block = &body.blocks[*at];
+        has_room && block.mark.is_some() && block.cuts.len() == 1 && !kept.contains(at)
+    });
+    kept.extend(last);
+    kept
+}
+
+/// How many marks a body has where only these blocks keep theirs.
+fn marks_of(body: &Body<'_>, kept: &[usize]) -> usize {
+    let within: usize = kept.iter().map(|at| body.blocks[*at].cuts.len()).sum();
+    within + body.marks_aside + usize::from(body.automatic.is_some())
 }
 
 /// How long the floor and the rest are kept.
@@ -306,8 +337,18 @@ impl Planner<'_, '_> {
     /// The breakpoints that are worth most, within the provider's limits.
     fn choose(&self, plan: &mut CachePlan, previous: Option<&Sent<'_>>) {
         let mut wanted = self.wanted(previous);
-        let automatic = self.options.automatic;
-        let mut slots = self.most();
+        let kept = plan.kept.clone().unwrap_or_default();
+        let is_theirs = plan.kept.is_some() && self.body.automatic.is_some();
+        let automatic = self.options.automatic || is_theirs;
+        let mut slots = match &plan.kept {
+            // A mark of the provider's own takes its place below.
+            Some(kept) => {
+                let taken = marks_of(self.body, kept) - usize::from(is_theirs);
+                self.most().saturating_sub(taken)
+            }
+            None => self.most(),
+        };
+        wanted.retain(|(at, _)| !kept.contains(at));
         let last = self.body.blocks.len().checked_sub(1);
         let last = last
             .filter(|_| automatic)
@@ -343,12 +384,30 @@ impl Planner<'_, '_> {
             }
         }
         chosen.extend(last.map(|last| (last, Why::Automatic)));
+        chosen.extend(kept.iter().map(|at| (*at, Why::Author)));
         chosen.sort_unstable();
         for (at, why) in chosen {
-            let (floor, rest) = self.lives;
-            let ttl = if at < self.weighed.floor { floor } else { rest };
+            let ttl = match why {
+                Why::Author => self.body.blocks[at].mark,
+                Why::Automatic if is_theirs => self.body.automatic,
+                _ => self.lifetime(at, &kept),
+            };
             plan.breakpoints.push(self.breakpoint(at, why, ttl));
         }
+    }
+
+    /// How long a prefix up to here is kept: never for longer than one that ends before it, nor for shorter than one
+    /// that ends behind it.
+    fn lifetime(&self, at: usize, kept: &[usize]) -> Option<u32> {
+        let (floor, rest) = self.lives;
+        let own = if at < self.weighed.floor { floor } else { rest };
+        let marks = kept.iter().map(|at| (*at, self.body.blocks[*at].mark));
+        let automatic = self.body.automatic.filter(|_| self.options.renew);
+        let marks = marks.chain(automatic.map(|ttl| (self.body.blocks.len(), Some(ttl))));
+        marks.fold(own, |ttl, (place, mark)| match place < at {
+            true => ttl.min(mark),
+            false => ttl.max(mark),
+        })
     }
 
     /// Where breakpoints would do good, the best first.

@@ -510,3 +510,94 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         MissCause::None
     );
 }
+
+/// A body as an agent marks it: its tool, its system's text, and these blocks of three messages.
+fn marked_by_author(floor: &str, blocks: [&str; 3]) -> String {
+    let text = |at: usize, mark: &str| {
+        format!(
+            "{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{at}{}\"{mark}}}]}}",
+            words(200)
+        )
+    };
+    let messages: Vec<String> = (0..3).map(|at| text(at, blocks[at])).collect();
+    let answer = r#",{"role":"assistant","content":"Yes."},"#;
+    format!(
+        "{{\"tools\":[{{\"name\":\"a\",\"input_schema\":{{}}}}],\"system\":[{{\"type\":\"text\",\"text\":\"{}\"{floor}}}],\"messages\":[{}]}}",
+        words(200),
+        messages.join(answer)
+    )
+}
+
+#[test]
+fn an_authors_marks_on_messages_are_set_anew_but_for_the_last() {
+    let world = round(EXPLICIT);
+    let mut options = Options::default();
+    options.renew = true;
+    let hour = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
+    let odd = r#" , "cache_control" : { "ttl":"5m", "type":"ephemeral" } "#;
+    let short = r#","cache_control":{"type":"ephemeral"}"#;
+    let renewed = |body: &str, options: &Options| {
+        let marked = marked(&world, Format::Anthropic, body, options).unwrap();
+        let again = super::marked(&world, Format::Anthropic, &marked, options).unwrap();
+        assert_eq!(again, marked);
+        marked
+    };
+    // The last one and the system's stay byte for byte; what stood between is gone.
+    let body = marked_by_author(hour, [short, short, odd]);
+    let marked = renewed(&body, &options);
+    let expected = marked_by_author(hour, ["", "", odd]);
+    assert_eq!(marked.matches("cache_control").count(), 2, "{marked}");
+    assert_eq!(marked, expected);
+    // Without one on the last block it is set, for as long as the author's others are kept.
+    let body = marked_by_author(hour, [hour, "", ""]);
+    let (floor, messages) = lifetimes(Format::Anthropic, &body).unwrap();
+    assert_eq!((floor, messages), (Some(3_600), Some(3_600)));
+    (options.ttl, options.floor_ttl) = (messages, floor);
+    assert_eq!(
+        renewed(&body, &options),
+        marked_by_author(hour, ["", "", hour])
+    );
+    // A new mark lives no longer than one before it.
+    let body = marked_by_author(short, [hour, "", ""]);
+    assert_eq!(
+        renewed(&body, &options),
+        marked_by_author(short, ["", "", short])
+    );
+    // Nor shorter than the provider's own behind it.
+    (options.ttl, options.floor_ttl) = (None, None);
+    let own = |body: String| format!("{{{}{}", &hour[1..], body.replacen('{', ",", 1));
+    let body = own(marked_by_author("", ["", short, ""]));
+    let marked = renewed(&body, &options);
+    assert!(!marked.contains("\"ephemeral\"}"), "{marked}");
+    assert!(marked.matches("cache_control").count() <= 4, "{marked}");
+}
+
+#[test]
+fn there_is_never_a_fifth_mark() {
+    let world = round(EXPLICIT);
+    let mut options = Options::default();
+    options.renew = true;
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    let body = marked_by_author(mark, [mark, mark, mark]);
+    let marks = |body: &str| {
+        let marked = marked(&world, Format::Anthropic, body, &options).unwrap();
+        let last = marked[marked.len() - 100..].contains("cache_control");
+        (marked.matches("cache_control").count(), last)
+    };
+    assert!(marks(&body).0 <= 4 && marks(&body).1);
+    // All four stand before the messages, one of them on a tool that is none of its blocks.
+    let tools = |count: usize| {
+        let tool = |at: usize| format!(r#"{{"name":"t{at}","input_schema":{{}}{mark}}},"#);
+        let search = format!(r#"{{"type":"web_search_20250305","name":"web_search"{mark}}},"#);
+        let tools: String = (0..count).map(tool).collect();
+        body.replacen("\"tools\":[", &format!("\"tools\":[{search}{tools}"), 1)
+    };
+    assert_eq!(marks(&tools(2)), (4, false));
+    assert_eq!(marks(&tools(1)), (4, true));
+    // A mark within a result is one, too.
+    let result = format!(
+        r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","content":[{{"type":"text","text":"x"{mark}}}]{mark}}}]}}]}}"#
+    );
+    let within = format!("{},{result}", &body[..body.len() - 2]);
+    assert!(marks(&within).0 <= 4 && marks(&within).1);
+}
