@@ -12,7 +12,7 @@ use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::Tenant;
 use tenure_workspace::Gathered;
-use tenure_workspace::relay::{Beside, Place, Relaying, Unmanaged, Unsettled};
+use tenure_workspace::relay::{Beside, Notice, Place, Relaying, Unmanaged, Unsettled};
 
 use super::output::{Constraint, LeftOut};
 use super::unmanaged::conversation;
@@ -52,6 +52,10 @@ pub(super) struct Fitted {
     pub(super) conversation: Option<Digest>,
     /// The model that it names, where it is not managed.
     pub(super) model: Option<String>,
+    /// What its operator should know of it, where it is managed.
+    pub(super) notices: Vec<Notice>,
+    /// How its provider's counts were taken, where reports of its usage say so.
+    pub(super) calibrated: Option<u32>,
     /// What went wrong, where something did.
     pub(super) fault: Option<Error>,
 }
@@ -324,10 +328,13 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     };
     let tenant = store.tenant(&caller.tenant)?;
     let mut standing = None;
-    let (kept, stands, watched, known, principal);
+    let (stands, watched, known, principal);
+    let kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
+    let max_answer = kept
+        .as_ref()
+        .and_then(|kept| kept.document().session.max_answer());
     let beside = match app.mode {
         Mode::Full => {
-            kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
             let policy = match &kept {
                 Some(kept) => kept,
                 None => app.gateway.besides.policy()?,
@@ -360,7 +367,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         now: now(),
         beside,
         counted: came.counted,
-        max_answer: None,
+        max_answer,
     };
     let (relayed, unsettled) = app
         .relay
@@ -378,6 +385,8 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         unmanaged: relayed.unmanaged,
         conversation: None,
         model: None,
+        notices: relayed.notices,
+        calibrated: relayed.calibrated,
         fault: None,
     })
 }

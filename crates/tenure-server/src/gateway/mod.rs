@@ -73,6 +73,8 @@ const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
 const OUTPUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-output");
 /// Says how many of the agent's tools were not offered, by the codes of the reasons.
 const LEFT_OUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-tools-left-out");
+/// What an operator should know of a request that was managed.
+const NOTICE_HEADER: HeaderName = HeaderName::from_static("x-tenure-notice");
 /// The most that is read of what an error says.
 const MAX_ERROR: u64 = 1 << 20;
 /// The longest name of a session, in bytes.
@@ -250,6 +252,8 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         left_out: Arc::clone(&fitted.left_out),
         output: None,
         unmanaged: fitted.unmanaged,
+        notices: fitted.notices.clone(),
+        calibrated: fitted.calibrated,
         reply: tap::Kept::new(compiles, &gateway.held),
     });
     let id = exchange
@@ -257,6 +261,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
         .filter(|_| gateway.records)
         .map(|exchange| exchange.id.clone());
     unmanaged::note(app, &caller, &fitted, id.as_deref());
+    unmanaged::tell(app, &caller, &fitted, id.as_deref());
     let mut open = gateway.recorder.open(exchange);
     let mut answer = send((link, owner), parts, sent.clone(), app).await;
     let mut ahead = Ahead::default();
@@ -293,6 +298,10 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                     exchange.constraints.clone_from(&fitted.constraints);
                     exchange.left_out = Arc::clone(&fitted.left_out);
                     exchange.unmanaged = fitted.unmanaged;
+                    // What it reports is of the shorter one.
+                    exchange.place.clone_from(&fitted.place);
+                    exchange.notices.clone_from(&fitted.notices);
+                    exchange.calibrated = fitted.calibrated;
                 }
             }
         }
@@ -371,6 +380,11 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     }
     if let Some(left_out) = told(&fitted.left_out) {
         headers.insert(LEFT_OUT_HEADER, left_out);
+    }
+    let notices: Vec<&str> = fitted.notices.iter().map(|notice| notice.code()).collect();
+    if !notices.is_empty() {
+        let notices = HeaderValue::try_from(notices.join(", "));
+        headers.extend(notices.map(|notices| (NOTICE_HEADER, notices)));
     }
     if let Some(unmanaged) = fitted.unmanaged {
         headers.insert(FAULT_HEADER, HeaderValue::from_static(unmanaged.code()));

@@ -19,7 +19,7 @@ use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
-use tenure_workspace::relay::{Place, Relay, Unmanaged};
+use tenure_workspace::relay::{Notice, Place, Relay, Unmanaged};
 
 use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
@@ -73,6 +73,10 @@ pub(super) struct Exchange {
     pub(super) output: Option<Found>,
     /// Why it was not managed, where it was not.
     pub(super) unmanaged: Option<Unmanaged>,
+    /// What its operator should know of it.
+    pub(super) notices: Vec<Notice>,
+    /// How its provider's counts were taken, where reports of its usage say so.
+    pub(super) calibrated: Option<u32>,
     pub(super) reply: Kept,
 }
 
@@ -179,7 +183,7 @@ impl Recorder {
         let scribe = Scribe {
             waiting,
             store: store.clone(),
-            relay,
+            relay: Arc::clone(&relay),
             metrics: Arc::clone(&metrics),
         };
         let desk = Desk {
@@ -188,6 +192,7 @@ impl Recorder {
             stopped,
             held: Arc::clone(&held),
             store,
+            relay,
             workspace,
             metrics: Arc::clone(&metrics),
             worlds: BTreeMap::new(),
@@ -274,6 +279,7 @@ struct Desk {
     stopped: Receiver<()>,
     held: Arc<AtomicUsize>,
     store: Option<Store>,
+    relay: Arc<Relay>,
     workspace: Arc<Workspace>,
     metrics: Arc<Metrics>,
     /// By the names of the catalogue, of which there are so many: a name from outside takes no place.
@@ -343,6 +349,9 @@ impl Desk {
         let usage = usage(exchange.protocol, &parts);
         let protocol = exchange.protocol.term();
         let is_whole = matches!(ending, Ending::Whole) && exchange.status == Some(200);
+        if let (Some(place), Some(usage), true) = (&exchange.place, &usage, is_whole) {
+            self.calibrate(&exchange.tenant, place, usage.input);
+        }
         let mut output = exchange.output;
         if let Some(format) = exchange.format
             && is_whole
@@ -430,7 +439,22 @@ impl Desk {
                 .map(|(name, code)| (clip(name), (*code).to_owned()))
                 .collect(),
             unmanaged: exchange.unmanaged.map(|why| why.code().to_owned()),
+            notices: exchange
+                .notices
+                .iter()
+                .map(|notice| notice.code().to_owned())
+                .collect(),
+            calibrated_percent: exchange.calibrated,
         }
+    }
+
+    /// Notes what a provider reports of a request that it answered whole.
+    fn calibrate(&self, tenant: &str, place: &Place, input: u64) {
+        let Some(store) = &self.store else { return };
+        let tenant = store.tenant(tenant);
+        let noted = tenant.and_then(|tenant| self.relay.reported(&tenant, place, input));
+        // The next report says as much.
+        drop(noted);
     }
 
     /// The world of a model, by its name or by the longest name that it is a version of.

@@ -1,5 +1,5 @@
-//! Requests whose history is not looked after: each is counted by its reason and logged, at `warn` the first time
-//! in its conversation and at `info` from then on.
+//! Requests whose history is not looked after, and what else an operator should know: each is logged with its code, at
+//! `warn` the first time in its conversation and at `info` from then on. What is not managed is counted, too.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -42,19 +42,21 @@ impl Warned {
         true
     }
 
+    /// At which level something is logged of a conversation.
+    fn level(&self, tenant: &str, code: &str, conversation: &[u8]) -> LogLevel {
+        let of = Digest::of_parts([tenant.as_bytes(), code.as_bytes(), conversation]);
+        match self.is_first(of) {
+            true => LogLevel::Warn,
+            false => LogLevel::Info,
+        }
+    }
+
     /// Counts and logs a request that is not managed.
     fn note(&self, log: &Log, metrics: &Metrics, noted: &Noted<'_>) {
         let code = noted.why.code();
         metrics.unmanaged(code);
-        let conversation = Digest::of_parts([
-            noted.tenant.as_bytes(),
-            code.as_bytes(),
-            noted.conversation.as_ref().map_or(&[][..], |of| of.bytes()),
-        ]);
-        let level = match self.is_first(conversation) {
-            true => LogLevel::Warn,
-            false => LogLevel::Info,
-        };
+        let conversation = noted.conversation.as_ref().map_or(&[][..], |of| of.bytes());
+        let level = self.level(noted.tenant, code, conversation);
         let fields = json!({
             "reason": code,
             "tenant": noted.tenant,
@@ -63,6 +65,25 @@ impl Warned {
             "record": noted.record,
         });
         log.note(level, "unmanaged", fields);
+    }
+}
+
+/// Logs what an operator should know of a request that is managed.
+pub(super) fn tell(app: &App, caller: &Caller, fitted: &Fitted, record: Option<&str>) {
+    let session = fitted.place.as_ref().map(|place| place.session.as_str());
+    for notice in &fitted.notices {
+        let code = notice.code();
+        let conversation = session.unwrap_or_default().as_bytes();
+        let level = app.gateway.warned.level(&caller.tenant, code, conversation);
+        let fields = json!({
+            "notice": code,
+            "what": notice.to_string(),
+            "tenant": &*caller.tenant,
+            "key": caller.key.as_deref(),
+            "session": session,
+            "record": record,
+        });
+        app.log.note(level, "notice", fields);
     }
 }
 

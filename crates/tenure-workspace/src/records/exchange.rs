@@ -106,6 +106,13 @@ pub struct ExchangeRecord {
     /// Why the request went on as it came, by the code of the reason; missing where its history was looked after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmanaged: Option<String>,
+    /// What its operator should know of it, where it is managed: `answer_room`, `answer_lowered`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+    /// How many tokens the provider was taken to count, at most, for a hundred of the vocabulary's, where what it
+    /// reported before says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibrated_percent: Option<u32>,
 }
 
 impl Workspace {
@@ -189,7 +196,9 @@ mod tests {
             output: Vec::new(),
             broken: Vec::new(),
             tools_left_out: [("jump".to_owned(), "gated_out".to_owned())].into(),
-            unmanaged: None,
+            unmanaged: Some("unknown_model".to_owned()),
+            notices: vec!["answer_room".to_owned()],
+            calibrated_percent: Some(125),
         };
         workspace
             .keep_exchanges(&tenant, std::slice::from_ref(&record))

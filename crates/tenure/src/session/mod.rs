@@ -103,6 +103,11 @@ impl SessionPolicy {
         (gate != Gate::default()).then_some(gate)
     }
 
+    /// The most tokens that a request may ask for as its answer, where there is a limit.
+    pub fn max_answer(&self) -> Option<u32> {
+        Some(self.max_answer_tokens).filter(|most| *most > 0)
+    }
+
     /// What is wrong with these settings.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if !(self.low_water < self.high_water && self.high_water <= Score::ONE) {
