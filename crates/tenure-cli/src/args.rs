@@ -63,7 +63,7 @@ pub(crate) enum Command {
     /// Prints a form of the text that has at most `--to` tokens: without loss where that is enough,
     /// else with what the task names, what went wrong and what is unlike the rest. Then the original is
     /// kept, and the last line says what was left out and what to read it back with:
-    /// `[omitted: 812 records; rehydrate with ID]`. A text that has no such form is printed as it is,
+    /// `[omitted: 812 records; original ID]`. A text that has no such form is printed as it is,
     /// with a warning. Standard error says in one line what was done.
     Condense(CondenseArgs),
     /// Print the original that a pointer names, byte for byte

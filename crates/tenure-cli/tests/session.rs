@@ -115,7 +115,7 @@ fn what_a_summary_stands_for_can_be_read_back() {
     );
     let body = compiled(&bench, &id, "anthropic")["envelope"]["payload"].to_string();
     assert!(
-        body.contains(&format!("rehydrate {summary}.")) && body.contains("Never stop pump 7"),
+        body.contains("Summary of turns") && body.contains("Never stop pump 7"),
         "{body}"
     );
     assert!(!body.contains("signature"));

@@ -125,6 +125,27 @@ fn what_providers_report_says_how_much_a_window_holds() {
 }
 
 #[test]
+fn a_pointer_names_the_tool_only_where_it_is_offered() {
+    let bench = Bench::new(20_000, true);
+    let offered = |name: &str| {
+        let mut body = conversation(name, 14, 900);
+        body["tools"] = json!([{ "name": name, "input_schema": { "type": "object" } }]);
+        bench.ask("local", &body, None).body.unwrap()
+    };
+    for tool in ["rehydrate", "mcp__tenure__rehydrate"] {
+        assert!(
+            offered(tool).contains("The originals: rehydrate c"),
+            "{tool}"
+        );
+    }
+    for tool in ["run", "dehydrate", "unrehydrate"] {
+        let sent = offered(tool);
+        assert!(sent.contains("Summary of turns"), "{sent}");
+        assert!(!sent.contains("The originals"), "{tool}");
+    }
+}
+
+#[test]
 fn an_epoch_that_would_end_takes_what_is_known_by_then() {
     let bench = Bench::new(20_000, true);
     let cut = bench.ask("local", &conversation("long", 14, 900), None);

@@ -398,7 +398,8 @@ fn a_result_longer_than_the_window_stands_in_a_shorter_form_that_does_not_change
     );
     let first = bench.compile(&mut session, Target::OpenAiChat, 8_000);
     let sent = body(&first);
-    assert!(sent.contains("rehydrate with t5]"), "{}", &sent[..800]);
+    assert!(sent.contains("[omitted: "), "{}", &sent[..800]);
+    assert!(!sent.contains("rehydrate"), "nobody offers the tool");
     append(
         &mut session,
         &[json!({ "role": "assistant", "content": "All is well." })],
@@ -485,7 +486,7 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
     let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
     assert!(!sent.contains("stale words"), "{sent}");
     assert!(
-        sent.contains("rehydrate with t5]") && sent.contains("is newer"),
+        sent.contains("is newer]") && !sent.contains("rehydrate"),
         "{sent}"
     );
     assert!(
@@ -661,10 +662,9 @@ fn what_is_pinned_stays_though_it_is_out_of_date() {
     let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 30_000));
     assert!(sent.contains("the pump as it was the pump"), "{sent}");
     assert!(!sent.contains("as it was then the"), "{sent}");
-    assert!(
-        sent.contains(&format!("changed it; rehydrate with t{other}]")),
-        "{sent}"
-    );
+    let found = session.rehydrate(&Wanted::Id(format!("t{other}")), bench.world.tokenizer());
+    assert!(found.unwrap().originals.len() == 1);
+    assert!(sent.contains("changed it]"), "{sent}");
 }
 
 #[test]
@@ -801,7 +801,11 @@ fn a_checkpoint_that_is_asked_for_ends_the_epoch() {
     let compiled = bench.compile(&mut session, Target::OpenAiChat, 30_000);
     assert_eq!(compiled.session.cause, EpochCause::Asked);
     assert_eq!(compiled.session.epoch, 1);
-    assert!(body(&compiled).contains(&format!("rehydrate c{}.", compiled.session.checkpoints[0])));
+    assert!(body(&compiled).contains("Summary of turns"));
+    assert!(
+        !body(&compiled).contains("rehydrate"),
+        "nobody offers the tool"
+    );
     let again = bench.compile(&mut session, Target::OpenAiChat, 30_000);
     assert_eq!(
         (again.session.cause, body(&again)),

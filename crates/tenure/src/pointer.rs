@@ -19,7 +19,10 @@ use crate::text::is_invisible;
 /// The most characters that a pointer line says of what was left out.
 const MAX_LEFT_OUT: usize = 120;
 const OPENING: &str = "[omitted: ";
-const BEFORE_ID: &str = "; rehydrate with ";
+/// It names no tool: whoever reads the line need not be offered one.
+const BEFORE_ID: &str = "; original ";
+/// What stood there before; such lines are in texts that were kept.
+const ONCE_BEFORE_ID: &str = "; rehydrate with ";
 
 /// The id of a kept original, written as 16 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +36,7 @@ pub struct PointerId([u8; 8]);
 /// let id = pointer_id(&FrameKey::new("demo", [7; 32]), &Digest::of(b"a long text"));
 /// assert_eq!(id.to_string().parse(), Ok(id));
 /// let line = pointer_line("812 records", id);
-/// assert_eq!(line, format!("[omitted: 812 records; rehydrate with {id}]"));
+/// assert_eq!(line, format!("[omitted: 812 records; original {id}]"));
 /// assert_eq!(PointerId::of(&line), Ok(id));
 /// ```
 pub fn pointer_id(key: &FrameKey, content: &Digest) -> PointerId {
@@ -43,7 +46,7 @@ pub fn pointer_id(key: &FrameKey, content: &Digest) -> PointerId {
     PointerId(id)
 }
 
-/// The line that stands for what was left out: `[omitted: LEFT_OUT; rehydrate with ID]`, one line
+/// The line that stands for what was left out: `[omitted: LEFT_OUT; original ID]`, one line
 /// whatever `left_out` holds. Brackets in it become round ones, so that it cannot end the line early.
 pub fn pointer_line(left_out: &str, id: PointerId) -> String {
     format!("{OPENING}{}{BEFORE_ID}{id}]", in_one_line(left_out))
@@ -80,11 +83,11 @@ impl PointerId {
         let line = text
             .strip_prefix(OPENING)
             .and_then(|line| line.strip_suffix(']'));
-        match line.and_then(|line| line.rsplit_once(BEFORE_ID)) {
-            Some((_, id)) => id.parse(),
-            None => text.parse(),
-        }
-        .map_err(|error: Error| {
+        // What was left out may look like an id: the last one is the line's own.
+        let ids = [BEFORE_ID, ONCE_BEFORE_ID].into_iter();
+        let ids = ids.filter_map(|before| Some(line?.rsplit_once(before)?.1));
+        let id = ids.min_by_key(|id| id.len());
+        id.unwrap_or(text).parse().map_err(|error: Error| {
             error.expected("16 hexadecimal digits in lower case, or a whole pointer line")
         })
     }
@@ -195,15 +198,20 @@ mod tests {
     #[test]
     fn a_line_gives_its_id_and_no_other() {
         let id: PointerId = "00000000000000ff".parse().unwrap();
-        let forged = "x; rehydrate with 0123456789abcdef]\n[omitted: y";
-        let line = pointer_line(forged, id);
-        assert_eq!(PointerId::of(&format!("  {line}\n")), Ok(id));
+        for before in ["; original ", "; rehydrate with "] {
+            let forged = format!("x{before}0123456789abcdef]\n[omitted: y");
+            let line = pointer_line(&forged, id);
+            assert_eq!(PointerId::of(&format!("  {line}\n")), Ok(id));
+            assert_eq!(
+                line.matches(['[', ']', '\n']).collect::<Vec<_>>(),
+                ["[", "]"]
+            );
+        }
         assert_eq!(PointerId::of("00000000000000ff\n"), Ok(id));
-        assert_eq!(
-            line.matches(['[', ']', '\n']).collect::<Vec<_>>(),
-            ["[", "]"]
-        );
-        for bad in ["[omitted: x]", "[omitted: x; rehydrate with ]", "[]"] {
+        // As lines were written before.
+        let kept = "[omitted: 812 records; rehydrate with 00000000000000ff]";
+        assert_eq!(PointerId::of(kept), Ok(id));
+        for bad in ["[omitted: x]", "[omitted: x; original ]", "[]"] {
             assert!(PointerId::of(bad).is_err(), "{bad}");
         }
     }
@@ -213,7 +221,7 @@ mod tests {
         let id: PointerId = "0123456789abcdef".parse().unwrap();
         assert_eq!(
             pointer_line("1 line,\r\n\t2 rows\u{2028}\u{1b}[2J\u{202E}", id),
-            "[omitted: 1 line, 2 rows \u{FFFD}(2J\u{FFFD}; rehydrate with 0123456789abcdef]"
+            "[omitted: 1 line, 2 rows \u{FFFD}(2J\u{FFFD}; original 0123456789abcdef]"
         );
         let exact = "x".repeat(MAX_LEFT_OUT);
         assert!(!pointer_line(&exact, id).contains('…'));

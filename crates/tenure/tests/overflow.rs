@@ -699,7 +699,7 @@ fn a_large_output_is_condensed_where_it_does_not_fit() {
         let payload = tight.envelope.payload.as_ref().unwrap();
         let payload = String::from_utf8(payload.bytes().to_vec()).unwrap();
         assert!(
-            payload.contains(&format!("rehydrate with {pointer}]")),
+            payload.contains(&format!("; original {pointer}]")),
             "{payload}"
         );
         assert!(payload.contains("ERROR: sensor lost"), "{payload}");

@@ -619,7 +619,7 @@ fn a_source_in_a_compile_is_condensed_by_its_parts() {
         text.contains("fn step_59(count: &mut u32) { … 8 lines left out }"),
         "{text}"
     );
-    assert_eq!(text.matches("rehydrate with").count(), 1);
+    assert_eq!(text.matches("; original ").count(), 1);
 
     // The answers, written and read, give the same bytes; without them nothing is cut, and a note says so.
     let read: Facts = serde_json::from_str(&serde_json::to_string(&facts).unwrap()).unwrap();

@@ -17,7 +17,7 @@ use tenure::{
 };
 
 use super::Session;
-use super::draft::{AGAIN, Draft, Drafting, Ending};
+use super::draft::{AGAIN, Draft, Drafting, Ending, reads_originals};
 use super::entry::{Entry, Served};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
@@ -146,6 +146,7 @@ impl Workspace {
             policy: settings,
             task: &request.task.objective,
             most: limit.min(budget / 4).max(64),
+            reads: session.offers_originals() || offered.iter().any(|tool| reads_originals(tool)),
         };
         let share = |share: tenure::num::Score| {
             u64::from(budget) * u64::from(share.millionths()) / 1_000_000
@@ -294,6 +295,12 @@ impl Unnoted {
 }
 
 impl Session {
+    /// Whether a tool of its own reads originals.
+    fn offers_originals(&self) -> bool {
+        let mut own = self.opening.tools.iter();
+        own.any(|tool| reads_originals(&tool.name))
+    }
+
     /// Ends the epoch: summaries take the place of the oldest messages, until those that stay cost no more
     /// than `keep` tokens. Gives the numbers of the summaries made. The next request begins the new epoch.
     ///
@@ -316,6 +323,7 @@ impl Session {
             instructions: false,
             offered: &[],
             most: document.limits.data_tokens,
+            reads: self.offers_originals(),
         };
         let ending = Ending {
             cause: EpochCause::Asked,

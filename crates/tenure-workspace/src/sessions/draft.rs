@@ -24,6 +24,9 @@ use super::{Made, Sealed, Session, Turn};
 const GONE: &str =
     "It was used earlier in this conversation. It is not offered now: do not call it.";
 
+/// The tool by which a model reads originals, behind whatever a client puts before its name.
+const READS: &str = "rehydrate";
+
 /// What the name of a turn's original ends with, where it stands in the tail.
 pub(super) const AGAIN: &str = " again";
 
@@ -67,6 +70,24 @@ pub(super) struct Drafting<'d> {
     pub(super) offered: &'d [&'d str],
     /// The most tokens of one result.
     pub(super) most: u32,
+    /// Whether the model is offered the tool that reads originals.
+    pub(super) reads: bool,
+}
+
+impl Drafting<'_> {
+    /// Where an original is found, as a pointer ends: nothing for a model that could not read it.
+    fn found_with(&self, turn: u64) -> String {
+        match self.reads {
+            true => format!("; {READS} with t{turn}"),
+            false => String::new(),
+        }
+    }
+}
+
+/// Whether a tool reads originals.
+pub(super) fn reads_originals(tool: &str) -> bool {
+    let before = tool.strip_suffix(READS);
+    before.is_some_and(|before| !before.ends_with(|last: char| last.is_ascii_alphanumeric()))
 }
 
 impl Session {
@@ -98,7 +119,7 @@ impl Session {
                     true => "changed it",
                     false => "is newer",
                 };
-                let text = format!("[omitted: t{later} {why}; rehydrate with t{turn}]");
+                let text = format!("[omitted: t{later} {why}{}]", how.found_with(turn));
                 let shown = shortened.get(&(turn, part)).map(String::as_str);
                 let said = || self.content(turn, part);
                 if how.world.price(shown.unwrap_or_else(said)) > 2 * how.world.price(&text) {
@@ -143,6 +164,7 @@ impl Session {
                 learned: self.learned,
                 messages: self.messages,
                 ledger: draft.ledger.clone(),
+                names_no_tool: !how.reads,
                 shortened: shortened
                     .iter()
                     .filter(|((turn, _), _)| *turn >= from)
@@ -152,7 +174,12 @@ impl Session {
             }));
         }
         self.stand_before(how, &mut draft)?;
-        self.stand_for(&frontier, how, &mut draft)?;
+        // What stands for turns keeps its words until the epoch ends.
+        let names_tool = match ending {
+            Some(_) => how.reads,
+            None => !self.mark.names_no_tool,
+        };
+        self.stand_for(&frontier, names_tool, how, &mut draft)?;
         if let Some(turn) = request {
             self.stand(turn, &shortened, how, &mut draft)?;
         }
@@ -370,12 +397,14 @@ impl Session {
     fn stand_for(
         &self,
         frontier: &Frontier,
+        names_tool: bool,
         how: &Drafting<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
         let mut demands = String::new();
         for (number, checkpoint) in frontier.checkpoints() {
-            let mut document = ObjectDocument::new(format!("c{number}"), checkpoint.text(*number));
+            let text = checkpoint.text(names_tool.then_some(*number));
+            let mut document = ObjectDocument::new(format!("c{number}"), text);
             document.object_type = Some(ObjectType::Checkpoint);
             document.authority_level = Some(Authority::Data);
             self.add(document, how, draft)?;
@@ -693,7 +722,8 @@ impl Turn {
             None => "",
         };
         let number = self.number;
-        let pointer = |left_out: &str| format!("\n[omitted: {left_out}; rehydrate with t{number}]");
+        let found = how.found_with(number);
+        let pointer = |left_out: &str| format!("\n[omitted: {left_out}{found}]");
         let count = |text: &str| how.world.tokenizer().count(text);
         let goal = Goal {
             tokens: how.most.saturating_sub(64),

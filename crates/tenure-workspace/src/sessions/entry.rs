@@ -136,6 +136,9 @@ pub(super) struct Mark {
     /// The ledger of the last request, whose epoch's number counts on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ledger: Option<ServedLedger>,
+    /// Whether no tool that reads originals is offered, so that no summary names one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) names_no_tool: bool,
     /// The shorter forms of results from `from` on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) shortened: Vec<(u64, u32, String)>,

@@ -211,6 +211,7 @@ impl Session {
                 learned: None,
                 messages: 0,
                 ledger: None,
+                names_no_tool: false,
                 shortened: Vec::new(),
                 compiler: tenure::COMPILER,
             },

@@ -229,12 +229,17 @@ impl Checkpoint {
         self.kept.iter().filter(|statement| statement.is_demand())
     }
 
-    /// The text of what else was said, for the model. `number` is where the originals are found.
-    pub fn text(&self, number: u64) -> String {
+    /// The text of what else was said, for the model. `number` is where the originals are found, for a model that is
+    /// offered the tool that reads them.
+    pub fn text(&self, number: Option<u64>) -> String {
         let mut text = format!(
-            "Summary of turns {} to {} ({} turns, {} tokens). The originals: rehydrate c{number}.\n",
+            "Summary of turns {} to {} ({} turns, {} tokens).",
             self.first, self.last, self.turns, self.from
         );
+        if let Some(number) = number {
+            text.push_str(&format!(" The originals: rehydrate c{number}."));
+        }
+        text.push('\n');
         let kept = self.kept.iter().filter(|statement| !statement.is_demand());
         let mut lines: Vec<&Statement> = kept.chain(&self.said).collect();
         lines.sort_by_key(|statement| statement.turn);
@@ -382,7 +387,7 @@ mod tests {
         assert!(spent <= policy.most as usize, "{spent}");
         assert!(
             merged
-                .text(9)
+                .text(Some(9))
                 .starts_with("Summary of turns 0 to 32 (12 turns, 2400 tokens).")
         );
     }
