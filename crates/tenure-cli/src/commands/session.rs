@@ -329,7 +329,7 @@ fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
     let texts = session.checkpoints().iter();
     print(
         &texts
-            .map(|(number, found)| printable(&found.text(*number)))
+            .map(|(number, found)| printable(&found.text(Some(*number))))
             .collect::<String>(),
     )
 }
