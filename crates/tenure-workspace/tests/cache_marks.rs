@@ -5,7 +5,6 @@
 #[path = "support/provider_cache.rs"]
 mod provider_cache;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
@@ -200,7 +199,7 @@ impl Bench {
             folder,
             runs: AtomicU32::new(0),
             policy: Policy::from_toml(FULL).unwrap(),
-            gathered: Gathered::of_sources(Candidates::new(facts.map(Arc::from).collect())),
+            gathered: Gathered::of_sources(Candidates::new(facts.collect())),
             principal: Principal {
                 tenant: "local".to_owned(),
                 ..Principal::owner()

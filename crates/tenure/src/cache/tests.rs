@@ -531,8 +531,10 @@ fn marked_by_author(floor: &str, blocks: [&str; 3]) -> String {
 #[test]
 fn an_authors_marks_on_messages_are_set_anew_but_for_the_last() {
     let world = round(EXPLICIT);
-    let mut options = Options::default();
-    options.renew = true;
+    let mut options = Options {
+        renew: true,
+        ..Options::default()
+    };
     let hour = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
     let odd = r#" , "cache_control" : { "ttl":"5m", "type":"ephemeral" } "#;
     let short = r#","cache_control":{"type":"ephemeral"}"#;
@@ -575,8 +577,10 @@ fn an_authors_marks_on_messages_are_set_anew_but_for_the_last() {
 #[test]
 fn there_is_never_a_fifth_mark() {
     let world = round(EXPLICIT);
-    let mut options = Options::default();
-    options.renew = true;
+    let options = Options {
+        renew: true,
+        ..Options::default()
+    };
     let mark = r#","cache_control":{"type":"ephemeral"}"#;
     let body = marked_by_author(mark, [mark, mark, mark]);
     let marks = |body: &str| {
