@@ -53,6 +53,7 @@ fn a_large_room_is_told_and_a_policy_lowers_it() {
     assert_eq!(reply.header("x-tenure-notice"), None);
     assert!(bench.record("local", &reply.record()).notices.is_empty());
 
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
     let policy =
         Policy::from_toml("name = \"gateway\"\nsession.max_answer_tokens = 300\n").unwrap();
     let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();

@@ -30,6 +30,8 @@ const POLICY: &str = "gateway";
 const VARIANT: HeaderName = HeaderName::from_static("anthropic-beta");
 /// The most tenants of whom what stands beside is held.
 const MAX_TENANTS: usize = 256;
+/// How long a limit of a tenant's policy is taken as it was read, in microseconds: in `fit` hardly a request waits for it.
+const FRESH: i64 = 10 * 1_000_000;
 /// The most constraints of a tenant that answers are held against.
 const MAX_CHECKED: usize = 64;
 
@@ -82,6 +84,8 @@ pub(super) struct Besides {
     of: Mutex<BTreeMap<String, Stands>>,
     /// The policy of tenants that keep none.
     policy: OnceLock<Policy>,
+    /// The most tokens of an answer, by tenant, and when that was read.
+    limits: Mutex<BTreeMap<String, (Instant, Option<u32>)>>,
 }
 
 /// What is resident, and what of it stands beside.
@@ -99,6 +103,30 @@ impl Besides {
     pub(super) fn forget(&self, tenant: &str) {
         let mut known = self.of.lock().unwrap_or_else(PoisonError::into_inner);
         known.remove(tenant);
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        limits.remove(tenant);
+    }
+
+    /// The most tokens that an answer may have, where the tenant's policy says so: what was read a moment ago.
+    fn max_answer(&self, app: &App, tenant: &Tenant) -> Result<Option<u32>, Error> {
+        let limits = || self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |read: Instant| {
+            let age = now().micros().saturating_sub(read.micros());
+            (0..FRESH).contains(&age)
+        };
+        if let Some((read, limit)) = limits().get(tenant.name()).copied()
+            && is_fresh(read)
+        {
+            return Ok(limit);
+        }
+        let kept = app.workspace.kept_policy(tenant, POLICY, None)?;
+        let limit = kept.and_then(|kept| kept.document().session.max_answer());
+        let mut limits = limits();
+        if limits.len() >= MAX_TENANTS && !limits.contains_key(tenant.name()) {
+            limits.pop_first();
+        }
+        limits.insert(tenant.name().to_owned(), (now(), limit));
+        Ok(limit)
     }
 
     fn policy(&self) -> Result<&Policy, Error> {
@@ -328,13 +356,10 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     };
     let tenant = store.tenant(&caller.tenant)?;
     let mut standing = None;
-    let (stands, watched, known, principal);
-    let kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
-    let max_answer = kept
-        .as_ref()
-        .and_then(|kept| kept.document().session.max_answer());
+    let (kept, stands, watched, known, principal);
     let beside = match app.mode {
         Mode::Full => {
+            kept = app.workspace.kept_policy(&tenant, POLICY, None)?;
             let policy = match &kept {
                 Some(kept) => kept,
                 None => app.gateway.besides.policy()?,
@@ -356,6 +381,10 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
             })
         }
         _ => None,
+    };
+    let max_answer = match &beside {
+        Some(beside) => beside.policy.document().session.max_answer(),
+        None => app.gateway.besides.max_answer(app, &tenant)?,
     };
     let model = format!("{asked}\0{}", came.variant);
     let relaying = Relaying {
