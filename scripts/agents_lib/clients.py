@@ -7,12 +7,14 @@ but to the address that is under test.
 import json
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from .task import DONE
 from .upstream import BREAK, OVERLOADED
 
+INSTALLING = threading.Lock()
 LOOPS = Path(__file__).resolve().parent / "loops"
 DEFAULT, OPUS, SONNET, GPT, GPT_4O = "claude-opus-5-5", "claude-opus-4-8", "claude-sonnet-4-6", "gpt-5.1", "gpt-4o"
 ALL_FAULTS = (OVERLOADED, BREAK)
@@ -66,7 +68,10 @@ class Client:
 
     def install(self, cache):
         """Installs what is missing; says why if that fails."""
-        folder = cache / self.place
+        with INSTALLING:
+            return self.installed(cache / self.place)
+
+    def installed(self, folder):
         mark, wanted = folder / "installed", " ".join(self.packages)
         if mark.exists() and mark.read_text() == wanted:
             return folder

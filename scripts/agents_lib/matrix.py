@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from .clients import Run
+from .clients import BY_NAME, Run
 from .gateway import Gateway
 from .task import DONE, Script, Talk, Task
 from .upstream import BREAK, OVERLOADED, Provider, Server
@@ -197,14 +197,16 @@ def table(outcomes):
 BEGIN, END = "<!-- The matrix: written by `scripts/agents --write`. -->", "<!-- End of the matrix. -->"
 
 
-def write_page(root, outcomes, options):
+def write_page(root, outcomes, complaints, options):
     """Puts the matrix into docs/agents.md."""
     page = root / "docs" / "agents.md"
     before, _, rest = page.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
-    told = f"{time.strftime('%Y-%m-%d')}, commit {commit}; {options.steps} answers of the model."
-    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{table(outcomes)}\n\n{END}{after}")
+    packages = sorted({package for found in outcomes for package in BY_NAME[found.client].packages})
+    told = f"{time.strftime('%Y-%m-%d')}, commit {commit}; {options.steps} answers of the model. Versions: {', '.join(f'`{package}`' for package in packages)}."
+    missed = "\n".join(["Not as it must be:", "", *[f"- {one.splitlines()[0]}" for one in complaints]]) if complaints else "All is as it must be."
+    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{table(outcomes)}\n\n{missed}\n\n{END}{after}")
 
 
 def wrong(found, others):
