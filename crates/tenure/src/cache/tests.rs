@@ -605,3 +605,29 @@ fn there_is_never_a_fifth_mark() {
     let within = format!("{},{result}", &body[..body.len() - 2]);
     assert!(marks(&within).0 <= 4 && marks(&within).1);
 }
+
+#[test]
+fn openais_own_breakpoints_are_set_anew_beside_its_options() {
+    let world = world("gpt-5.6");
+    let options = Options {
+        renew: true,
+        ..Options::default()
+    };
+    let mark = r#","prompt_cache_breakpoint":{"mode":"explicit"}"#;
+    let body = |marks: [&str; 3]| {
+        let [system, first, last] = marks;
+        let text = |text: &str, mark: &str| format!(r#"[{{"type":"text","text":"{text}"{mark}}}]"#);
+        format!(
+            r#"{{"prompt_cache_options":{{"mode":"explicit"}},"messages":[{{"role":"developer","content":{}}},{{"role":"user","content":{}}},{{"role":"assistant","content":"Yes."}},{{"role":"user","content":{}}}],"prompt_cache_key":"k"}}"#,
+            text(&words(2_000), system),
+            text("One.", first),
+            text("Two.", last)
+        )
+    };
+    let renewed = |marks| marked(&world, Format::OpenAiChat, &body(marks), &options).unwrap();
+    // The system's stays; a prefix is found at a mark only, so the end of the request before has one, too.
+    let all = body([mark, mark, mark]);
+    assert_eq!(renewed([mark, mark, ""]), all);
+    assert_eq!(renewed([mark, "", mark]), all);
+    assert_eq!(renewed([mark, mark, mark]), all);
+}
