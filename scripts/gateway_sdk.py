@@ -459,7 +459,7 @@ def main():
             assert done.returncode == 0, done.stderr.decode()
             return done.stdout.decode()
 
-        key = run("keys", "create", "--tenant", "local").strip()
+        key = run("keys", "create", "--tenant", "local", "--clearance", "public").strip()
         server = subprocess.Popen(
             [tenure, "serve", "--listen", "127.0.0.1:0", "--store", store, "--upstream", direct],
             env=environment,

@@ -230,6 +230,11 @@ fn keys_are_made_listed_and_revoked() {
             )
             .contains("confidential")
     );
+    let silent = bench.refused(2, &["keys", "create", "--tenant", "a", "--role", "reader"]);
+    assert!(
+        silent.contains("states no clearance") && silent.contains("highly_restricted"),
+        "{silent}"
+    );
     assert!(
         bench
             .refused(2, &["keys", "create", "--tenant", "tenure:keys"])

@@ -13,7 +13,7 @@ use tenure::Error;
 use crate::app::{App, Caller, now};
 use crate::audit::Line;
 use crate::error::{Cause, Refusal};
-use crate::gateway::RECORD_HEADER;
+use crate::gateway::{Protocol, RECORD_HEADER};
 use crate::log::{LogLevel, bounded};
 use crate::metrics::{Answered, Routed, Word};
 use crate::spans::Context;
@@ -30,6 +30,8 @@ pub(crate) struct Account {
     started: Clock,
     method: String,
     pub(crate) path: String,
+    /// The provider whose client asks, where one does.
+    pub(crate) client: Option<Protocol>,
     route: &'static str,
     /// Whether anybody may ask it, so that it is counted and no more.
     pub(crate) is_open: bool,
@@ -54,6 +56,8 @@ impl Account {
             started: Clock::now(),
             method: bounded(request.method().as_str(), MAX_METHOD).into_owned(),
             path: request.uri().path().to_owned(),
+            client: Protocol::has(request.uri().path())
+                .then(|| Protocol::of(request.uri(), request.headers())),
             route,
             is_open,
             context: spans.and_then(|spans| spans.begin(request.headers())),
@@ -68,7 +72,7 @@ impl Account {
         match self.note(&response) {
             Ok(()) => response,
             // What cannot be accounted for does not happen, as far as that is still to be decided.
-            Err(error) => Refusal::from(error).at(&self.path),
+            Err(error) => Refusal::from(error).at(self.client),
         }
     }
 

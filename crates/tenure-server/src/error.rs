@@ -11,6 +11,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tenure::{Error, ErrorKind};
 
+use crate::gateway::Protocol;
+
 /// Why an answer is no success, for the log: what failed on the server's side in its own words, of the rest
 /// the kind alone, since words may be the client's.
 #[derive(Clone, Debug)]
@@ -103,37 +105,24 @@ impl Refusal {
         problem
     }
 
-    /// The form of a provider: both read `error.message` and `error.type`.
-    pub(crate) fn for_client(&self) -> Response {
-        let error_type = match self.status {
-            StatusCode::UNAUTHORIZED => "authentication_error",
-            StatusCode::FORBIDDEN => "permission_error",
-            StatusCode::NOT_FOUND => "not_found_error",
-            StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
-            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
-            StatusCode::GATEWAY_TIMEOUT => "timeout_error",
-            status if status.is_server_error() => "api_error",
-            _ => "invalid_request_error",
-        };
-        let body = json!({
-            "type": "error",
-            "error": {
-                "type": error_type,
-                "message": format!("tenure: {}", self.error),
-                "param": null,
-                "code": format!("tenure_{}", term(self.error.kind)),
-            },
-        });
+    /// The form of a provider, as its own clients read it.
+    pub(crate) fn for_client(&self, protocol: Protocol) -> Response {
+        let code = format!("tenure_{}", term(self.error.kind));
+        let message = format!("tenure: {}", self.error);
+        let body = protocol.error(self.status.as_u16(), &code, &message);
         self.answer("application/json", &body)
     }
 
-    /// The form that fits a path.
-    pub(crate) fn at(&self, path: &str) -> Response {
-        if path.starts_with("/v1/") {
-            self.for_client()
-        } else {
-            self.answer("application/problem+json", &self.problem())
+    /// The form that the client reads: a provider's where it is one of a provider's.
+    pub(crate) fn at(&self, client: Option<Protocol>) -> Response {
+        match client {
+            Some(protocol) => self.for_client(protocol),
+            None => self.problem_document(),
         }
+    }
+
+    fn problem_document(&self) -> Response {
+        self.answer("application/problem+json", &self.problem())
     }
 
     fn answer(&self, content_type: &'static str, body: &Value) -> Response {
@@ -189,7 +178,7 @@ impl From<Error> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        self.at("")
+        self.problem_document()
     }
 }
 

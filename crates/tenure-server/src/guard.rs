@@ -15,6 +15,7 @@ use crate::account::Account;
 use crate::app::{App, Caller, KEYS_EVERY};
 use crate::error::Refusal;
 use crate::failed;
+use crate::gateway::Protocol;
 use crate::spans::Context;
 
 /// Carries the key of this server where `Authorization` is the provider's.
@@ -90,7 +91,7 @@ async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next:
                 request.extensions_mut().insert(caller.clone());
                 account.who = Some(caller);
             }
-            if account.path.starts_with("/v1/") {
+            if account.client.is_some() {
                 next.run(request).await
             } else {
                 let arriving = Arriving::default();
@@ -99,7 +100,7 @@ async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next:
                 done.unwrap_or_else(|_| arriving.late().into_response())
             }
         }
-        Err(refusal) => refusal.at(&account.path),
+        Err(refusal) => refusal.at(account.client),
     };
     account.close(response)
 }
@@ -118,7 +119,7 @@ async fn freshen_keys(app: &Arc<App>) {
 
 /// The route of a path in the metrics: one of a small set.
 fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
-    if path.starts_with("/v1/") {
+    if Protocol::has(path) {
         return match path {
             "/v1/chat/completions" => "/v1/chat/completions",
             "/v1/responses" => "/v1/responses",
@@ -159,7 +160,7 @@ async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, 
             false => ("no valid key or token was shown", "a key or token"),
             true => ("no valid key was shown", "a key"),
         };
-        let place = if path.starts_with("/v1/") {
+        let place = if Protocol::has(path) {
             "of this server in `x-tenure-key`, beside the provider's own"
         } else {
             "in `Authorization: Bearer`, `x-api-key` or `x-tenure-key`"
@@ -243,7 +244,7 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
 fn shown_key<'h>(headers: &'h HeaderMap, path: &str) -> Option<&'h str> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok();
     let own = text(KEY_HEADER);
-    if own.is_some() || path.starts_with("/v1/") {
+    if own.is_some() || Protocol::has(path) {
         return own;
     }
     let bearer = text(header::AUTHORIZATION).and_then(|value| {

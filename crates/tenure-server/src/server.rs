@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use axum::{Router, middleware};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -251,13 +252,19 @@ fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn not_found(State(_): State<Arc<App>>, request: Request) -> Refusal {
-    let path = tenure::object::clip(request.uri().path());
-    Refusal::new(
-        StatusCode::NOT_FOUND,
-        format!("there is nothing at `{path}`"),
-    )
-    .hint("GET /openapi.json says what there is")
+async fn not_found(State(_): State<Arc<App>>, request: Request) -> Response {
+    let path = request.uri().path();
+    let what = format!("there is nothing at `{}`", tenure::object::clip(path));
+    let refusal = Refusal::new(StatusCode::NOT_FOUND, what);
+    match gateway::lacks_version(path) {
+        Some(protocol) => refusal
+            .expected(format!("`/v1{path}`"))
+            .hint("the base URL of the client lacks `/v1`")
+            .for_client(protocol),
+        None => refusal
+            .hint("GET /openapi.json says what there is")
+            .into_response(),
+    }
 }
 
 async fn not_allowed(request: Request) -> Refusal {

@@ -6,6 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::{Bench, Reply};
+use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure_store::Store;
 use tenure_workspace::keys::{Grant, Keys};
@@ -252,6 +253,7 @@ fn a_session_is_its_owners() {
     let user = |tenant: &str, user: Option<&str>| Grant {
         tenant: tenant.into(),
         user: user.map(str::to_owned),
+        clearance: Some(Classification::Public),
         ..Grant::default()
     };
     let ada = key(user("acme", Some("ada")));
@@ -330,6 +332,7 @@ fn an_idempotency_key_is_its_callers() {
         let grant = Grant {
             tenant: "acme".into(),
             user: user.map(str::to_owned),
+            clearance: Some(Classification::Public),
             ..Grant::default()
         };
         let made = Keys::of(&store)

@@ -37,7 +37,8 @@ pub struct Grant {
     /// The roles that it has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
-    /// The most sensitive class that it may see.
+    /// The most sensitive class that it may see: without one, an operator sees every class, and any other what is
+    /// public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clearance: Option<Classification>,
     /// The web origins whose memory it may read.
@@ -70,6 +71,15 @@ impl Grant {
         }
     }
 
+    /// The most sensitive class that it may see.
+    pub fn clears(&self) -> Classification {
+        let silent = match self.operator {
+            true => Classification::HighlyRestricted,
+            false => Classification::Public,
+        };
+        self.clearance.unwrap_or(silent)
+    }
+
     /// On whose behalf a request runs that does not say so.
     pub fn principal(&self) -> Principal {
         Principal {
@@ -78,7 +88,7 @@ impl Grant {
             project: self.project.clone(),
             roles: self.roles.clone(),
             origins: self.origins.clone(),
-            clearance: self.clearance.unwrap_or(Classification::Public),
+            clearance: self.clears(),
             pii_authorized: self.pii,
             ..Principal::default()
         }
@@ -121,7 +131,7 @@ impl Grant {
                 &self.origins.join(", "),
             ));
         }
-        let most = self.clearance.unwrap_or(Classification::Public);
+        let most = self.clears();
         if asked.clearance > most {
             return Err(refused(
                 "is cleared for",
@@ -270,7 +280,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when it names no tenant; [`ErrorKind::Unavailable`] when the store cannot be
+    /// [`ErrorKind::Input`] when it names no tenant, or no clearance and is no operator's; [`ErrorKind::Unavailable`] when the store cannot be
     /// reached.
     pub fn create(&self, grant: Grant, now: Instant) -> Result<(Key, String), Error> {
         if grant.tenant.trim().is_empty() || grant.tenant == KEYS_TENANT {
@@ -282,6 +292,18 @@ impl Keys {
         if grant.expires.is_some_and(|expires| expires <= now) {
             return Err(Error::input("the key would have ended before it begins")
                 .expected("an instant to come"));
+        }
+        if grant.clearance.is_none() && !grant.operator {
+            let classes: Vec<&str> = Classification::ALL
+                .iter()
+                .map(|class| class.term())
+                .collect();
+            return Err(Error::input("the key states no clearance")
+                .expected(format!(
+                    "the most sensitive class that it may see: {}",
+                    classes.join(", ")
+                ))
+                .hint("objects without a label are `restricted`; an operator sees every class"));
         }
         let id = hexadecimal::<6>()?;
         let secret = hexadecimal::<32>()?;
@@ -373,8 +395,40 @@ mod tests {
         Grant {
             tenant: "acme".into(),
             roles: vec!["reader".into()],
+            clearance: Some(Classification::Public),
             ..Grant::default()
         }
+    }
+
+    #[test]
+    fn an_operator_sees_every_class_and_any_other_key_says_which() {
+        let (_folder, keys) = keys();
+        let silent = Grant {
+            clearance: None,
+            ..grant()
+        };
+        let error = keys.create(silent.clone(), NOW).unwrap_err();
+        assert!(error.to_string().contains("highly_restricted"), "{error}");
+        let operator = Grant {
+            operator: true,
+            ..silent.clone()
+        };
+        // As keys that were made before say it.
+        let stored = serde_json::to_string(&operator).unwrap();
+        assert!(!stored.contains("clearance"), "{stored}");
+        let stored: Grant = serde_json::from_str(&stored).unwrap();
+        assert_eq!(
+            stored.principal().clearance,
+            Classification::HighlyRestricted
+        );
+        keys.create(operator.clone(), NOW).unwrap();
+        let narrow = Grant {
+            clearance: Some(Classification::Confidential),
+            ..operator
+        };
+        assert_eq!(narrow.principal().clearance, Classification::Confidential);
+        // Keys that were made without a clearance before see what they saw.
+        assert_eq!(silent.principal().clearance, Classification::Public);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! The provider's reply is added to the session when it is whole ([`Relay::reply`]). The agent's next request
 //! says whether it was taken: a reply that is not in it is taken back.
 
+mod balance;
 mod begun;
 mod calibration;
 mod chains;
@@ -37,6 +38,7 @@ use tenure_store::Tenant;
 use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
+use balance::Prices;
 use begun::Begun;
 use calibration::{Calibrations, Counted};
 use chains::{Chain, forget_chains, log_of};
@@ -136,8 +138,10 @@ pub struct Relayed {
     pub unmanaged: Option<Unmanaged>,
     /// Where it is in its session; none where it is not managed.
     pub place: Option<Place>,
-    /// The tokens that it has less than before, about.
+    /// The tokens that it has fewer than it came with: both counted in the same way, about.
     pub saved: u64,
+    /// The tokens that it has more than it came with.
+    pub added: u64,
     /// Which of the watched objects stand in it.
     pub stand: Vec<usize>,
     /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
@@ -166,6 +170,7 @@ impl Relayed {
             unmanaged: None,
             place: None,
             saved: 0,
+            added: 0,
             stand: Vec::new(),
             left_out: BTreeMap::new(),
             notices: Vec::new(),
@@ -223,6 +228,7 @@ pub struct Relay {
     chains: Arc<Mutex<Recent<Chain>>>,
     /// What long messages mean, by the digests of their bytes: agents send them again with each request.
     meanings: Mutex<Recent<Digest, Digest>>,
+    prices: Prices,
     /// What is known of the windows of models, by their logs.
     windows: Mutex<Recent<Option<Window>>>,
     calibrations: Calibrations,
@@ -255,6 +261,7 @@ impl Relay {
             sessions: Mutex::new(Recent::new(bytes)),
             chains: Arc::new(Mutex::new(Recent::new(CHAINS))),
             meanings: Mutex::new(Recent::new(MEANINGS)),
+            prices: Prices::default(),
             windows: Mutex::new(Recent::new(WINDOWS)),
             calibrations: Calibrations::default(),
             since: Mutex::default(),
@@ -530,6 +537,15 @@ impl Relay {
             }
             relayed.left_out = left_out;
         }
+        // Whatever hid it: a body that does not ask what was asked is not sent, and nothing is noted of it.
+        let trace = &unnoted.compiled().outcome.single()?.trace;
+        if !session.asks_in(trace, gathered.candidates.len()) {
+            return Ok(Relayed {
+                unmanaged: Some(Unmanaged::RequestMissing),
+                left_out: BTreeMap::new(),
+                ..relayed
+            });
+        }
         let compiled = unnoted.note(session, asked.now)?;
         let Compiled { envelope, trace } = compiled.outcome.single()?;
         if let Some(beside) = beside {
@@ -552,9 +568,8 @@ impl Relay {
             None => body,
         };
         let sent = envelope.total_tokens.saturating_add(around);
-        // What the same bytes cost in what was compiled.
-        let less = asked.body.len().saturating_sub(body.len()) as u64;
-        relayed.saved = less * u64::from(envelope.total_tokens) / payload.len().max(1) as u64;
+        let balance = self.prices.balance(world, asked.body, &body)?;
+        (relayed.saved, relayed.added) = (balance.saved, balance.added);
         place.sent = sent;
         place.counted = Counted::of(asked, world, sent);
         relayed.notices = answer.notices(window, session.is_cut());

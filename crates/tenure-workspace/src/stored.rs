@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tenure::error::unknown_name;
 use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
-use tenure::{Candidates, Error, Request, Unfetched};
+use tenure::{Candidates, ContextObject, Error, Request, Unfetched};
 use tenure_store::{Resident, Tenant};
 
 use crate::logs::{blocks_at, labels};
@@ -97,11 +97,12 @@ impl Gathered {
         resident: &Resident,
         known: Option<Instant>,
     ) -> Gathered {
-        let (candidates, replaced) = merge(&sources, resident.candidates());
+        let (count, unfetched) = (sources.len(), sources.unfetched().to_vec());
+        let (candidates, replaced) = merge(sources, resident.candidates());
         Gathered {
             candidates,
-            sources: sources.len(),
-            unfetched: sources.unfetched().to_vec(),
+            sources: count,
+            unfetched,
             registry: None,
             stored: Some(StoredPart {
                 tenant: tenant.clone(),
@@ -214,16 +215,15 @@ pub struct ReadRegistry {
 
 impl ReadRegistry {
     /// Its objects behind these sources. Where a source has the same object, it stands.
-    pub fn behind(&self, sources: &Candidates) -> Candidates {
+    pub fn behind(&self, sources: Candidates) -> Candidates {
         let (merged, _) = merge(sources, &self.blocks);
-        let objects = merged.objects().to_vec();
-        Candidates::new(objects).with_unfetched(merged.unfetched().to_vec())
+        Candidates::layered([merged])
     }
 }
 
 /// Candidates of sources, then these but for what the sources stand for.
 pub(crate) fn merge(
-    sources: &Candidates,
+    sources: Candidates,
     stored: &Arc<Candidates>,
 ) -> (Arc<Candidates>, Vec<ObjectId>) {
     if sources.is_empty() && sources.unfetched().is_empty() {
@@ -234,7 +234,6 @@ pub(crate) fn merge(
         .iter()
         .map(|object| object.revision().object_id())
         .collect();
-    let mut objects = sources.objects().to_vec();
     let mut unfetched = [sources.unfetched(), stored.unfetched()].concat();
     let mut replaced = Vec::new();
     for object in stored.objects() {
@@ -245,12 +244,16 @@ pub(crate) fn merge(
                 why: "a source has the same object".into(),
             });
             replaced.push(id);
-        } else {
-            objects.push(Arc::clone(object));
         }
     }
-    (
-        Arc::new(Candidates::new(objects).with_unfetched(unfetched)),
-        replaced,
-    )
+    let stays = |_, object: &Arc<ContextObject>| {
+        let stays = !own.contains(&object.revision().object_id());
+        stays.then(|| Arc::clone(object))
+    };
+    let rest = match replaced.is_empty() {
+        true => Arc::clone(stored),
+        false => Arc::new(stored.filter_map(stays)),
+    };
+    let merged = Candidates::layered([Arc::new(sources), rest]);
+    (Arc::new(merged.with_unfetched(unfetched)), replaced)
 }

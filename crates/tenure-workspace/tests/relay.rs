@@ -899,3 +899,86 @@ fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
         });
     }
 }
+
+/// Whatever hid it: here the session is of another tenant than the principal, which nothing overrides.
+#[test]
+fn a_body_without_what_is_asked_is_not_sent() {
+    let bench = Bench::new(60_000);
+    let text = "name = \"beside\"\nextends = \"standard\"\nrequired = []\n";
+    let policy = Policy::from_toml(text).unwrap();
+    let demands = Policy::from_toml(&text.replace("[]", "[\"karma\"]")).unwrap();
+    let rule = |tenant: &str| {
+        let rule = ObjectDocument {
+            tenant_id: Some(tenant.to_owned()),
+            ..ObjectDocument::new("rule", "Report every pressure in hectopascal.")
+        };
+        Gathered::of_sources(Candidates::new(vec![rule.seal().unwrap()]))
+    };
+    let principal = |tenant: &str| Principal {
+        tenant: tenant.to_owned(),
+        ..Principal::default()
+    };
+    let body = request(&recording(2, 50).messages[..1]);
+    let relay = |tenant: &str, policy: &Policy, counted| {
+        let (gathered, principal) = (rule(tenant), principal(tenant));
+        let asked = Relaying {
+            beside: Some(Beside {
+                policy,
+                gathered: &gathered,
+                watched: &[],
+                known: NOW,
+                principal: &principal,
+            }),
+            counted,
+            ..asked(&body, "key")
+        };
+        bench
+            .relay
+            .relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
+    };
+    for counted in [false, true] {
+        let relayed = relay("other", &policy, counted).unwrap();
+        let unmanaged = Some(Unmanaged::RequestMissing);
+        assert_eq!((relayed.body, relayed.unmanaged), (None, unmanaged));
+        assert_eq!((relayed.saved, relayed.added), (0, 0));
+        // Their own words are seen by those who are cleared for nothing.
+        let relayed = relay("local", &policy, counted).unwrap();
+        assert_eq!(relayed.unmanaged, None);
+        let error = relay("local", &demands, counted).unwrap_err();
+        assert_eq!(Unmanaged::of(&error), Unmanaged::RequiredMissing, "{error}");
+    }
+}
+
+/// Both bodies are counted whole by another way: what is told is their difference.
+#[test]
+fn what_is_saved_and_added_is_what_the_bodies_differ_by() {
+    let bench = Bench::new(6_000);
+    let messages = recording(30, 300).messages;
+    let text = |body: &str| {
+        let body: Value = serde_json::from_str(body).unwrap();
+        let mut text = String::new();
+        for message in body["messages"].as_array().unwrap() {
+            text.push_str(message["content"].as_str().unwrap_or_default());
+            for call in message["tool_calls"].as_array().into_iter().flatten() {
+                text.push_str(call["function"]["name"].as_str().unwrap());
+                text.push_str(call["function"]["arguments"].as_str().unwrap());
+            }
+        }
+        bench.world.tokenizer().count(&text) as f64
+    };
+    let mut cut = 0;
+    for end in (1..messages.len()).filter(|end| messages[end - 1]["role"] == "user") {
+        let body = request(&messages[..end]);
+        let relayed = bench.relay(&body, "key");
+        let Some(sent) = relayed.body else {
+            assert_eq!((relayed.saved, relayed.added), (0, 0));
+            continue;
+        };
+        cut += 1;
+        let differs = text(&body) - text(&sent);
+        let told = relayed.saved as f64 - relayed.added as f64;
+        let near = (told - differs).abs() <= 40.0 + 0.1 * differs.abs();
+        assert!(near, "{told} is not near {differs}");
+    }
+    assert!(cut > 3, "{cut}");
+}

@@ -34,6 +34,8 @@ pub struct Candidates {
     objects: OnceLock<Arc<[Arc<ContextObject>]>>,
     count: usize,
     unfetched: Vec<Unfetched>,
+    /// Whether the caller says all of them in the request itself.
+    said: bool,
     /// The sets that these are made of; none where they are made of one.
     layers: Vec<Arc<Candidates>>,
     normalized: OnceLock<Normalized>,
@@ -77,6 +79,7 @@ impl Candidates {
         Candidates {
             count: sets.iter().map(|set| set.count).sum(),
             unfetched,
+            said: !sets.is_empty() && sets.iter().all(|set| set.said),
             layers: sets,
             ..Candidates::default()
         }
@@ -89,11 +92,74 @@ impl Candidates {
             objects: self.objects,
             count: self.count,
             unfetched,
+            said: self.said,
             layers: self.layers,
             longest_data: self.longest_data,
             tools: self.tools,
             ..Candidates::default()
         }
+    }
+
+    /// The same candidates as words that the caller says in the request itself. They are no secret from the caller:
+    /// whatever labels they have, only those of another tenant are denied.
+    ///
+    /// Nothing in an object can say this of it, so whatever was stored stays behind its labels. Only who gathers
+    /// candidates knows what came with the request.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tenure::{Candidates, ObjectDocument, Policy, Principal};
+    /// let set = |name: &str| Candidates::new(vec![ObjectDocument::new(name, "A word.").seal().unwrap()]);
+    /// let both = Candidates::layered([Arc::new(set("stored")), Arc::new(set("said").said())]);
+    /// let policy = Policy::preset("standard")?;
+    /// // An object without a label is restricted, and this principal is cleared for what is public.
+    /// assert_eq!(tenure::admitted(&policy, &Principal::default(), &both), [1]);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn said(self) -> Candidates {
+        let layers = self.layers.into_iter().map(|layer| match layer.said {
+            true => layer,
+            false => Arc::new(Candidates::new(layer.objects().to_vec()).said()),
+        });
+        Candidates {
+            objects: self.objects,
+            count: self.count,
+            unfetched: self.unfetched,
+            said: true,
+            layers: layers.collect(),
+            longest_data: self.longest_data,
+            tools: self.tools,
+            ..Candidates::default()
+        }
+    }
+
+    /// Of each of them in order, whether the caller says it in the request itself ([`Candidates::said`]).
+    pub fn which_are_said(&self) -> impl Iterator<Item = bool> {
+        self.layers()
+            .flat_map(|layer| std::iter::repeat_n(layer.said, layer.len()))
+    }
+
+    /// What `change` gives for each of them, by its place: another form of it, or nothing where it leaves. What the
+    /// caller says stays so.
+    #[must_use]
+    pub fn filter_map(
+        &self,
+        mut change: impl FnMut(usize, &Arc<ContextObject>) -> Option<Arc<ContextObject>>,
+    ) -> Candidates {
+        let mut at = 0;
+        let layers = self.layers().map(|layer| {
+            let objects = layer.objects().iter().filter_map(|object| {
+                at += 1;
+                change(at - 1, object)
+            });
+            Arc::new(Candidates {
+                said: layer.said,
+                ..Candidates::new(objects.collect())
+            })
+        });
+        let layers: Vec<_> = layers.collect();
+        Candidates::layered(layers).with_unfetched(self.unfetched.clone())
     }
 
     /// The sets that these are made of, in their order: themselves, where they are made of one.
@@ -182,6 +248,11 @@ impl Candidates {
         normalize(self).digest()
     }
 
+    /// Whether the caller says all of them in the request itself.
+    pub(crate) fn is_said(&self) -> bool {
+        self.said
+    }
+
     pub(crate) fn normalized(&self, make: impl FnOnce() -> Normalized) -> &Normalized {
         self.normalized.get_or_init(make)
     }
@@ -196,13 +267,15 @@ fn may_be_condensed(revision: &Revision) -> bool {
     }
 }
 
-/// The digest of these objects in this order: what a compile may depend on in each of them, and
-/// what was not fetched.
+/// The digest of these objects in this order, each with whether the caller says it: what a compile may depend on
+/// in each of them, and what was not fetched.
 pub(crate) fn digest_of<'a>(
-    objects: impl Iterator<Item = &'a ContextObject>,
+    objects: impl Iterator<Item = (&'a ContextObject, bool)>,
     unfetched: &[Unfetched],
 ) -> Digest {
-    digest_of_leaves([leaves_of(objects).as_slice()], unfetched)
+    let leaves = objects.map(|(object, said)| leaves_of(std::iter::once(object), said));
+    let leaves: Vec<Vec<u8>> = leaves.collect();
+    digest_of_leaves(leaves.iter().map(Vec::as_slice), unfetched)
 }
 
 /// The same, from what [`leaves_of`] gave for runs of the objects.
@@ -218,8 +291,11 @@ pub(crate) fn digest_of_leaves<'l>(
     Digest::of_joined([&[reports.as_slice()], runs.as_slice()].concat())
 }
 
-/// What a compile may depend on in each of these objects.
-pub(crate) fn leaves_of<'a>(objects: impl Iterator<Item = &'a ContextObject>) -> Vec<u8> {
+/// What a compile may depend on in each of these objects, which the caller said or did not say.
+pub(crate) fn leaves_of<'a>(
+    objects: impl Iterator<Item = &'a ContextObject>,
+    said: bool,
+) -> Vec<u8> {
     let mut leaves = Vec::new();
     for object in objects {
         let status = object.status();
@@ -247,6 +323,9 @@ pub(crate) fn leaves_of<'a>(objects: impl Iterator<Item = &'a ContextObject>) ->
         match status.superseded_by {
             Some(id) => leaves.extend_from_slice(id.to_string().as_bytes()),
             None => leaves.push(0),
+        }
+        if said {
+            leaves.push(b's');
         }
     }
     leaves

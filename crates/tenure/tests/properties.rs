@@ -153,12 +153,13 @@ fn fits_counted_exactly(case: &Case) -> Result<(), TestCaseError> {
 
 /// The same candidates, cut at these places.
 fn layered(candidates: &Candidates, cuts: &[usize]) -> Candidates {
-    let objects = candidates.objects();
+    let objects = candidates.objects().iter().cloned();
+    let objects: Vec<_> = objects.zip(candidates.which_are_said()).collect();
     let mut layers = Vec::new();
     let mut from = 0;
     for until in cuts.iter().copied().chain([objects.len()]) {
         let until = until.clamp(from, objects.len());
-        layers.push(Arc::new(Candidates::new(objects[from..until].to_vec())));
+        layers.push(Arc::new(common::said_or_not(&objects[from..until])));
         from = until;
     }
     Candidates::layered(layers).with_unfetched(candidates.unfetched().to_vec())
@@ -718,8 +719,8 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
         (Err(_), Err(_)) => return Ok(()),
     };
     let denied = |at: &usize| told.trace.verdicts[*at].verdict == Ruling::Denied;
-    let visible = (0..objects.len()).filter(|at| !denied(at));
-    let visible = Candidates::new(visible.map(|at| objects[at].clone()).collect());
+    let visible = |at: usize, object: &Arc<_>| (!denied(&at)).then(|| Arc::clone(object));
+    let visible = run.candidates.filter_map(visible);
     let facts = common::facts(run.world, &run.policy, &run.request, &visible);
     prop_assert_eq!(&facts, &run.facts);
     // Vectors of what the caller may not see change nothing, either.
@@ -755,6 +756,31 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
         }
         (wide, narrow) => prop_assert_eq!(wide.as_ref().err(), narrow.as_ref().err()),
     }
+    Ok(())
+}
+
+/// What the caller says in the request itself is never denied to the caller, whatever labels it has. The wall between
+/// tenants stands, and what is said opens nothing that is not: the same objects, unsaid, are judged as ever.
+fn what_is_said_is_seen(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let told = match (&run.result, run.unbounded()) {
+        (Ok(real), _) => real.clone(),
+        (Err(_), Ok(real)) => real,
+        (Err(_), Err(_)) => return Ok(()),
+    };
+    let unsaid = Candidates::new(run.candidates.objects().to_vec());
+    let stored = tenure::admitted(&run.policy, &run.request.principal, &unsaid);
+    let said = run.candidates.which_are_said();
+    for (at, (verdict, said)) in told.trace.verdicts.iter().zip(said).enumerate() {
+        let denied = verdict.verdict == Ruling::Denied;
+        match said {
+            true => prop_assert!(!denied || verdict.reason == Reason::OtherTenant),
+            false => prop_assert_eq!(denied, !stored.contains(&at), "{:?}", verdict),
+        }
+    }
+    // Who says it is part of what the compile depends on.
+    let mixed = run.candidates.which_are_said().any(|said| said);
+    prop_assert_eq!(mixed, run.candidates.digest() != unsaid.digest());
     Ok(())
 }
 
@@ -1308,7 +1334,7 @@ fn next_call(
     first: &Run,
     served: tenure::request::ServedLedger,
 ) -> (Request, Candidates) {
-    let mut objects = case.candidates().objects().to_vec();
+    let mut objects = Vec::new();
     for text in [
         "The sensor drifts by one pascal.",
         "Report the timer in digits.",
@@ -1325,7 +1351,8 @@ fn next_call(
         served: Some(served),
         ..within(room(&first.request) + 200, &first.request)
     };
-    (request, Candidates::new(objects))
+    let layers = [case.candidates(), Candidates::new(objects)].map(Arc::new);
+    (request, Candidates::layered(layers))
 }
 
 fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
@@ -1400,9 +1427,10 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
         return Ok(());
     }
     let lost = served.floor[gone.index(served.floor.len())];
-    let mut objects = candidates.objects().to_vec();
-    objects.retain(|object| object.revision().id() != lost);
-    let candidates = Candidates::new(objects);
+    let stays = |_, object: &Arc<tenure::ContextObject>| {
+        (object.revision().id() != lost).then(|| Arc::clone(object))
+    };
+    let candidates = candidates.filter_map(stays);
     let facts = common::facts(first.world, &first.policy, &ample, &candidates);
     if let Ok(after) = compiled(first.world, &first.policy, &ample, &candidates, &facts) {
         prop_assert_eq!(after.trace.plan.cause, EpochCause::FrozenGone);
@@ -1421,16 +1449,17 @@ fn any_loss_is_survived(case: &Case, gone: prop::sample::Index) -> Result<(), Te
     let Ok(before) = &first.result else {
         return Ok(());
     };
-    let mut objects = first.candidates.objects().to_vec();
-    if objects.is_empty() {
+    if first.candidates.is_empty() {
         return Ok(());
     }
-    objects.remove(gone.index(objects.len()));
+    let gone = gone.index(first.candidates.len());
+    let stays = |at, object: &Arc<_>| (at != gone).then(|| Arc::clone(object));
+    let candidates = first.candidates.filter_map(stays);
     let request = Request {
         served: Some(before.envelope.served.clone()),
         ..first.request.clone()
     };
-    let again = run(first.world, first.policy, request, Candidates::new(objects));
+    let again = run(first.world, first.policy, request, candidates);
     match &again.result {
         Ok(real) => what_must_stand_stands(&again, real),
         Err(_) => Ok(()),
@@ -1485,6 +1514,11 @@ proptest! {
     #[test]
     fn p5_no_leak(case in case()) {
         no_leak(&case)?;
+    }
+
+    #[test]
+    fn p5_what_is_said_is_seen(case in case()) {
+        what_is_said_is_seen(&case)?;
     }
 
     #[test]

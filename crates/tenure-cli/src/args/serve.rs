@@ -117,7 +117,8 @@ pub(crate) struct KeysCreateArgs {
     /// A role that it has (may be repeated)
     #[arg(long = "role", value_name = "R")]
     pub(crate) roles: Vec<String>,
-    /// The most sensitive class that it may see [default: public]
+    /// The most sensitive class that it may see: public, restricted, confidential or highly_restricted
+    /// [default with --operator: every class]
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
     /// A web origin whose memory it may read (may be repeated)

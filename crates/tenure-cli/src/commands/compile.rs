@@ -247,7 +247,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
             let wanted = RegistryRef::find(tenant, wanted, true)?;
             wanted.check(looks_back)?;
             let found = wanted.read(tenant)?;
-            let candidates = found.behind(&candidates);
+            let candidates = found.behind(candidates);
             registry = Some(found.read);
             candidates
         }

@@ -44,7 +44,8 @@ pub(super) struct Call {
     #[serde(default)]
     #[schemars(with = "Option<NamedOrWhole>")]
     pub(super) policy: Option<Value>,
-    /// Objects that stand before those of the store; where both have one, this stands.
+    /// Objects that stand before those of the store; where both have one, this stands. Without a `principal` in the
+    /// request they are the caller's own words, which no label of theirs hides from the caller.
     #[serde(default)]
     pub(super) objects: Vec<ObjectDocument>,
     /// A registry of the tenant's store whose blocks stand behind the objects that are sent, in its order, and
@@ -255,6 +256,8 @@ pub(super) fn prepare(
         }
         Some(view) => view,
     };
+    // Who compiles for another asks what that one may see; who compiles for themselves knows what they send.
+    let own_words = call.request.get("principal").is_none();
     let mut request = request(caller, call.request)?;
     let world = app.world(request.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
     request.model = Some(world.model_name().to_owned());
@@ -280,14 +283,17 @@ pub(super) fn prepare(
         own(&mut document, caller)?;
         objects.push(sealer.seal(document)?);
     }
-    let mut sources = Candidates::new(objects);
+    let mut sources = match own_words {
+        true => Candidates::new(objects).said(),
+        false => Candidates::new(objects),
+    };
     let mut read = None;
     if let (Some(registry), Some(tenant)) = (&call.registry, &tenant) {
         // Which registries there are is for operators to know.
         let registry = RegistryRef::find(tenant, registry, caller.grant.operator)?;
         registry.check(looks_back)?;
         let found = app.registry(tenant, &registry)?;
-        sources = found.behind(&sources);
+        sources = found.behind(sources);
         read = Some(found.read.clone());
     }
     let gathered = match &tenant {

@@ -41,7 +41,9 @@ pub(super) struct Fitted {
     /// What is sent instead.
     pub(super) body: Option<Bytes>,
     pub(super) place: Option<Place>,
+    /// The tokens that it has fewer, or more, than it came with.
     pub(super) saved: u64,
+    pub(super) added: u64,
     /// What it added to its session, which is to be written while the provider thinks.
     pub(super) unsettled: Option<Unsettled>,
     /// The constraints that stand in it and that its answer is held against.
@@ -409,6 +411,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         body: relayed.body.map(Bytes::from),
         place: relayed.place,
         saved: relayed.saved,
+        added: relayed.added,
         unsettled: Some(unsettled),
         left_out: Arc::new(relayed.left_out),
         unmanaged: relayed.unmanaged,
@@ -416,7 +419,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         model: None,
         notices: relayed.notices,
         calibrated: relayed.calibrated,
-        fault: None,
+        fault: relayed.unmanaged.and_then(Unmanaged::fault),
     })
 }
 

@@ -258,7 +258,7 @@ impl Said {
             // Anthropic counts what the cache did beside the input, OpenAI within it.
             input: match protocol {
                 Protocol::Anthropic => input.saturating_add(read).saturating_add(write),
-                Protocol::OpenAi => input,
+                Protocol::OpenAi | Protocol::Google => input,
             },
             cache_read: read,
             cache_write: write,

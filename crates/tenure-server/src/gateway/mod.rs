@@ -2,6 +2,7 @@
 //!
 //! | what | where |
 //! |---|---|
+//! | whose protocol a request is in, and its form of errors | `protocol.rs` |
 //! | where upstreams are, and connections to them | `upstream.rs`, `pools.rs` |
 //! | which headers go on, and which end here | `headers.rs` |
 //! | a request compiled before it goes on | `fit.rs` |
@@ -19,6 +20,7 @@ mod headers;
 mod measure;
 mod output;
 mod pools;
+mod protocol;
 mod recorder;
 mod schema;
 mod tap;
@@ -52,6 +54,7 @@ use crate::metrics::{Metrics, What, Word};
 pub use output::OutputFault;
 use output::{Constraint, Demands, Found, LeftOut};
 pub(crate) use pools::Owner;
+pub(crate) use protocol::{Protocol, lacks_version};
 use recorder::{Exchange, Recorder};
 use tap::{Ahead, Tap};
 pub(crate) use upstream::Link;
@@ -61,8 +64,10 @@ use upstream::Upstreams;
 /// Names the record of an exchange in its answer.
 pub(crate) const RECORD_HEADER: HeaderName = HeaderName::from_static("x-tenure-record");
 const MODE_HEADER: HeaderName = HeaderName::from_static("x-tenure-mode");
-/// The tokens that the gateway took out of the request.
+/// The tokens that the gateway took out of the request, less those that it put into it.
 const SAVED_HEADER: HeaderName = HeaderName::from_static("x-tenure-saved-tokens");
+/// The tokens that it put into it, less those that it took out.
+const ADDED_HEADER: HeaderName = HeaderName::from_static("x-tenure-added-tokens");
 /// Names the session that a request belongs to.
 const SESSION_HEADER: HeaderName = HeaderName::from_static("x-tenure-session");
 /// Says why a request went on as it came, by the code of the reason.
@@ -79,32 +84,6 @@ const NOTICE_HEADER: HeaderName = HeaderName::from_static("x-tenure-notice");
 const MAX_ERROR: u64 = 1 << 20;
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 256;
-
-/// The protocol of a provider.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Protocol {
-    OpenAi,
-    Anthropic,
-}
-
-impl Protocol {
-    pub(crate) fn term(self) -> &'static str {
-        match self {
-            Protocol::OpenAi => "openai",
-            Protocol::Anthropic => "anthropic",
-        }
-    }
-
-    /// The protocol of a request: by its path, or where both have the path, by its headers.
-    fn of(path: &str, headers: &HeaderMap) -> Protocol {
-        let messages = path == "/v1/messages" || path.starts_with("/v1/messages/");
-        if messages || headers.contains_key("anthropic-version") {
-            Protocol::Anthropic
-        } else {
-            Protocol::OpenAi
-        }
-    }
-}
 
 /// Whether a request asks a model, so that a record is kept of it.
 fn is_recorded(method: &Method, path: &str) -> bool {
@@ -170,7 +149,9 @@ impl Gateway {
 }
 
 pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/v1/{*path}", any(forward))
+    let routes = Router::new().route("/v1/{*path}", any(forward));
+    let routes = routes.route("/v1beta/{*path}", any(forward));
+    routes.route("/v1alpha/{*path}", any(forward))
 }
 
 /// Sends a request on, and its answer back as it comes.
@@ -179,30 +160,54 @@ async fn forward(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Response {
-    match exchange(&app, caller, request).await {
+    let protocol = Protocol::of(request.uri(), request.headers());
+    match exchange(&app, caller, protocol, request).await {
         Ok(response) => response,
-        Err(refusal) => refusal.for_client(),
+        Err(refusal) => refusal.for_client(protocol),
     }
 }
 
-async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Response, Refusal> {
+/// Where requests of a protocol go. That no upstream takes them is no failure that passes.
+fn link<'g>(gateway: &'g Gateway, protocol: Protocol, path: &str) -> Result<&'g Link, Refusal> {
+    gateway.upstreams.of(protocol).ok_or_else(|| {
+        let what = format!(
+            "`{}` is not served: there is no upstream for the protocol `{}`",
+            tenure::object::clip(path),
+            protocol.term()
+        );
+        Refusal::new(StatusCode::NOT_FOUND, what).hint(match protocol {
+            Protocol::Google => "start with --upstream URL, which takes every protocol".to_owned(),
+            _ => format!("start with --upstream {}=URL", protocol.term()),
+        })
+    })
+}
+
+/// Whether a request asks for another protocol on its connection, such as WebSocket: none is carried through.
+fn check_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
+    let asked = headers.get_all(header::UPGRADE).iter();
+    let mut asked = asked.filter_map(|value| value.to_str().ok());
+    if asked.any(|value| value.to_ascii_lowercase().contains("websocket")) {
+        let what = "WebSocket connections are not carried through";
+        return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, what)
+            .expected("the same request over HTTP, streamed or not"));
+    }
+    Ok(())
+}
+
+async fn exchange(
+    app: &Arc<App>,
+    caller: Caller,
+    protocol: Protocol,
+    request: Request,
+) -> Result<Response, Refusal> {
     let started = Clock::now();
     let at = now();
     let gateway = &app.gateway;
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
     check_path(path)?;
-    let protocol = Protocol::of(path, &parts.headers);
-    let link = gateway.upstreams.of(protocol).ok_or_else(|| {
-        Refusal::new(
-            StatusCode::BAD_GATEWAY,
-            format!(
-                "there is no upstream for the protocol `{}`",
-                protocol.term()
-            ),
-        )
-        .hint(format!("start with --upstream {}=URL", protocol.term()))
-    })?;
+    check_upgrade(&parts.headers)?;
+    let link = link(gateway, protocol, path)?;
     let body = whole_body(body, app.limits.body, app.limits.silence).await?;
     gateway.counted("request", body.len() as u64);
 
@@ -333,13 +338,20 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 exchange.encoding =
                     encoding.and_then(|value| value.to_str().ok().map(str::to_owned));
             }
-            if let Some(refusal) = output.as_ref().and_then(|found| rejected(app, found)) {
+            // Nothing of what was read ahead has gone on yet.
+            let broken = ahead.broken.as_ref().map(|broken| broken.refusal(link));
+            let rejected = || output.as_ref().and_then(|found| rejected(app, found));
+            let rejected = || rejected().map(|refusal| (refusal, Ending::Rejected));
+            if let Some((refusal, ending)) = broken.or_else(rejected) {
+                if let Some(settled) = settled.take() {
+                    let _ = settled.await;
+                }
                 if let Some(exchange) = open.exchange() {
                     exchange.reply.keep(&ahead.bytes());
                     exchange.status = Some(refusal.status().as_u16());
                 }
-                open.end(Ending::Rejected);
-                refusal.for_client()
+                open.end(ending);
+                refusal.for_client(protocol)
             } else {
                 let tap = Tap::new(ahead, body, settled, open, app);
                 let mut response = Response::new(Body::new(tap));
@@ -358,7 +370,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
                 exchange.status = Some(refusal.status().as_u16());
             }
             open.end(ending);
-            refusal.for_client()
+            refusal.for_client(protocol)
         }
     };
     let headers = response.headers_mut();
@@ -367,6 +379,7 @@ async fn exchange(app: &Arc<App>, caller: Caller, request: Request) -> Result<Re
     }
     headers.insert(MODE_HEADER, HeaderValue::from_static(app.mode.term()));
     headers.insert(SAVED_HEADER, HeaderValue::from(fitted.saved));
+    headers.insert(ADDED_HEADER, HeaderValue::from(fitted.added));
     let session = fitted.place.map(|place| place.session);
     if let Some(session) = session.and_then(|id| HeaderValue::try_from(id).ok()) {
         headers.insert(SESSION_HEADER, session);
@@ -517,7 +530,10 @@ async fn send(
 ) -> Result<hyper::Response<hyper::body::Incoming>, (Refusal, Ending)> {
     let failed = |refusal| (refusal, Ending::UpstreamFailed);
     let uri = link.uri(&parts.uri).map_err(failed)?;
-    let headers = headers::request(parts.headers, body.is_empty());
+    let mut headers = headers::request(parts.headers, body.is_empty());
+    if let Some(protocol) = link.protocol() {
+        protocol.keep_keys(&mut headers);
+    }
     let mut request = hyper::Request::new(http_body_util::Full::new(body));
     *request.method_mut() = parts.method;
     *request.uri_mut() = uri;
@@ -662,24 +678,6 @@ mod tests {
         ] {
             assert!(check_path(path).is_ok(), "{path}");
         }
-    }
-
-    #[test]
-    fn a_path_has_its_protocol() {
-        let none = HeaderMap::new();
-        let mut named = HeaderMap::new();
-        named.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
-        assert_eq!(
-            Protocol::of("/v1/chat/completions", &none),
-            Protocol::OpenAi
-        );
-        assert_eq!(
-            Protocol::of("/v1/messages/count_tokens", &none),
-            Protocol::Anthropic
-        );
-        assert_eq!(Protocol::of("/v1/messagesx", &none), Protocol::OpenAi);
-        assert_eq!(Protocol::of("/v1/models", &none), Protocol::OpenAi);
-        assert_eq!(Protocol::of("/v1/models", &named), Protocol::Anthropic);
     }
 
     #[test]

@@ -10,15 +10,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tenure_workspace::records::Ending;
 use tokio::time::{Instant, Sleep};
 
-use super::Settled;
 use super::recorder::Open;
+use super::{Link, Settled};
 use crate::app::App;
+use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
 
 /// What is kept of the beginning of an answer, and of its end; what it used stands in one of them.
@@ -189,7 +191,7 @@ impl Kept {
 #[derive(Default)]
 pub(super) struct Ahead {
     data: Option<Bytes>,
-    broken: Option<Broken>,
+    pub(super) broken: Option<Broken>,
     /// Whether it is the whole answer.
     pub(super) whole: bool,
 }
@@ -261,6 +263,23 @@ impl fmt::Display for Broken {
 }
 
 impl std::error::Error for Broken {}
+
+impl Broken {
+    /// What the client is told where nothing of the answer has gone on yet, and how the exchange ends.
+    pub(super) fn refusal(&self, link: &Link) -> (Refusal, Ending) {
+        let what = format!("{self} within its answer: `{}`", link.shown());
+        match self {
+            Broken::Upstream(_) => (
+                Refusal::new(StatusCode::BAD_GATEWAY, what),
+                Ending::UpstreamBroke,
+            ),
+            Broken::Silent => (
+                Refusal::new(StatusCode::GATEWAY_TIMEOUT, what),
+                Ending::UpstreamSilent,
+            ),
+        }
+    }
+}
 
 impl Tap {
     pub(super) fn new(

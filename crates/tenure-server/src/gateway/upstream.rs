@@ -18,7 +18,7 @@ use super::pools::{Owner, Pools};
 use crate::app::Limits;
 use crate::error::Refusal;
 
-/// Where requests are forwarded to: `openai=URL`, `anthropic=URL`, or a URL that takes both protocols.
+/// Where requests are forwarded to: `openai=URL`, `anthropic=URL`, or a URL that takes every protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Upstream {
     protocol: Option<Protocol>,
@@ -115,6 +115,11 @@ impl Link {
         Ok(Link { to, pools })
     }
 
+    /// Whose protocol it takes; any, where none is named.
+    pub(super) fn protocol(&self) -> Option<Protocol> {
+        self.to.protocol
+    }
+
     /// Where it is.
     pub(super) fn shown(&self) -> String {
         format!("{}://{}{}", self.to.scheme, self.to.authority, self.to.base)
@@ -162,7 +167,7 @@ pub(super) fn unasked(link: &Link, status: StatusCode) -> Refusal {
     Refusal::new(StatusCode::BAD_GATEWAY, what).expected("an answer to the request")
 }
 
-/// The upstreams of both protocols.
+/// The upstreams of all protocols.
 pub(super) struct Upstreams {
     links: Vec<Link>,
 }
@@ -174,7 +179,7 @@ impl Upstreams {
                 .iter()
                 .any(|other| other.protocol == upstream.protocol)
             {
-                let whose = upstream.protocol.map_or("both protocols", Protocol::term);
+                let whose = upstream.protocol.map_or("every protocol", Protocol::term);
                 return Err(Error::new(
                     ErrorKind::Usage,
                     format!("there are two upstreams for {whose}"),
@@ -187,11 +192,11 @@ impl Upstreams {
         })
     }
 
-    /// The upstream for a protocol: its own, else the one for both, else the only one.
+    /// The upstream for a protocol: its own, else the one that takes every protocol. None of another provider's:
+    /// it would be shown a key that is none of its.
     pub(super) fn of(&self, protocol: Protocol) -> Option<&Link> {
         let of = |wanted| self.links.iter().find(|link| link.to.protocol == wanted);
-        let only = || self.links.first().filter(|_| self.links.len() == 1);
-        of(Some(protocol)).or_else(|| of(None)).or_else(only)
+        of(Some(protocol)).or_else(|| of(None))
     }
 }
 
@@ -246,7 +251,10 @@ mod tests {
         assert_eq!(both.of(Protocol::OpenAi).unwrap().shown(), "http://o");
         assert_eq!(both.of(Protocol::Anthropic).unwrap().shown(), "http://a");
         let one = open(&["openai=http://o"]).unwrap();
-        assert_eq!(one.of(Protocol::Anthropic).unwrap().shown(), "http://o");
+        assert!(one.of(Protocol::Anthropic).is_none());
+        assert!(both.of(Protocol::Google).is_none());
+        let any = open(&["http://r"]).unwrap();
+        assert_eq!(any.of(Protocol::Google).unwrap().shown(), "http://r");
         let rest = open(&["http://r", "anthropic=http://a"]).unwrap();
         assert_eq!(rest.of(Protocol::OpenAi).unwrap().shown(), "http://r");
         assert!(open(&[]).unwrap().of(Protocol::OpenAi).is_none());

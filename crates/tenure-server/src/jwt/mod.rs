@@ -357,6 +357,8 @@ impl Settings {
                 grant.user = None;
             }
         }
+        // In a token silence is never a yes, whoever shows it.
+        grant.clearance.get_or_insert(Classification::Public);
         grant.roles = roles;
         Ok((subject, grant))
     }

@@ -92,6 +92,9 @@ pub struct SourceRef {
     /// Who might see the object when it was read, where it is a revision of the past.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Arc<Access>>,
+    /// Whether the caller said it in the request itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub said: bool,
 }
 
 /// What was read of the store.
@@ -135,13 +138,15 @@ impl Workspace {
         });
         let objects = job.gathered.candidates.objects();
         let mut sources = Vec::new();
-        for object in &objects[..job.gathered.sources] {
+        let said = job.gathered.candidates.which_are_said();
+        for (object, said) in objects[..job.gathered.sources].iter().zip(said) {
             let body = serde_json::to_vec(&**object).map_err(unwritable)?;
             sources.push(SourceRef {
                 object: Digest::of(&body),
                 overrides: Some(object.overrides().clone())
                     .filter(|overrides| *overrides != Overrides::default()),
                 access: object.status().access.clone(),
+                said,
             });
             blobs.push(body);
         }

@@ -166,29 +166,38 @@ impl Workspace {
                 };
                 object = Arc::new(object.judged(status, *object.usage()));
             }
-            sources.push(match &source.overrides {
+            let object = match &source.overrides {
                 Some(overrides) => Arc::new(object.with_overrides(overrides.clone())),
                 None => object,
-            });
+            };
+            sources.push((object, source.said));
         }
-        let sources = Candidates::new(sources).with_unfetched(inputs.unfetched.clone());
+        let runs = sources.chunk_by(|(_, one), (_, next)| one == next);
+        let layers = runs.map(|run| {
+            let objects = run.iter().map(|(object, _)| Arc::clone(object)).collect();
+            Arc::new(match run {
+                [(_, true), ..] => Candidates::new(objects).said(),
+                _ => Candidates::new(objects),
+            })
+        });
+        let sources = Candidates::layered(layers).with_unfetched(inputs.unfetched.clone());
         let Some(store) = &inputs.store else {
             return Ok(Arc::new(sources));
         };
         let known = store.known.unwrap_or(store.at);
         let resident = tenant.load_for_replay(known, store.at)?;
-        let (merged, _) = merge(&sources, resident.candidates());
+        let (merged, _) = merge(sources, resident.candidates());
         if store.buckets.is_empty() {
             return Ok(merged);
         }
-        let count =
-            |object: &Arc<ContextObject>| match store.buckets.get(&object.revision().object_id()) {
+        let count = |_, object: &Arc<ContextObject>| {
+            let bucket = store.buckets.get(&object.revision().object_id());
+            Some(match bucket {
                 Some(bucket) => with_bucket(object, *bucket),
                 None => Arc::clone(object),
-            };
-        let objects = merged.objects().iter().map(count).collect();
-        let unfetched = merged.unfetched().to_vec();
-        Ok(Arc::new(Candidates::new(objects).with_unfetched(unfetched)))
+            })
+        };
+        Ok(Arc::new(merged.filter_map(count)))
     }
 }
 

@@ -20,13 +20,13 @@ struct Compiled<'b> {
 
 /// What an agent's body holds of the same.
 #[derive(Deserialize)]
-struct Own<'b> {
+pub(super) struct Own<'b> {
     #[serde(borrow, alias = "input", alias = "contents")]
-    messages: &'b RawValue,
+    pub(super) messages: &'b RawValue,
     #[serde(borrow, default, alias = "instructions")]
-    system: Option<&'b RawValue>,
+    pub(super) system: Option<&'b RawValue>,
     #[serde(borrow, default)]
-    tools: Option<&'b RawValue>,
+    pub(super) tools: Option<&'b RawValue>,
 }
 
 /// Marks of a cache, as they stand in bodies.

@@ -28,7 +28,7 @@ pub enum Unmanaged {
     NothingAsked,
     /// The compiled body would lack what the caller asks now.
     RequestMissing,
-    /// The compiled body would lack a section that the policy requires.
+    /// The compiled body would lack a section that the policy requires, or the policy itself stands against it.
     RequiredMissing,
     /// The agent's own instructions take more than half the window.
     InstructionsTooLong,
@@ -86,10 +86,22 @@ impl Unmanaged {
         match error.kind {
             ErrorKind::Input | ErrorKind::Usage => Unmanaged::Unreadable,
             ErrorKind::Budget => Unmanaged::DoesNotFit,
+            ErrorKind::Policy => Unmanaged::RequiredMissing,
             ErrorKind::Conflict => Unmanaged::Conflict,
             ErrorKind::Unavailable => Unmanaged::StoreUnavailable,
             _ => Unmanaged::Failed,
         }
+    }
+
+    /// What went wrong, where it is a fault.
+    pub fn fault(self) -> Option<Error> {
+        let what = match self {
+            Unmanaged::RequestMissing => "the compiled body would lack what the request asks",
+            Unmanaged::RequiredMissing => "the compiled body would lack what the policy requires",
+            _ if self.is_fault() => "the conversation cannot be managed",
+            _ => return None,
+        };
+        Some(Error::new(ErrorKind::Policy, format!("{what} (`{self}`)")))
     }
 
     /// Whether `--fail-closed` refuses the request: not where the provider looks after the history itself, there is

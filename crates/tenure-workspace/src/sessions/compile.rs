@@ -426,7 +426,7 @@ fn gathered(
     notice: Option<ObjectDocument>,
 ) -> Result<Gathered, Error> {
     if let Some(notice) = notice {
-        layers.push(Arc::new(Candidates::new(vec![notice.seal()?])));
+        layers.push(Arc::new(Candidates::new(vec![notice.seal()?]).said()));
     }
     let own: usize = layers.iter().map(|layer| layer.len()).sum();
     layers.push(Arc::clone(&beside.candidates));

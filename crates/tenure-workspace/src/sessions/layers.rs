@@ -1,4 +1,7 @@
 //! A session's objects in layers: what stood there at the last compile is not read again.
+//!
+//! They are what whoever may compile the session says in it, so none of them is denied to them
+//! ([`Candidates::said`]).
 
 use std::sync::Arc;
 
@@ -34,7 +37,7 @@ impl Layers {
         let stands = stands.count();
         self.0.truncate(stands);
         if !rest.is_empty() {
-            self.0.push(Arc::new(Candidates::new(rest.to_vec())));
+            self.0.push(Arc::new(Candidates::new(rest.to_vec()).said()));
         }
         while let Some(few) = self.0.len().checked_sub(MANY) {
             let all = &self.0[few..];
@@ -44,7 +47,7 @@ impl Layers {
                 break;
             }
             let objects: Vec<_> = all.iter().map(|layer| layer.objects()).collect();
-            let one = Arc::new(Candidates::new(objects.concat()));
+            let one = Arc::new(Candidates::new(objects.concat()).said());
             self.0.truncate(few);
             self.0.push(one);
         }

@@ -4,6 +4,7 @@
 //! ([`Session::rehydrate`]). What a compile needs of it is the last epoch's mark and what came after, so
 //! its cost follows the window and not the length of the session.
 
+mod asked;
 mod compile;
 mod draft;
 mod entry;

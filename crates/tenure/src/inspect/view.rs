@@ -15,15 +15,11 @@ impl Trace {
             .verdicts
             .iter()
             .map(|verdict| verdict.verdict != Ruling::Denied);
-        let objects = candidates
-            .objects()
-            .iter()
-            .zip(visible)
-            .filter(|(_, visible)| *visible);
-        view.inputs.candidates = digest_of(
-            objects.map(|(object, _)| Arc::as_ref(object)),
-            candidates.unfetched(),
-        );
+        let objects = candidates.objects().iter().map(Arc::as_ref);
+        let objects = objects.zip(candidates.which_are_said());
+        let objects = objects.zip(visible).filter(|(_, visible)| *visible);
+        view.inputs.candidates =
+            digest_of(objects.map(|(object, _)| object), candidates.unfetched());
         view.input_digest = view.inputs.root();
         // Places are counted among what the caller sees.
         let is_hidden = |verdict: &Verdict| u32::from(verdict.verdict == Ruling::Denied);

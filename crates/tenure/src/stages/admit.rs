@@ -1,5 +1,6 @@
 //! Stage 2: what may the caller see? Deny by default: every label of an object must be matched, and
-//! what the caller does not name matches nothing.
+//! what the caller does not name matches nothing. The exception is what the caller says in the request itself:
+//! nobody hides it from its own author, so only the wall between tenants holds for it.
 
 use crate::object::{Authority, Scope};
 use crate::policy::{PiiRule, Policy};
@@ -25,33 +26,14 @@ pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request)
     let mut live = Live::new(set);
     live.judge(Stage::Admit, |at| {
         let row = set.row(at);
-        if let Some(reason) = &by_scope[row.scope as usize] {
-            return Some(reason.clone());
-        }
-        let mut classification = row.classification;
-        let mut personal = row.personal;
-        // What the past showed, the caller must be admitted to now as well.
-        if row.past
-            && let Some(now) = set.object(at).status().access.as_deref()
-        {
-            if let Some(reason) = outside(&now.scope, principal) {
-                return Some(reason);
-            }
-            classification = classification.max(now.classification);
-            personal |= now.personal;
-        }
-        if classification > principal.clearance {
-            return Some(Reason::Classified { classification });
-        }
-        if tagged && personal {
-            return Some(Reason::PersonalData);
-        }
-        if row.origin
-            && let Some(origin) = foreign_origin(set, at, principal)
-        {
-            return Some(Reason::OtherOrigin {
-                origin: origin.into(),
-            });
+        let denied = match &by_scope[row.scope as usize] {
+            Some(Reason::OtherTenant) => Some(Reason::OtherTenant),
+            _ if row.said => None,
+            Some(outside) => Some(outside.clone()),
+            None => label_against(set, at, principal, tagged),
+        };
+        if denied.is_some() {
+            return denied;
         }
         if row.anonymous {
             return Some(Reason::AnonymousEvidence);
@@ -76,6 +58,37 @@ pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request)
         }
     }
     Admitted(live)
+}
+
+/// The label beside its scope by which an object is denied to the caller, if there is one.
+fn label_against(set: &Normalized, at: u32, principal: &Principal, tagged: bool) -> Option<Reason> {
+    let row = set.row(at);
+    let mut classification = row.classification;
+    let mut personal = row.personal;
+    // What the past showed, the caller must be admitted to now as well.
+    if row.past
+        && let Some(now) = set.object(at).status().access.as_deref()
+    {
+        if let Some(reason) = outside(&now.scope, principal) {
+            return Some(reason);
+        }
+        classification = classification.max(now.classification);
+        personal |= now.personal;
+    }
+    if classification > principal.clearance {
+        return Some(Reason::Classified { classification });
+    }
+    if tagged && personal {
+        return Some(Reason::PersonalData);
+    }
+    if row.origin
+        && let Some(origin) = foreign_origin(set, at, principal)
+    {
+        return Some(Reason::OtherOrigin {
+            origin: origin.into(),
+        });
+    }
+    None
 }
 
 /// Why this scope excludes the caller, if it does.

@@ -44,6 +44,8 @@ pub(crate) struct Row {
     pub(crate) anonymous: bool,
     pub(crate) text: bool,
     pub(crate) personal: bool,
+    /// Whether the caller says it in the request itself.
+    pub(crate) said: bool,
     /// The scope, as its place in [`Normalized::scopes`].
     pub(crate) scope: u32,
     pub(crate) bytes: u32,
@@ -113,6 +115,8 @@ const TENTHS: usize = 5;
 /// What takes longest to make, of a run of objects.
 #[derive(Debug)]
 struct Layer {
+    /// Whether the caller says all of it in the request itself.
+    said: bool,
     objects: Arc<[Arc<ContextObject>]>,
     /// What a trace says of all of them: copies that were made one after the other, so that giving out all of
     /// them does not go from object to object in memory.
@@ -176,7 +180,7 @@ impl Normalized {
     pub(crate) fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| {
             let leaves = self.layers.iter().map(|(_, layer)| {
-                let of = || leaves_of(layer.objects.iter().map(Arc::as_ref));
+                let of = || leaves_of(layer.objects.iter().map(Arc::as_ref), layer.said);
                 layer.leaves.get_or_init(of).as_slice()
             });
             digest_of_leaves(leaves, &self.unfetched)
@@ -460,7 +464,10 @@ fn alone(candidates: &Candidates) -> Normalized {
         if let Some(found) = found {
             hygiene.insert(at as u32, found);
         }
-        rows.push(row(object, scope));
+        rows.push(Row {
+            said: candidates.is_said(),
+            ..row(object, scope)
+        });
     }
     let mut ordered: Vec<(u32, Arc<Scope>)> =
         scopes.into_iter().map(|(scope, at)| (at, scope)).collect();
@@ -470,6 +477,7 @@ fn alone(candidates: &Candidates) -> Normalized {
         layers: vec![(
             0,
             Arc::new(Layer {
+                said: candidates.is_said(),
                 types: objects.iter().map(|_| OnceLock::new()).collect(),
                 names: objects.iter().map(|object| object.name().into()).collect(),
                 objects,
@@ -520,6 +528,7 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         anonymous,
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
         personal: revision.is_personal(),
+        said: false,
         scope,
         bytes: revision.content().len() as u32,
         renamed: object.overrides().name.is_some(),

@@ -106,6 +106,8 @@ pub(crate) struct Draft {
     pub(crate) superseded_by: Option<usize>,
     /// Whether the request before this one saw it.
     pub(crate) seen_before: bool,
+    /// Whether the caller says it in the request itself.
+    pub(crate) said: bool,
 }
 
 impl Draft {
@@ -461,25 +463,32 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
         // The same object twice.
         1 => single().prop_map(|document| vec![document.clone(), document]),
     ];
-    let marks = (0usize..24, rarely(9, 0usize..24), prop::bool::weighted(0.8));
-    let numbered = (group, marks).prop_map(|(mut group, (id, superseded_by, seen_before))| {
-        // Calls of one conversation have ids of their own, nearly always.
-        for document in &mut group {
-            let calls = document.tool_calls.iter_mut().map(|call| &mut call.id);
-            for call in calls.chain(&mut document.tool_call_id) {
-                call.push_str(&format!("-{id}"));
+    let marks = (
+        0usize..24,
+        rarely(9, 0usize..24),
+        prop::bool::weighted(0.8),
+        prop::bool::weighted(0.15),
+    );
+    let numbered =
+        (group, marks).prop_map(|(mut group, (id, superseded_by, seen_before, said))| {
+            // Calls of one conversation have ids of their own, nearly always.
+            for document in &mut group {
+                let calls = document.tool_calls.iter_mut().map(|call| &mut call.id);
+                for call in calls.chain(&mut document.tool_call_id) {
+                    call.push_str(&format!("-{id}"));
+                }
             }
-        }
-        let one = group.len() == 1;
-        let twice = group.len() == 2 && group[0] == group[1];
-        let draft = |(n, document)| Draft {
-            document,
-            id: if one || twice { id } else { 100 + id * 10 + n },
-            superseded_by: superseded_by.filter(|_| one),
-            seen_before,
-        };
-        group.into_iter().enumerate().map(draft).collect::<Vec<_>>()
-    });
+            let one = group.len() == 1;
+            let twice = group.len() == 2 && group[0] == group[1];
+            let draft = |(n, document)| Draft {
+                document,
+                id: if one || twice { id } else { 100 + id * 10 + n },
+                superseded_by: superseded_by.filter(|_| one),
+                seen_before,
+                said,
+            };
+            group.into_iter().enumerate().map(draft).collect::<Vec<_>>()
+        });
     prop::collection::vec(numbered, 0..14)
         .prop_map(|groups| groups.concat())
         .boxed()
@@ -899,6 +908,7 @@ fn tool() -> Draft {
         id: 99,
         superseded_by: None,
         seen_before: true,
+        said: false,
     }
 }
 
@@ -921,8 +931,8 @@ impl Case {
         let objects = self
             .drafts
             .iter()
-            .map(|draft| draft.dealt(self.salt).seal().unwrap());
-        Candidates::new(objects.collect())
+            .map(|draft| (draft.dealt(self.salt).seal().unwrap(), draft.said));
+        said_or_not(&objects.collect::<Vec<_>>())
     }
 
     /// The ledger of the request before, when there was one and it could be compiled.
@@ -951,6 +961,17 @@ impl Case {
         };
         run(world(self.model), self.policy(), request, self.candidates())
     }
+}
+
+/// These objects, each with whether the caller says it in the request itself.
+pub(crate) fn said_or_not(objects: &[(Arc<tenure::ContextObject>, bool)]) -> Candidates {
+    let runs = objects.chunk_by(|(_, one), (_, next)| one == next);
+    let layers = runs.map(|run| {
+        let objects = run.iter().map(|(object, _)| Arc::clone(object));
+        let layer = Candidates::new(objects.collect());
+        Arc::new(if run[0].1 { layer.said() } else { layer })
+    });
+    Candidates::layered(layers)
 }
 
 /// Facts for about two thirds of what the policy would ask, by content.

@@ -1,0 +1,48 @@
+//! What is asked now, looked for in what was compiled.
+
+use std::collections::BTreeSet;
+
+use tenure::ObjectDocument;
+use tenure::object::{ObjectType, Role};
+use tenure::time::Instant;
+use tenure::trace::{Ruling, Trace};
+
+use super::{Session, Turn};
+
+impl Session {
+    /// Whether what is asked now stands in a compile of this session, of whose candidates so many stood beside it: the
+    /// user's last message, and the results of tools that follow the model's last one.
+    pub(crate) fn asks_in(&self, trace: &Trace, beside: usize) -> bool {
+        let own = trace.verdicts.len().saturating_sub(beside);
+        let stands = trace.verdicts[..own]
+            .iter()
+            .filter(|verdict| verdict.verdict == Ruling::Included);
+        let stands: BTreeSet<&str> = stands.map(|verdict| &*verdict.name).collect();
+        let turns = || self.request.iter().chain(&self.turns).rev();
+        let asked = turns().find(|turn| turn.is_request());
+        let asked = asked.into_iter().flat_map(Turn::says);
+        let new = turns().take_while(|turn| !turn.is_by_model());
+        let results = new.flat_map(Turn::says);
+        let results = results.filter(|object| object.object_type == Some(ObjectType::ToolResult));
+        asked
+            .chain(results)
+            .all(|object| stands.contains(object.name.as_str()))
+    }
+}
+
+impl Turn {
+    /// What is said in it: a body may leave out what says nothing, and what was erased is gone.
+    fn says(&self) -> impl Iterator<Item = &ObjectDocument> {
+        let unread = !self.entry.opaque.is_empty();
+        let erased = Some(Instant::from_micros(0));
+        let objects = self.entry.objects.iter();
+        objects.filter(move |object| {
+            object.valid_until != erased && (unread || !object.content.trim().is_empty())
+        })
+    }
+
+    fn is_by_model(&self) -> bool {
+        let mut objects = self.entry.objects.iter();
+        objects.any(|object| object.role == Some(Role::Assistant))
+    }
+}
