@@ -460,6 +460,9 @@ impl Relay {
             relayed.calibrated = session.calibrated;
             return Ok(relayed);
         }
+        if !room::holds_instructions(conversation, session, world, window)? {
+            return Ok(Relayed::unmanaged(Unmanaged::InstructionsTooLong));
+        }
         let mut task = session.last_request().unwrap_or_default();
         if task.len() > MAX_ASKED {
             let mut end = MAX_ASKED;

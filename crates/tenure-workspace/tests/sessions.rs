@@ -884,9 +884,10 @@ mod random {
             "[a-z .?\\n]{0,80}",
             "[a-z ]{5}".prop_map(|text| text.repeat(120)),
         ];
-        (text, 0usize..4, 0usize..5, any::<bool>(), 0u32..1_000).prop_map(
-            |(text, calls, results, answers, key)| {
+        (text, 0usize..4, 0usize..5, any::<bool>(), 0u32..1_000, 0usize..9).prop_map(
+            |(text, calls, results, answers, key, instructs)| {
                 let mut messages = Vec::new();
+                messages.extend(instruction(instructs, key));
                 if answers {
                     messages.push(json!({ "role": "user", "content": text }));
                 }
@@ -906,6 +907,37 @@ mod random {
                 messages
             },
         )
+    }
+
+    /// A message of instructions, at times: of the system, or the file of one of three folders in one of the user.
+    fn instruction(kind: usize, key: u32) -> Option<Value> {
+        let rule = format!("Rule {key} of folder {kind} holds.");
+        let block = format!(
+            "# AGENTS.md instructions for /{kind}\n\n<INSTRUCTIONS>\n{rule}\n</INSTRUCTIONS>"
+        );
+        match kind {
+            0..3 => Some(json!({ "role": "user", "content": format!("Look.\n{block}\nGo on.") })),
+            3 => Some(json!({ "role": "system", "content": rule })),
+            4 => Some(json!({ "role": "user", "content": block })),
+            _ => None,
+        }
+    }
+
+    /// Of what messages instruct: the newest rule of each folder, and all that the system says.
+    fn standing(messages: &[Value]) -> Vec<(String, &'static str)> {
+        let mut newest = std::collections::BTreeMap::new();
+        for message in messages {
+            let text = message["content"].as_str().unwrap_or_default();
+            let rule = text.lines().find(|line| line.starts_with("Rule "));
+            if let Some(rule) = rule {
+                let folder = rule.split("of folder").nth(1).unwrap();
+                match message["role"] == "system" {
+                    true => newest.insert(rule.to_owned(), (rule.to_owned(), "system")),
+                    false => newest.insert(folder.to_owned(), (rule.to_owned(), "user")),
+                };
+            }
+        }
+        newest.into_values().collect()
     }
 
     proptest! {
@@ -939,7 +971,19 @@ mod random {
                         let sent = body(&compiled);
                         let broken = conform::check(target.format().unwrap(), &sent, None).unwrap();
                         prop_assert!(broken.is_empty(), "{broken:?}\n{sent}");
+                        prop_assert!(!sent.contains("What I said"), "{}", sent);
                         let sent = blocks(&sent);
+                        // What instructs stands, in whatever was cut, and no lower than it was said.
+                        for (rule, role) in standing(&all) {
+                            let mut holds = sent.iter().filter(|block| block.contains(&rule));
+                            let as_system = |block: &String| {
+                                block.starts_with("\"system\"") || block.contains("\"role\":\"system\"") || block.contains("[system]")
+                            };
+                            prop_assert!(
+                                holds.any(|block| (role == "system") == as_system(block)),
+                                "{rule} {role} {sent:#?}"
+                            );
+                        }
                         if let (EpochCause::Kept, Some(before)) = (compiled.session.cause, &before) {
                             prop_assert!(sent.starts_with(before), "{before:#?}\n{sent:#?}");
                         }

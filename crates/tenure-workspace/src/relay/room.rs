@@ -5,6 +5,7 @@ use tenure::{Budget, Error, Model, World};
 
 use super::calibration;
 use super::notice::Notice;
+use crate::sessions::Session;
 
 /// What is kept beside the counted tokens for what a provider adds.
 const MARGIN: u32 = 64;
@@ -16,6 +17,22 @@ pub(super) fn around(conversation: &Conversation, world: &World) -> u32 {
     let texts = before.map(|entry| &entry.message).chain(tools);
     let texts: u32 = texts.map(|text| world.price(text)).sum();
     texts.saturating_add(MARGIN)
+}
+
+/// Whether the agent's own instructions, before its messages and among them, take at most half the window. Beyond that
+/// there is too little left to manage.
+pub(super) fn holds_instructions(
+    conversation: &Conversation,
+    session: &Session,
+    world: &World,
+    window: u32,
+) -> Result<bool, Error> {
+    let before = conversation.instructions.iter();
+    let before: u32 = before.map(|entry| world.price(&entry.message)).sum();
+    match (window / 2).checked_sub(before) {
+        Some(most) => session.instructions_fit(u64::from(most), world),
+        None => Ok(false),
+    }
 }
 
 /// What the agent's tools cost, at most.

@@ -151,7 +151,10 @@ impl Workspace {
         let share = |share: tenure::num::Score| {
             u64::from(budget) * u64::from(share.millionths()) / 1_000_000
         };
-        let (high, mut low) = (share(settings.high_water), share(settings.low_water));
+        let high = share(settings.high_water);
+        // Instructions stand on at every epoch's end: the turns that stay share what they leave.
+        let left = u64::from(budget).saturating_sub(session.instructions_about());
+        let mut low = share(settings.low_water) * left / u64::from(budget).max(1);
         let mut ending = None;
         let mut draft = session.draft(&how, None)?;
         if draft.tokens > high {

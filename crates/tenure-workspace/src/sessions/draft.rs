@@ -14,10 +14,11 @@ use tenure::session::{
 };
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
-use tenure::wire::read_message;
+use tenure::wire::{ClientBlock, read_message};
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
 use super::entry::{Entry, Mark, Served};
+use super::standing::{Instruction, newest};
 use super::{Made, Sealed, Session, Turn};
 
 /// What stands for a tool that was called and that nobody offers any more.
@@ -27,11 +28,14 @@ const GONE: &str =
 /// The tool by which a model reads originals, behind whatever a client puts before its name.
 const READS: &str = "rehydrate";
 
+/// What stands over the user's own words of messages that left. It is the compiler's, so it does not speak as the user.
+const QUOTES: &str = "Quoted from messages of the user that no longer stand here, word for word, each with its message:";
+
 /// What the name of a turn's original ends with, where it stands in the tail.
 pub(super) const AGAIN: &str = " again";
 
 /// What a provider adds to a message, at most, in tokens.
-const AROUND: u64 = 8;
+pub(super) const AROUND: u64 = 8;
 
 /// The shorter forms of results, by message and part.
 type Shortened = BTreeMap<(u64, u32), String>;
@@ -90,6 +94,14 @@ pub(super) fn reads_originals(tool: &str) -> bool {
     before.is_some_and(|before| !before.ends_with(|last: char| last.is_ascii_alphanumeric()))
 }
 
+impl Drafting<'_> {
+    /// Whether the model takes a message of the system only between the user and the model.
+    fn takes_system_between(&self) -> bool {
+        let rules = self.world.model().messages.unwrap_or_default();
+        self.target == Target::AnthropicMessages && rules.mid_conversation_system == Some(true)
+    }
+}
+
 impl Session {
     pub(super) fn draft(&self, how: &Drafting<'_>, ending: Option<Ending>) -> Result<Draft, Error> {
         let mut entries = Vec::new();
@@ -145,11 +157,20 @@ impl Session {
             tokens: 0,
             cut: start > 0 || replaced,
         };
+        let mut standing = None;
         if let Some(ending) = ending {
             let from = self
                 .turns
                 .get(start)
                 .map_or(self.last + 1, |turn| turn.number);
+            let stands = newest(self.instructions()?);
+            if let Some(request) = request {
+                request.leave_out_replaced(&stands, &mut shortened);
+            }
+            let before = stands.into_iter().filter(|one| one.place.turn < from);
+            let before = standing.insert(before.collect::<Vec<Instruction>>());
+            let is_kept =
+                |turn: u64| turn >= from || request.is_some_and(|kept| kept.number == turn);
             entries.push(Entry::Epoch(Mark {
                 cause: ending.cause,
                 rewritten: self
@@ -167,13 +188,23 @@ impl Session {
                 names_no_tool: !how.reads,
                 shortened: shortened
                     .iter()
-                    .filter(|((turn, _), _)| *turn >= from)
+                    .filter(|((turn, _), _)| is_kept(*turn))
                     .map(|((turn, part), text)| (*turn, *part, text.clone()))
                     .collect(),
                 compiler: tenure::COMPILER,
+                standing: Some(before.iter().map(|one| one.place.clone()).collect()),
             }));
         }
+        let standing = standing.as_ref().unwrap_or(&self.standing).iter();
+        // What stands in the request stands there.
+        let standing =
+            standing.filter(|one| request.is_none_or(|kept| kept.number != one.place.turn));
+        let (mut late, early): (Vec<&Instruction>, Vec<&Instruction>) =
+            standing.partition(|one| one.is_systems() && how.takes_system_between());
         self.stand_before(how, &mut draft)?;
+        for one in early {
+            self.add(one.document.clone(), how, &mut draft)?;
+        }
         // What stands for turns keeps its words until the epoch ends.
         let names_tool = match ending {
             Some(_) => how.reads,
@@ -188,7 +219,15 @@ impl Session {
             while let Some((at, served)) = followed.next_if(|(at, _)| *at < turn.number) {
                 self.repeat(at, served, how, &mut draft)?;
             }
+            if turn.is_by_model() {
+                for one in late.drain(..) {
+                    self.add(one.document.clone(), how, &mut draft)?;
+                }
+            }
             self.stand(turn, &shortened, how, &mut draft)?;
+        }
+        for one in late {
+            self.add(one.document.clone(), how, &mut draft)?;
         }
         if ending.is_none() {
             for number in &self.carried {
@@ -280,8 +319,10 @@ impl Session {
                 continue;
             };
             let turns = &self.turns[first.start..last.end];
-            let spoken: Vec<(u64, Speaker, String)> =
-                turns.iter().flat_map(|turn| turn.spoken()).collect();
+            // What the system says stands on as it was said.
+            let spoken = turns.iter().flat_map(|turn| turn.spoken());
+            let spoken = spoken.filter(|(_, speaker, _)| *speaker != Speaker::System);
+            let spoken: Vec<(u64, Speaker, String)> = spoken.collect();
             let said: Vec<Said<'_>> = spoken
                 .iter()
                 .map(|(turn, speaker, text)| Said {
@@ -343,6 +384,9 @@ impl Session {
         match ending {
             Some(ending) => ledger.ends = Some(ending.cause),
             None => {
+                if self.is_of_old_form() {
+                    ledger.ends = Some(EpochCause::SettingsChanged);
+                }
                 // Something of what was sent is erased: no more is built on it.
                 if self.erased {
                     ledger.ends = Some(EpochCause::FrozenGone);
@@ -393,7 +437,7 @@ impl Session {
         Ok(())
     }
 
-    /// The summaries, and what the user demanded in what they stand for.
+    /// The summaries, and what the user demanded in what they stand for: as quotes, which say whose words they are.
     fn stand_for(
         &self,
         frontier: &Frontier,
@@ -423,11 +467,9 @@ impl Session {
         if demands.is_empty() {
             return Ok(());
         }
-        let text =
-            format!("What I said earlier in this conversation, and what still holds:\n{demands}");
-        let mut document = ObjectDocument::new("demands", text);
-        document.object_type = Some(ObjectType::Turn);
-        document.role = Some(Role::User);
+        let mut document = ObjectDocument::new("demands", format!("{QUOTES}\n{demands}"));
+        document.object_type = Some(ObjectType::Checkpoint);
+        document.authority_level = Some(Authority::User);
         self.add(document, how, draft)
     }
 
@@ -640,6 +682,33 @@ impl Turn {
         }
     }
 
+    /// Whether the model says it.
+    fn is_by_model(&self) -> bool {
+        let mut objects = self.entry.objects.iter();
+        objects.any(|object| object.role == Some(Role::Assistant))
+    }
+
+    /// Leaves out of its text what newer instructions took the place of, where it can be written anew.
+    fn leave_out_replaced(&self, stands: &[Instruction], shortened: &mut Shortened) {
+        if self.entry.signed || !self.entry.opaque.is_empty() {
+            return;
+        }
+        for (part, object) in (0u32..).zip(&self.entry.objects) {
+            let is_replaced = |block: &ClientBlock| {
+                let bytes = Some((block.bytes.start, block.bytes.end));
+                let is_it = |one: &Instruction| {
+                    let place = (one.place.turn, one.place.part, one.place.bytes);
+                    place == (self.number, part, bytes)
+                };
+                block.stands && !stands.iter().any(is_it)
+            };
+            let text = self.without(part, &is_replaced);
+            if text.len() < object.content.len() {
+                shortened.insert((self.number, part), text.trim().to_owned());
+            }
+        }
+    }
+
     fn forms<'s>(
         &self,
         shortened: &'s Shortened,
@@ -684,17 +753,17 @@ impl Turn {
         Ok(objects)
     }
 
-    /// What is said in it, by whom.
+    /// What is said in it, by whom. What a client put into a message of the user is not the user's.
     pub(super) fn spoken(&self) -> Vec<(u64, Speaker, String)> {
-        let objects = self.entry.objects.iter();
-        let each = objects.map(|object| {
+        let objects = (0u32..).zip(&self.entry.objects);
+        let each = objects.map(|(part, object)| {
             let speaker = match (object.object_type, object.role) {
                 (Some(ObjectType::ToolResult), _) => Speaker::Tool,
                 (_, Some(Role::Assistant)) => Speaker::Assistant,
                 (_, Some(Role::System)) => Speaker::System,
                 _ => Speaker::User,
             };
-            let mut text = object.content.clone();
+            let mut text = self.without(part, &|_| true);
             for call in &object.tool_calls {
                 text.push_str(&format!("\n{}", called(call)));
             }

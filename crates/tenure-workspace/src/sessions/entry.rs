@@ -11,6 +11,7 @@ use tenure::wire::Format;
 use tenure::{Digest, ObjectDocument, Target};
 
 use super::once::Once;
+use super::standing::Place;
 
 /// The version of these entries.
 pub(super) const SESSION_VERSION: u32 = 1;
@@ -145,6 +146,9 @@ pub(super) struct Mark {
     /// The compiler that began it. Marks without it are of compiler 1.
     #[serde(default = "first_compiler")]
     pub(super) compiler: u32,
+    /// The instructions before `from` that stand on; none in marks of a time when they did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) standing: Option<Vec<Place>>,
 }
 
 fn first_compiler() -> u32 {

@@ -209,6 +209,7 @@ impl Session {
         let turns = self.request.iter().chain(&self.turns);
         let objects = turns
             .flat_map(|turn| &turn.entry.objects)
+            .chain(self.standing.iter().map(|one| &one.document))
             .chain(&self.opening.instructions)
             .chain(&self.opening.tools);
         let said: usize = objects.map(size_of).sum();

@@ -12,6 +12,7 @@ mod held;
 mod layers;
 mod once;
 mod rehydrate;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,7 +22,7 @@ use tenure::error::ErrorKind;
 use tenure::object::{ObjectId, ObjectType, Role, clip};
 use tenure::session::{Checkpoint, Frontier};
 use tenure::time::Instant;
-use tenure::wire::{self, Conversation, Format};
+use tenure::wire::{self, ClientBlock, Conversation, Format};
 use tenure::{ContextObject, Error, ObjectDocument, Target, World};
 use tenure_store::{Tenant, Writing, Written};
 
@@ -33,6 +34,7 @@ pub use rehydrate::{Original, Rehydrated, Wanted};
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
 use held::Pending;
 use layers::Layers;
+use standing::Instruction;
 
 /// The logs of sessions are named so.
 const PREFIX: &str = "session/";
@@ -53,6 +55,8 @@ pub(crate) struct Turn {
     sealed: Mutex<Option<Sealed>>,
     /// What it costs, and by whose vocabulary.
     tokens: OnceLock<(String, u64)>,
+    /// The blocks that a client put into it, each with its part.
+    blocks: OnceLock<Vec<(u32, ClientBlock)>>,
 }
 
 /// The objects of a message, with the shorter forms that some of its parts have there.
@@ -87,6 +91,8 @@ pub struct Session {
     mark: Mark,
     frontier: Frontier,
     request: Option<Turn>,
+    /// The instructions of messages before those that stand.
+    standing: Vec<Instruction>,
     turns: Vec<Turn>,
     /// The requests of this epoch, each with the number of its entry.
     served: Vec<(u64, Served)>,
@@ -215,9 +221,11 @@ impl Session {
                 names_no_tool: false,
                 shortened: Vec::new(),
                 compiler: tenure::COMPILER,
+                standing: Some(Vec::new()),
             },
             frontier: Frontier::default(),
             request: None,
+            standing: Vec::new(),
             turns: Vec::new(),
             served: Vec::new(),
             carried: Vec::new(),
@@ -332,6 +340,18 @@ impl Session {
             },
             None => None,
         };
+        let mut standing = Vec::new();
+        for place in mark.standing.iter().flatten() {
+            let Entry::Said(message) = self.one(place.turn)? else {
+                return Err(unreadable(
+                    &self.log,
+                    place.turn,
+                    "a message is expected there",
+                ));
+            };
+            standing.extend(Instruction::at(place, &message.objects));
+        }
+        self.standing = standing;
         self.turns.clear();
         self.served.clear();
         for (at, body) in self.tenant.entries_in(&self.log, mark.from..number)? {
@@ -901,15 +921,20 @@ impl Turn {
             },
             sealed: Mutex::default(),
             tokens: OnceLock::new(),
+            blocks: OnceLock::new(),
         }
     }
 
-    /// Whether the user says something in it.
+    /// Whether the user says something in it, besides what a client added.
     fn is_request(&self) -> bool {
-        let mut objects = self.entry.objects.iter();
-        objects.any(|object| {
-            object.object_type == Some(ObjectType::Turn)
-                && object.role.unwrap_or(Role::User) == Role::User
+        let mut objects = (0u32..).zip(&self.entry.objects);
+        objects.any(|(part, object)| {
+            let is_users = object.object_type == Some(ObjectType::Turn)
+                && object.role.unwrap_or(Role::User) == Role::User;
+            let is_added = |(of, _): &(u32, ClientBlock)| *of == part;
+            is_users
+                && (!self.blocks().iter().any(is_added)
+                    || !self.without(part, &|_| true).trim().is_empty())
         })
     }
 }

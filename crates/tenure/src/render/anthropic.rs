@@ -127,11 +127,10 @@ impl<'a> Messages<'a> {
             .extend(calls.map(|call| (call.id.as_str(), call.name.as_str())));
     }
 
-    /// Whether the user spoke last.
-    pub(crate) fn ends_with_user(&self) -> bool {
-        self.messages
-            .last()
-            .is_some_and(|last| last.role == Role::User)
+    /// Whether the system may speak next: behind the user, or in the message that is its own already.
+    pub(crate) fn takes_system(&self) -> bool {
+        let last = self.messages.last();
+        last.is_some_and(|last| matches!(last.role, Role::User | Role::System))
     }
 
     /// Adds a message of the system in the middle of the conversation.
@@ -152,13 +151,7 @@ impl<'a> Messages<'a> {
     /// Adds what goes back as it came.
     pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: &[&'a Revision]) -> Place {
         parts.iter().for_each(|part| self.called(part));
-        if self.splices
-            && raw.role == Role::Assistant
-            && self
-                .messages
-                .last()
-                .is_some_and(|last| last.role == raw.role)
-        {
+        if self.is_one(raw.role) && self.ends_with(raw.role) {
             let blocks = wire::blocks(&raw.message);
             return self.add(raw.role, blocks.into_iter().map(Block::Raw));
         }
@@ -172,11 +165,21 @@ impl<'a> Messages<'a> {
         }
     }
 
+    /// Whether neighbours of this role become one message, also where they came as messages: of the system there is
+    /// only one between the user and the model.
+    fn is_one(&self, role: Role) -> bool {
+        role == Role::System || (self.splices && role == Role::Assistant)
+    }
+
+    fn ends_with(&self, role: Role) -> bool {
+        self.messages.last().is_some_and(|last| last.role == role)
+    }
+
     /// Adds blocks to the last message, or to a new one where the last is another's or goes back as
     /// it came.
     fn add(&mut self, role: Role, blocks: impl IntoIterator<Item = Block<'a>>) -> Place {
         let mut blocks = blocks.into_iter().peekable();
-        let at = self.messages.len();
+        let (at, is_one) = (self.messages.len(), self.is_one(role));
         if blocks.peek().is_none() {
             // Nothing is said: it stands empty where the next would stand.
             return Place {
@@ -188,8 +191,7 @@ impl<'a> Messages<'a> {
             && last.role == role
         {
             if let Content::Raw(raw) = last.content
-                && self.splices
-                && role == Role::Assistant
+                && is_one
             {
                 let raw = wire::blocks(raw).into_iter().map(Block::Raw);
                 last.content = Content::Blocks(raw.collect());

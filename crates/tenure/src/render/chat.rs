@@ -61,8 +61,10 @@ impl Joint {
         late: true,
     };
 
-    /// Of a piece of this section: the tail and the task are the user's words, the rest the
+    /// Of a piece of this section: the tail, the task and what stands for turns are the user's, the rest the
     /// system's. In registry order only the task that the compiler adds leaves the one flow.
+    ///
+    /// A summary holds words of the user and of tools, so it never stands as the system's.
     ///
     /// Messages of blocks have no system role. What stands before the history is the system's, beside
     /// them, what stands after it becomes the user's: it keeps its place and loses rank, never gains it.
@@ -77,7 +79,9 @@ impl Joint {
         let has_system = !target.has_blocks();
         let is_users = if by_section {
             let before_history = policy.place(section) < policy.place(Section::History);
-            policy.zone(section) == Zone::Tail || !(has_system || before_history)
+            policy.zone(section) == Zone::Tail
+                || section == Section::History
+                || !(has_system || before_history)
         } else {
             is_task
         };
@@ -327,7 +331,7 @@ impl<'a> Body<'a> {
                 let takes = self.rules.mid_conversation_system == Some(true);
                 let late = takes && leads && said.is_some_and(|said| !said.trim().is_empty());
                 let late = late && self.target == Target::AnthropicMessages;
-                if late && is_system && messages.ends_with_user() {
+                if late && is_system && messages.takes_system() {
                     let place = messages.late(revision);
                     self.apply("mid_conversation_system");
                     return place.span(0, revision.content().len());
@@ -360,7 +364,7 @@ impl<'a> Body<'a> {
             Form::Flat(messages) => messages.raw(raw, parts),
             Form::Blocks(messages) => {
                 let takes = self.rules.mid_conversation_system == Some(true);
-                if raw.role == Role::System && !(takes && leads && messages.ends_with_user()) {
+                if raw.role == Role::System && !(takes && leads && messages.takes_system()) {
                     return None;
                 }
                 messages.raw(raw, &parts)

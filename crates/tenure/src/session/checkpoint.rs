@@ -224,9 +224,10 @@ impl Checkpoint {
         any.then_some(changed)
     }
 
-    /// What the user and the system decided, corrected and demanded, in order.
+    /// What the user decided, corrected and demanded, in order. What the system said stands on as it was said.
     pub fn demands(&self) -> impl Iterator<Item = &Statement> {
-        self.kept.iter().filter(|statement| statement.is_demand())
+        let users = |statement: &&Statement| statement.speaker == Speaker::User;
+        self.kept.iter().filter(users)
     }
 
     /// The text of what else was said, for the model. `number` is where the originals are found, for a model that is

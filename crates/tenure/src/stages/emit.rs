@@ -31,6 +31,9 @@ use crate::trace::{
 use crate::wire::Outgoing;
 use crate::world::World;
 
+/// Over how many turns of the system the model's next one is looked for.
+const MOST_BETWEEN: usize = 64;
+
 /// Writes the payload, seals it, and gives every candidate its verdict.
 pub(crate) fn emit(
     mut ordered: Ordered<'_>,
@@ -437,16 +440,27 @@ fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool
     Ok(false)
 }
 
-/// Whether the entry at this place is a turn of the assistant that says or calls something.
+/// Whether a message of the system may stand before the entry at this place: the model speaks there or nothing follows,
+/// whatever else the system says in between.
 fn leads(ordered: &Ordered<'_>, at: usize) -> bool {
     let contained = &ordered.fitted.contained;
-    let Some(Entry::Row(row)) = ordered.entries.get(at) else {
-        return false;
-    };
-    let revision = contained.set().object(*row).revision();
-    contained.planned().section(*row) == Section::History
-        && chat::speaker(revision) == Some(Role::Assistant)
-        && (!revision.tool_calls().is_empty() || !revision.content().trim().is_empty())
+    for entry in ordered.entries.iter().skip(at).take(MOST_BETWEEN) {
+        let Entry::Row(row) = entry else {
+            return false;
+        };
+        let revision = contained.set().object(*row).revision();
+        if contained.planned().section(*row) != Section::History || !revision.is_message() {
+            return false;
+        }
+        match chat::speaker(revision) {
+            Some(Role::System) => {}
+            Some(Role::Assistant) => {
+                return !revision.tool_calls().is_empty() || !revision.content().trim().is_empty();
+            }
+            _ => return false,
+        }
+    }
+    ordered.entries.len().saturating_sub(at) < MOST_BETWEEN
 }
 
 /// Gathers the bytes for one target.

@@ -23,6 +23,7 @@
 
 mod anthropic;
 mod chat;
+mod clients;
 mod convert;
 mod gemini;
 mod groups;
@@ -43,6 +44,7 @@ use crate::digest::Digest;
 use crate::object::ObjectDocument;
 use crate::object::vocabulary::vocabulary;
 
+pub use clients::{ClientBlock, client_blocks};
 pub(crate) use convert::NO_SIGNATURE;
 pub use convert::{LeftOut, Written, write};
 pub use groups::{groups, open_chain};

@@ -354,15 +354,20 @@ pub(crate) fn items(message: &str) -> u32 {
     items.len() as u32
 }
 
-/// The parts of a Gemini content, as they came.
+/// The parts of a Gemini content, or the blocks of a message of Anthropic's, as they came.
 pub(crate) fn blocks(message: &str) -> Vec<String> {
-    let place = Place::new("contents");
-    let parts = serde_json::from_str::<&RawValue>(message).ok();
-    let parts =
-        parts.and_then(|message| place.list(place.fields(message).ok()?.get("parts")?).ok());
-    let parts = parts.unwrap_or_default();
-    parts
+    let place = Place::new("message");
+    let message = serde_json::from_str::<&RawValue>(message).ok();
+    let fields = message.and_then(|message| place.fields(message).ok());
+    let Some(list) = fields.and_then(|fields| fields.any(&["parts", "content"])) else {
+        return Vec::new();
+    };
+    if is_string(list) {
+        return vec![format!("{{\"text\":{},\"type\":\"text\"}}", list.get())];
+    }
+    let blocks = place.list(list).unwrap_or_default();
+    blocks
         .into_iter()
-        .map(|part| part.get().to_owned())
+        .map(|block| block.get().to_owned())
         .collect()
 }

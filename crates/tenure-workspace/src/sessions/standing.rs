@@ -1,0 +1,277 @@
+//! The agent's own instructions among a session's messages: messages of the system, and blocks that a client put into
+//! messages of the user. They stand on, whole, when their messages leave.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tenure::object::{ObjectType, Protection, Role};
+use tenure::time::Instant;
+use tenure::wire::{ClientBlock, client_blocks};
+use tenure::{Error, ObjectDocument, World};
+
+use super::{Session, Turn};
+
+/// With how many newer instructions of its kind one is compared, at most: hostile messages may be many.
+const COMPARED: usize = 16;
+/// How many bytes a token has, about.
+const BYTES: u64 = 4;
+/// What a byte costs at most, in tokens, with what a count is raised by where it is bounded.
+const PER_BYTE: u64 = 2;
+
+/// Where an instruction stands among the messages.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Place {
+    pub(super) turn: u64,
+    pub(super) part: u32,
+    /// Its bytes in the text of the part; none where it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bytes: Option<(usize, usize)>,
+}
+
+/// An instruction: a message of the system, or a block in a message of the user.
+#[derive(Clone, Debug)]
+pub(super) struct Instruction {
+    pub(super) place: Place,
+    pub(super) document: ObjectDocument,
+    block: Option<ClientBlock>,
+}
+
+impl Instruction {
+    /// The instruction at a place; none where it was erased.
+    pub(super) fn at(place: &Place, objects: &[ObjectDocument]) -> Option<Instruction> {
+        let object = objects.get(place.part as usize)?;
+        if is_erased(object) {
+            return None;
+        }
+        let Some((start, end)) = place.bytes else {
+            return Some(Instruction {
+                place: place.clone(),
+                document: object.clone(),
+                block: None,
+            });
+        };
+        let text = object.content.get(start..end)?;
+        let block = client_blocks(text).into_iter().next();
+        Some(Instruction::of_block(place.clone(), text, block))
+    }
+
+    /// A block stands as words of the user, as it is: it gains no rank by standing longer.
+    fn of_block(place: Place, text: &str, block: Option<ClientBlock>) -> Instruction {
+        let start = place.bytes.map_or(0, |(start, _)| start);
+        let name = format!("t{}.{}.{start}", place.turn, place.part);
+        let mut document = ObjectDocument::new(name, text);
+        document.object_type = Some(ObjectType::Turn);
+        document.role = Some(Role::User);
+        document.protection = Some(Protection::Verbatim);
+        Instruction {
+            place,
+            document,
+            block,
+        }
+    }
+
+    /// Whether the system says it.
+    pub(super) fn is_systems(&self) -> bool {
+        self.document.role == Some(Role::System)
+    }
+
+    /// What a newer one must be for it to take the place of this one: of this kind and source.
+    fn key(&self) -> (bool, &str, &str) {
+        let block = self.block.as_ref();
+        match block {
+            Some(block) => (false, block.kind, &block.source),
+            None => (
+                self.is_systems(),
+                self.document.content.lines().next().unwrap_or_default(),
+                "",
+            ),
+        }
+    }
+
+    fn is_replaced_by(&self, newer: &Instruction) -> bool {
+        let (own, text) = (&self.document.content, &newer.document.content);
+        match (&self.block, &newer.block) {
+            (Some(block), Some(newer)) => block.is_replaced_by(own, newer, text),
+            // All of it is said again.
+            (None, None) => {
+                let says: BTreeSet<&str> = text.lines().map(str::trim).collect();
+                own.lines().all(|line| says.contains(line.trim()))
+            }
+            _ => false,
+        }
+    }
+
+    /// What it costs, about.
+    fn cost(&self, world: &World) -> u64 {
+        u64::from(world.price(&self.document.content)) + super::draft::AROUND
+    }
+}
+
+/// Of these instructions, in order, those whose place no newer one takes.
+pub(super) fn newest(all: Vec<Instruction>) -> Vec<Instruction> {
+    let mut kept: Vec<Instruction> = Vec::new();
+    let mut newer: BTreeMap<(bool, String, String), Vec<usize>> = BTreeMap::new();
+    for one in all.into_iter().rev() {
+        let (systems, kind, source) = one.key();
+        let same = newer
+            .entry((systems, kind.to_owned(), source.to_owned()))
+            .or_default();
+        let compared = same.iter().rev().take(COMPARED);
+        let mut compared = compared.filter_map(|at| kept.get(*at));
+        if !compared.any(|newer| one.is_replaced_by(newer)) {
+            same.push(kept.len());
+            kept.push(one);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+fn is_erased(object: &ObjectDocument) -> bool {
+    // What was erased held at no time.
+    object.valid_until == Some(Instant::from_micros(0))
+}
+
+impl Session {
+    /// The instructions of all messages, in order, of which any newer one may take the place of an older.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub(super) fn instructions(&self) -> Result<Vec<Instruction>, Error> {
+        let mut all = self.standing.clone();
+        if self.is_of_old_form() {
+            // An epoch that began before instructions stood on: they are in the log.
+            self.each_message(&mut |number, message| {
+                if number < self.mark.from {
+                    all.extend(Turn::new(number, message).instructions());
+                }
+                Ok(())
+            })?;
+        }
+        all.extend(self.turns.iter().flat_map(Turn::instructions));
+        Ok(all)
+    }
+
+    /// Whether its epoch began before instructions stood on, with summaries that spoke as the user.
+    pub(super) fn is_of_old_form(&self) -> bool {
+        self.mark.standing.is_none() && !self.frontier.checkpoints().is_empty()
+    }
+
+    /// What the instructions in its messages cost, about, without counting.
+    pub(super) fn instructions_about(&self) -> u64 {
+        let before = self.standing.iter().map(|one| one.document.content.len());
+        let among = self.turns.iter().map(Turn::instructions_size);
+        let bytes: usize = before.chain(among).sum();
+        bytes as u64 / BYTES
+    }
+
+    /// Whether the instructions in its messages cost no more than this.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::instructions`].
+    pub(crate) fn instructions_fit(&self, most: u64, world: &World) -> Result<bool, Error> {
+        // Few have so much text that its tokens are to be counted.
+        let most_tokens = (self.instructions_about() + 1) * BYTES * PER_BYTE;
+        if most_tokens <= most && !self.is_of_old_form() {
+            return Ok(true);
+        }
+        let stand = newest(self.instructions()?);
+        let tokens: u64 = stand.iter().map(|one| one.cost(world)).sum();
+        Ok(tokens <= most)
+    }
+}
+
+impl Turn {
+    /// The blocks that a client put into it, each with its part.
+    pub(super) fn blocks(&self) -> &[(u32, ClientBlock)] {
+        self.blocks.get_or_init(|| {
+            let objects = (0u32..).zip(&self.entry.objects);
+            let users = objects.filter(|(_, object)| is_users(object));
+            let blocks = users.flat_map(|(part, object)| {
+                let blocks = client_blocks(&object.content).into_iter();
+                blocks.map(move |block| (part, block))
+            });
+            blocks.collect()
+        })
+    }
+
+    /// The instructions in it, in order.
+    pub(super) fn instructions(&self) -> Vec<Instruction> {
+        let mut found = Vec::new();
+        for (part, object) in (0u32..).zip(&self.entry.objects) {
+            let place = |bytes| Place {
+                turn: self.number,
+                part,
+                bytes,
+            };
+            if is_erased(object) {
+                continue;
+            }
+            if is_systems(object) {
+                found.push(Instruction {
+                    place: place(None),
+                    document: object.clone(),
+                    block: None,
+                });
+            }
+            let blocks = self.blocks().iter();
+            let blocks = blocks.filter(|(of, block)| *of == part && block.stands);
+            for (_, block) in blocks {
+                let bytes = (block.bytes.start, block.bytes.end);
+                if let Some(text) = object.content.get(block.bytes.clone()) {
+                    found.push(Instruction::of_block(
+                        place(Some(bytes)),
+                        text,
+                        Some(block.clone()),
+                    ));
+                }
+            }
+        }
+        found
+    }
+
+    /// How long the instructions in it are, in bytes.
+    fn instructions_size(&self) -> usize {
+        let systems = self
+            .entry
+            .objects
+            .iter()
+            .filter(|object| is_systems(object));
+        let systems: usize = systems.map(|object| object.content.len()).sum();
+        let blocks = self.blocks().iter().filter(|(_, block)| block.stands);
+        systems + blocks.map(|(_, block)| block.bytes.len()).sum::<usize>()
+    }
+
+    /// What the user says in a part of it: the text without the blocks for which this holds.
+    pub(super) fn without(&self, part: u32, is_out: &dyn Fn(&ClientBlock) -> bool) -> String {
+        let text = self.entry.objects.get(part as usize);
+        let text = text.map_or("", |object| object.content.as_str());
+        let mut words = String::with_capacity(text.len());
+        let mut at = 0;
+        for (_, block) in self
+            .blocks()
+            .iter()
+            .filter(|(of, block)| *of == part && is_out(block))
+        {
+            words.push_str(text.get(at..block.bytes.start).unwrap_or_default());
+            at = block.bytes.end;
+        }
+        words.push_str(text.get(at..).unwrap_or_default());
+        words
+    }
+}
+
+/// Whether the system says something in it.
+fn is_systems(object: &ObjectDocument) -> bool {
+    object.object_type == Some(ObjectType::Turn)
+        && object.role == Some(Role::System)
+        && !object.content.trim().is_empty()
+}
+
+/// Whether it is words of the user, and nothing that a tool returned.
+fn is_users(object: &ObjectDocument) -> bool {
+    object.object_type == Some(ObjectType::Turn) && object.role.unwrap_or(Role::User) == Role::User
+}
