@@ -317,8 +317,10 @@ fn of_a_file_that_changed_the_newest_text_stands() {
             if cuts > 0 {
                 assert_stand(model, &talk, &sent, &newer);
                 assert_eq!(roles_of(&sent, RULES[2]), [""; 0], "{model}");
-                // The request is the user's, though the client spoke last in a message of the user.
-                assert_eq!(roles_of(&sent, REQUEST), ["user"], "{model}");
+                // The request stands, though a client spoke last in a message of the user.
+                let said = texts(&sent).into_iter();
+                let mut said = said.filter(|(role, _)| role == "user");
+                assert!(said.any(|(_, text)| text == REQUEST), "{model}");
             }
             before = sent;
         }

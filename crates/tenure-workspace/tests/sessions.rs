@@ -959,6 +959,9 @@ mod random {
             for (messages, budget) in exchanges.iter().zip(budgets) {
                 let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
                 let recent: Vec<&ObjectDocument> = recent.iter().collect();
+                // What the system says before all others stands before the history.
+                let leads = |message: &&Value| all.is_empty() && message["role"] == "system";
+                let messages: Vec<Value> = messages.iter().skip_while(leads).cloned().collect();
                 let json = json!({ "messages": messages, "tools": recorded::tools() }).to_string();
                 let Ok(conversation) = wire::read_after(Format::OpenAiChat, &json, &recent) else { continue };
                 if session.append(conversation, at(60)).is_ok() {

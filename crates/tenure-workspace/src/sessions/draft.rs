@@ -688,7 +688,7 @@ impl Turn {
         objects.any(|object| object.role == Some(Role::Assistant))
     }
 
-    /// Leaves out of its text what newer instructions took the place of, where it can be written anew.
+    /// Leaves out of its text what newer instructions took the place of, where the message can be rewritten.
     fn leave_out_replaced(&self, stands: &[Instruction], shortened: &mut Shortened) {
         if self.entry.signed || !self.entry.opaque.is_empty() {
             return;

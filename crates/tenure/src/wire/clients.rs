@@ -1,6 +1,6 @@
 //! Blocks of instructions that agents' clients put into messages of the user, found by their structure.
 //!
-//! A client has no channel of its own beside the system's text, so files of project rules and lists of skills often
+//! A client has no channel of its own except the system's text, so files of project rules and lists of skills often
 //! come as text of the user. Which blocks these are is dated data (`clients.toml`). A block keeps the authority of
 //! the message that it stands in: a person who types one says no more than a user may say.
 
@@ -82,7 +82,7 @@ fn forms() -> &'static [Form] {
     })
 }
 
-/// The blocks in a text of the user, in order. None stands in another, and one that does not end is none.
+/// The blocks in a text of the user, in order. They do not overlap, and one that does not end does not count.
 ///
 /// ```
 /// use tenure::wire::client_blocks;
