@@ -185,6 +185,7 @@ impl Bench {
             now: Instant::from_micros(1_790_000_000_000_000),
             beside: None,
             counted: false,
+            max_answer: None,
         };
         let relayed = self
             .relay
