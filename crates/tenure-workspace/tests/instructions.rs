@@ -325,7 +325,7 @@ fn of_a_file_that_changed_the_newest_text_stands() {
             }
             before = sent;
         }
-        assert!(cuts > 3, "{cuts}");
+        assert!(cuts >= 3, "{model} {cuts}");
     }
 }
 
