@@ -41,7 +41,8 @@ impl Turn {
         })
     }
 
-    fn is_by_model(&self) -> bool {
+    /// Whether the model says it.
+    pub(super) fn is_by_model(&self) -> bool {
         let mut objects = self.entry.objects.iter();
         objects.any(|object| object.role == Some(Role::Assistant))
     }

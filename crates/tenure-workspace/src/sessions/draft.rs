@@ -682,12 +682,6 @@ impl Turn {
         }
     }
 
-    /// Whether the model says it.
-    fn is_by_model(&self) -> bool {
-        let mut objects = self.entry.objects.iter();
-        objects.any(|object| object.role == Some(Role::Assistant))
-    }
-
     /// Leaves out of its text what newer instructions took the place of, where the message can be rewritten.
     fn leave_out_replaced(&self, stands: &[Instruction], shortened: &mut Shortened) {
         if self.entry.signed || !self.entry.opaque.is_empty() {
