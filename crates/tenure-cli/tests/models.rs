@@ -31,7 +31,7 @@ fn the_list_is_a_table_of_all_models() {
     assert!(row("NAME").contains("WINDOW"));
     let haiku = row("claude-haiku-5-5");
     for part in [
-        "200,000",
+        "1,000,000",
         "bounded, o200k_base + 70 %",
         "0.10 to 0.50",
         "built-in",
@@ -75,6 +75,11 @@ fn one_model_is_shown_in_words() {
     ] {
         assert!(haiku.contains(part), "{part}\n{haiku}");
     }
+    let claude = shown(&bench, &["models", "show", "claude+"]);
+    assert!(
+        claude.contains("family    claude-opus, claude-sonnet"),
+        "{claude}"
+    );
     let llama = shown(&bench, &["models", "show", "llama-3.1-8b"]);
     assert!(
         llama.contains("128.0 KiB for each token, 16.0 GiB for the full window"),

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tenure::catalogue::Rule;
 use tenure::error::unknown_name;
 use tenure::object::{LOCAL_TENANT, clip};
 use tenure::time::Instant;
-use tenure::{Catalogue, Error, ErrorKind, World};
+use tenure::{Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
 use tenure_workspace::keys::{Grant, KeySet, Keys};
 use tenure_workspace::relay::Relay;
@@ -314,6 +315,8 @@ pub(crate) struct App {
     /// What sends spans, until the server runs it.
     pub(crate) exporter: Mutex<Option<Exporter>>,
     pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
+    /// The world of models of which nothing is known.
+    unknown: OnceLock<Arc<World>>,
     pub(crate) residents: Mutex<BTreeMap<Arc<str>, Arc<Resident>>>,
     /// What of tenants is looked into by queries.
     archives: Versioned<Arc<str>, Resident>,
@@ -395,6 +398,7 @@ impl App {
             thresholds: options.thresholds,
             exporter: Mutex::new(exporter),
             known_worlds: Mutex::default(),
+            unknown: OnceLock::new(),
             residents: Mutex::default(),
             archives: Versioned::of(MAX_ARCHIVES),
             registries: Versioned::of(MAX_REGISTRIES),
@@ -474,10 +478,20 @@ impl App {
         Ok(world)
     }
 
-    /// The world of a model by its name, or by the longest name that it is a version of.
-    pub(crate) fn world_like(&self, model: &str) -> Result<Arc<World>, Error> {
-        let name = known_model(self.workspace.catalogue(), model);
-        self.world(name.unwrap_or(model))
+    /// The world of a model as the catalogue resolves its name, and by which rule; none where it knows nothing of it.
+    pub(crate) fn world_like(&self, model: &str) -> Result<Option<(Arc<World>, Rule)>, Error> {
+        let found = self.workspace.catalogue().resolve(model);
+        let world = found.map(|found| Ok((self.world(found.name)?, found.rule)));
+        world.transpose()
+    }
+
+    /// The world of models of which nothing is known.
+    pub(crate) fn unknown_world(&self) -> Result<Arc<World>, Error> {
+        if let Some(world) = self.unknown.get() {
+            return Ok(Arc::clone(world));
+        }
+        let world = Arc::new(self.workspace.unknown_world()?);
+        Ok(Arc::clone(self.unknown.get_or_init(|| world)))
     }
 
     /// What a tenant believes now: what is in memory, and what changed since. Blocks.
@@ -586,16 +600,6 @@ impl App {
             .as_ref()
             .map_or(Ok(()), |keys| keys.version().map(drop))
     }
-}
-
-/// The model of the catalogue that a name means: the longest that it is, or is a version of.
-pub(crate) fn known_model<'c>(catalogue: &'c Catalogue, model: &str) -> Option<&'c str> {
-    let version = |name: &&str| {
-        let rest = model.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@']))
-    };
-    let names = catalogue.names().filter(version);
-    names.max_by_key(|name| name.len())
 }
 
 /// Refuses what the name in a `Host` header never is.

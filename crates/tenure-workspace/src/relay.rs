@@ -20,6 +20,7 @@ mod recent;
 mod room;
 mod tools;
 mod unmanaged;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -47,6 +48,8 @@ pub use place::Place;
 use recent::Recent;
 use room::{Answer, Room};
 pub use unmanaged::Unmanaged;
+pub use windows::stated;
+use windows::{Windows, window_log};
 
 /// The most memory that sessions are held in, about, in bytes; others are read from the store.
 const HELD: usize = 256 << 20;
@@ -58,10 +61,6 @@ const MEANINGS: usize = 8 << 20;
 const LONG: usize = 256;
 /// What a chain takes beside its key, about, in bytes.
 const CHAIN: usize = 160;
-/// The most memory for what is known of the windows of models, about, in bytes.
-const WINDOWS: usize = 1 << 20;
-/// How long it is believed: a provider may let requests grow.
-const BELIEVED: i64 = 24 * 3_600 * 1_000_000;
 /// How far back a request may go on from: it ends with what the agent added since the last one.
 const BACK: usize = 256;
 /// How often a session is looked for that others go on with at the same time.
@@ -92,6 +91,8 @@ pub struct Relaying<'r> {
     pub now: Instant,
     /// What stands beside its messages; none where they are only made to fit.
     pub beside: Option<Beside<'r>>,
+    /// The window of its model, where it is not the one of the catalogue.
+    pub window: Option<u32>,
     /// Whether it is only to be counted: it is compiled as it would be sent, and is part of no session.
     pub counted: bool,
     /// The most tokens that its answer may have, where the policy says so.
@@ -229,8 +230,7 @@ pub struct Relay {
     /// What long messages mean, by the digests of their bytes: agents send them again with each request.
     meanings: Mutex<Recent<Digest, Digest>>,
     prices: Prices,
-    /// What is known of the windows of models, by their logs.
-    windows: Mutex<Recent<Option<Window>>>,
+    windows: Windows,
     calibrations: Calibrations,
     /// The version of each tenant before anything of it was read.
     since: Mutex<BTreeMap<String, u64>>,
@@ -247,13 +247,6 @@ impl Default for Relay {
 /// A session, which reading of it, and the number of a request's last message in it.
 type Found = (Arc<Mutex<Session>>, u64, u64);
 
-/// How long a request the provider of a model takes, as it said itself.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Window {
-    tokens: u32,
-    at: Instant,
-}
-
 impl Relay {
     /// One that holds sessions in about so many bytes.
     pub fn holding(bytes: usize) -> Relay {
@@ -262,7 +255,7 @@ impl Relay {
             chains: Arc::new(Mutex::new(Recent::new(CHAINS))),
             meanings: Mutex::new(Recent::new(MEANINGS)),
             prices: Prices::default(),
-            windows: Mutex::new(Recent::new(WINDOWS)),
+            windows: Windows::default(),
             calibrations: Calibrations::default(),
             since: Mutex::default(),
             cut: OnceLock::new(),
@@ -421,8 +414,9 @@ impl Relay {
         };
         session.keeps = Some(asks);
         let model = world.model();
-        let window = self.window_of(tenant, asked)?;
-        let window = window.unwrap_or(model.window).min(model.window);
+        let known = asked.window.unwrap_or(model.window);
+        let learned = self.learned(tenant, asked.format, asked.model, asked.now)?;
+        let window = learned.map_or(known, |learned| learned.min(known));
         let answer = Answer::of(conversation, model, (asks, window), asked.max_answer);
         let room = Room {
             window,
@@ -438,7 +432,7 @@ impl Relay {
         let place = relayed.place.insert(Place {
             session: session.id().to_owned(),
             format: asked.format,
-            model: window_log(asked),
+            model: window_log(asked.format, asked.model),
             chain,
             last,
             sent: around.saturating_add(u32::try_from(whole).unwrap_or(u32::MAX)),
@@ -633,80 +627,6 @@ impl Relay {
         };
         unsettled.settle()?;
         Ok(true)
-    }
-
-    /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on.
-    /// Gives what it said, where the session now keeps to less than what was sent, so that sending it again
-    /// may help.
-    ///
-    /// Where the provider counts more than this vocabulary does, the session's window is as much smaller.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Conflict`] when somebody else writes to the session; [`ErrorKind::Unavailable`] when the
-    /// store cannot be reached.
-    pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<Option<u32>, Error> {
-        let Some(limit) = tenure::session::learned_limit(error) else {
-            return Ok(None);
-        };
-        self.see(tenant)?;
-        let session = self.held(tenant, &place.session)?;
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        self.refresh(&mut session)?;
-        let window = limit.in_our_tokens(place.sent, place.answer);
-        session.keep_to(window)?;
-        let helps = window < place.sent.saturating_add(place.answer);
-        Ok(helps.then_some(limit.window))
-    }
-
-    /// Notes that a provider answered a shorter request: what it said of its window ([`Relay::learn`]) is so, and
-    /// all sessions of the model keep to it for a day.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    pub fn confirm(
-        &self,
-        tenant: &Tenant,
-        place: &Place,
-        window: u32,
-        now: Instant,
-    ) -> Result<(), Error> {
-        let window = Window {
-            tokens: window,
-            at: now,
-        };
-        let value = serde_json::to_value(window)
-            .map_err(|error| Error::assertion(format!("a window is plain data: {error}")))?;
-        tenant.append_dated(&place.model, value)?;
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = held_as(tenant, &place.model);
-        windows.put(key, Some(window), CHAIN + place.model.len());
-        windows.shrink(|_| true);
-        Ok(())
-    }
-
-    /// What is known of the window of a request's model, in its provider's tokens.
-    fn window_of(&self, tenant: &Tenant, asked: &Relaying<'_>) -> Result<Option<u32>, Error> {
-        let log = window_log(asked);
-        let key = held_as(tenant, &log);
-        let windows = || self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = windows().get(&key).copied();
-        let known = match known {
-            Some(known) => known,
-            None => {
-                let stored = tenant.dated(&log, None)?;
-                let stored = stored.and_then(|value| serde_json::from_value(value).ok());
-                let mut windows = windows();
-                let size = CHAIN + key.len();
-                windows.put(key, stored, size);
-                windows.shrink(|_| true);
-                stored
-            }
-        };
-        let is_believed =
-            |known: &Window| asked.now.micros().saturating_sub(known.at.micros()) < BELIEVED;
-        Ok(known.filter(is_believed).map(|known| known.tokens))
     }
 
     /// Lets go of all that is held of a tenant, where something of it was erased.
@@ -916,12 +836,6 @@ impl Relay {
         sessions.put(key, Arc::clone(&session), size);
         Ok(session)
     }
-}
-
-/// The log of what is known of the window of a request's model.
-fn window_log(asked: &Relaying<'_>) -> String {
-    let model = Digest::of_parts([asked.format.term().as_bytes(), asked.model.as_bytes()]);
-    format!("window/{}", model.to_string().trim_start_matches("sha256:"))
 }
 
 fn held_as(tenant: &Tenant, id: &str) -> String {

@@ -174,6 +174,15 @@ impl Workspace {
         ))
     }
 
+    /// The world of a model of which nothing is known: its counts are bounds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::world`].
+    pub fn unknown_world(&self) -> Result<World, Error> {
+        World::unknown(&self.catalogue, self.frame_key()?)
+    }
+
     /// Loads the vocabulary of a model of the catalogue, which every world of the process then
     /// shares. Whatever is wrong with the name, [`Workspace::world`] says it.
     pub fn preload(&self, model: &str) {

@@ -69,6 +69,7 @@ fn asked<'a>(body: &'a str, key: &'a str) -> Relaying<'a> {
         session: None,
         now: NOW,
         beside: None,
+        window: None,
         counted: false,
         max_answer: None,
     }
@@ -188,6 +189,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         session: None,
         now: Instant::from_micros(0),
         beside: None,
+        window: None,
         counted: false,
         max_answer: None,
     };

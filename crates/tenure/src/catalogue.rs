@@ -13,6 +13,7 @@ mod image;
 mod layers;
 mod model;
 mod price;
+mod resolve;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use self::layers::{File, Located, Stack, line};
+use self::resolve::Stems;
 use crate::error::{Error, nearest};
 use crate::object::clip;
 
@@ -29,9 +31,14 @@ pub use model::{
     SystemRole,
 };
 pub use price::{Cost, Price, PriceTier};
+pub use resolve::{Resolved, Rule};
 
 const BUILTIN: &str = include_str!("catalogue.toml");
 
+/// The window of a model whose own nobody has stated: more than any has.
+const UNSTATED: u32 = 1 << 30;
+/// The room for its answer, in tokens.
+const UNKNOWN_RESERVE: u32 = 1_024;
 /// The most names that a message lists.
 const LISTED: usize = 40;
 
@@ -52,6 +59,7 @@ const LISTED: usize = 40;
 pub struct Catalogue {
     layers: Vec<Layer>,
     entries: BTreeMap<String, Entry>,
+    stems: Stems,
 }
 
 /// A text of a catalogue.
@@ -160,6 +168,41 @@ impl Catalogue {
         self.entry(name).map(|entry| &entry.origin)
     }
 
+    /// The entry that the name of a request's model means: the one of this name; else the one whose name it is
+    /// a version of, or whose family it is of, whichever says more; none where nothing is known of it.
+    ///
+    /// ```
+    /// use tenure::Catalogue;
+    /// use tenure::catalogue::Rule;
+    /// let catalogue = Catalogue::builtin()?;
+    /// let found = catalogue.resolve("us.anthropic.claude-opus-4-5-20251101-v1:0").unwrap();
+    /// assert_eq!((found.name, found.rule), ("claude-opus-4-5", Rule::Version));
+    /// let found = catalogue.resolve("anthropic/claude-opus-4.9").unwrap();
+    /// assert_eq!((found.name, found.rule), ("claude+", Rule::Family));
+    /// assert_eq!(catalogue.resolve("llama-claude-merge"), None);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn resolve(&self, name: &str) -> Option<Resolved<'_>> {
+        match self.entries.get_key_value(name) {
+            Some((name, _)) => Some(Resolved {
+                name,
+                rule: Rule::Exact,
+            }),
+            None => self.stems.find(name),
+        }
+    }
+
+    /// A model of which nothing is known but what its upstream says: its window is for others to state, and its
+    /// counts are bounded by the largest margin and the largest overheads of the catalogue.
+    pub fn unknown(&self) -> Model {
+        let mut unknown = Model::new(UNSTATED, UNKNOWN_RESERVE, "o200k_base");
+        for Entry { model, .. } in self.entries.values() {
+            unknown.margin_percent = unknown.margin_percent.max(model.margin_percent);
+            unknown.chat = unknown.chat.max(model.chat);
+        }
+        unknown
+    }
+
     fn entry(&self, name: &str) -> Result<&Entry, Error> {
         self.entries.get(name).ok_or_else(|| {
             let error = Error::input(format!("unknown model `{}`", clip(name)))
@@ -194,8 +237,18 @@ impl Catalogue {
             let file = File::parse(&layer.text).map_err(located)?;
             stack.lay(file, &layer.shown).map_err(located)?;
         }
-        let entries = stack.entries;
-        Ok(Catalogue { layers, entries })
+        let Stack {
+            entries,
+            families,
+            routes,
+            ..
+        } = stack;
+        let stems = Stems::of(&entries, families, routes);
+        Ok(Catalogue {
+            layers,
+            entries,
+            stems,
+        })
     }
 }
 

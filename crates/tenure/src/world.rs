@@ -102,7 +102,19 @@ impl World {
         name: &str,
         frame_key: FrameKey,
     ) -> Result<World, Error> {
-        let model = catalogue.model(name)?.clone();
+        World::of_model(name, catalogue.model(name)?.clone(), frame_key)
+    }
+
+    /// A world for a model of which nothing is known ([`Catalogue::unknown`]).
+    ///
+    /// # Errors
+    ///
+    /// None for a catalogue that was read.
+    pub fn unknown(catalogue: &Catalogue, frame_key: FrameKey) -> Result<World, Error> {
+        World::of_model("unknown", catalogue.unknown(), frame_key)
+    }
+
+    fn of_model(name: &str, model: Model, frame_key: FrameKey) -> Result<World, Error> {
         let vocabulary = Vocabulary::named(&model.tokenizer)
             .ok_or_else(|| Error::assertion("a catalogue with an unknown tokenizer"))?;
         let exact: Arc<dyn Tokenizer> = Arc::new(Bpe::new(vocabulary));

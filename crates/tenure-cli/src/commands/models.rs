@@ -141,6 +141,10 @@ fn shown(known: &KnownModel<'_>) -> String {
             .as_ref()
             .map_or(UNKNOWN.to_owned(), late_tools),
     );
+    if !model.family.is_empty() {
+        let stems: Vec<String> = model.family.iter().map(|stem| cell(stem)).collect();
+        row("family", &stems.join(", "));
+    }
     row("entry", &entry(origin));
     row(
         "source",

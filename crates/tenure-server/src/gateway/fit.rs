@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use bytes::Bytes;
+use tenure::catalogue::Rule;
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::Tenant;
 use tenure_workspace::Gathered;
-use tenure_workspace::relay::{Beside, Notice, Place, Relaying, Unmanaged, Unsettled};
+use tenure_workspace::relay::{Beside, Notice, Place, Relaying, Unmanaged, Unsettled, stated};
 
 use super::output::{Constraint, LeftOut};
 use super::unmanaged::conversation;
@@ -60,8 +61,19 @@ pub(super) struct Fitted {
     pub(super) notices: Vec<Notice>,
     /// How its provider's counts were taken, where reports of its usage say so.
     pub(super) calibrated: Option<u32>,
+    /// Whom its upstream teaches if it says that the request is too long.
+    pub(super) learner: Option<Learner>,
     /// What went wrong, where something did.
     pub(super) fault: Option<Error>,
+}
+
+/// What keeps to it when an upstream states its window.
+#[derive(Clone)]
+pub(super) enum Learner {
+    /// A session.
+    Session(Place),
+    /// A model of which nothing is known yet.
+    Model(Format, String),
 }
 
 impl Fitted {
@@ -315,15 +327,21 @@ fn asked_model(body: &[u8]) -> Result<String, Error> {
 pub(super) async fn learn(
     app: &Arc<App>,
     caller: &Caller,
-    place: &Place,
+    learner: Learner,
     said: impl FnOnce() -> String + Send + 'static,
 ) -> Option<u32> {
-    let (app, caller, place) = (Arc::clone(app), caller.clone(), place.clone());
+    let (app, caller) = (Arc::clone(app), caller.clone());
     let learned = tokio::task::spawn_blocking(move || {
         let store = app.store.as_ref();
         let tenant = store.map(|store| store.tenant(&caller.tenant)).transpose();
         match tenant {
-            Ok(Some(tenant)) => app.relay.learn(&tenant, &place, &said()),
+            Ok(Some(tenant)) => match learner {
+                Learner::Session(place) => app.relay.learn(&tenant, &place, &said()),
+                Learner::Model(format, model) => {
+                    app.relay
+                        .learn_model(&tenant, format, &model, &said(), now())
+                }
+            },
             _ => Ok(None),
         }
     });
@@ -342,6 +360,37 @@ pub(super) fn confirm(app: &Arc<App>, caller: &Caller, place: &Place, window: u3
     });
 }
 
+/// Whether a request asks for the provider's list of models, or for the entry of one.
+pub(super) fn lists_models(method: &Method, path: &str) -> bool {
+    let rest = path.strip_prefix("/v1/models");
+    method == Method::GET && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Notes what a provider's list of models states of their windows.
+pub(super) fn teach(
+    app: &Arc<App>,
+    caller: &Caller,
+    protocol: Protocol,
+    list: impl FnOnce() -> String + Send + 'static,
+) {
+    let (app, caller) = (Arc::clone(app), caller.clone());
+    let format = match protocol {
+        Protocol::OpenAi => Format::OpenAiChat,
+        Protocol::Anthropic => Format::Anthropic,
+    };
+    tokio::task::spawn_blocking(move || {
+        let Some(store) = &app.store else { return };
+        let stated = stated(&list());
+        if stated.is_empty() {
+            return;
+        }
+        let tenant = store.tenant(&caller.tenant);
+        let taught = tenant.and_then(|tenant| app.relay.teach(&tenant, format, &stated, now()));
+        // The next list says it again.
+        drop(taught);
+    });
+}
+
 fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     let store = app.store.as_ref().ok_or_else(|| {
         Error::new(
@@ -352,11 +401,28 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     let body = std::str::from_utf8(&came.body)
         .map_err(|error| Error::input(format!("the body is not text: {error}")))?;
     let asked = asked_model(&came.body)?;
-    let world = match app.world_like(&asked) {
-        Ok(world) => world,
-        Err(error) => return Ok(Fitted::unmanaged(Unmanaged::UnknownModel, Some(error))),
-    };
+    let model = format!("{asked}\0{}", came.variant);
     let tenant = store.tenant(&caller.tenant)?;
+    let listed = app.relay.listed(&tenant, came.format, &asked, now())?;
+    let (world, window) = match app.world_like(&asked)? {
+        // What is known of the model itself is not raised by what others say of it.
+        Some((world, Rule::Exact | Rule::Version)) => {
+            let window = listed.map(|listed| listed.min(world.model().window));
+            (world, window)
+        }
+        Some((world, _)) => (world, listed),
+        None => {
+            let learned = app.relay.learned(&tenant, came.format, &model, now())?;
+            if listed.or(learned).is_none() {
+                let fault = app.world(&asked).err();
+                return Ok(Fitted {
+                    learner: Some(Learner::Model(came.format, model)),
+                    ..Fitted::unmanaged(Unmanaged::UnknownModel, fault)
+                });
+            }
+            (app.unknown_world()?, listed)
+        }
+    };
     let mut standing = None;
     let (kept, stands, watched, known, principal);
     let beside = match app.mode {
@@ -388,7 +454,6 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         Some(beside) => beside.policy.document().session.max_answer(),
         None => app.gateway.besides.max_answer(app, &tenant)?,
     };
-    let model = format!("{asked}\0{}", came.variant);
     let relaying = Relaying {
         format: came.format,
         model: &model,
@@ -397,6 +462,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         session: came.session.as_deref(),
         now: now(),
         beside,
+        window,
         counted: came.counted,
         max_answer,
     };
@@ -409,6 +475,7 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
     Ok(Fitted {
         constraints: constraints.collect(),
         body: relayed.body.map(Bytes::from),
+        learner: relayed.place.clone().map(Learner::Session),
         place: relayed.place,
         saved: relayed.saved,
         added: relayed.added,

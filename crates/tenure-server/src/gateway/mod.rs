@@ -82,6 +82,8 @@ const LEFT_OUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-tools-left
 const NOTICE_HEADER: HeaderName = HeaderName::from_static("x-tenure-notice");
 /// The most that is read of what an error says.
 const MAX_ERROR: u64 = 1 << 20;
+/// The most that is read of a list of models.
+const MAX_LIST: u64 = 8 << 20;
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 256;
 
@@ -227,10 +229,12 @@ async fn exchange(
         return Err(Refusal::from(error));
     }
     let sent = fitted.body.take().unwrap_or_else(|| body.clone());
-    let compiles = fitted.place.is_some();
+    let mut compiles = fitted.place.is_some();
+    let learner = fitted.learner.take();
     // What is asked again goes out as it came in.
-    let again = compiles.then(|| parts.clone());
+    let again = learner.is_some().then(|| parts.clone());
     let format = fit::format(&parts.method, path);
+    let teaches = app.mode != Mode::Observe && fit::lists_models(&parts.method, path);
     let owner = Owner::of(&caller, &parts.headers);
 
     let exchange = is_recorded(&parts.method, path).then(|| Exchange {
@@ -271,13 +275,13 @@ async fn exchange(
     let mut answer = send((link, owner), parts, sent.clone(), app).await;
     let mut ahead = Ahead::default();
     let mut retried = false;
-    if let (Ok(found), Some(parts), Some(place)) = (&mut answer, again, fitted.place.clone())
+    if let (Ok(found), Some(parts), Some(learner)) = (&mut answer, again, learner)
         && may_be_too_long(found.status())
     {
         ahead = Ahead::read(found.body_mut(), app.limits.upstream).await;
         let said = Packed::of(found.headers(), &ahead);
         let said = move || said.text(MAX_ERROR);
-        if let Some(window) = fit::learn(app, &caller, &place, said).await {
+        if let Some(window) = fit::learn(app, &caller, learner, said).await {
             let mut shorter = fit::fit(app, &caller, &parts, protocol, &body).await;
             let again = settle(app, &mut shorter);
             let mut unkept = None;
@@ -295,8 +299,10 @@ async fn exchange(
                 gateway.metrics.learned.inc();
                 answer = send((link, owner), parts, smaller, app).await;
                 let answered = |answer: &hyper::Response<_>| answer.status() == StatusCode::OK;
-                if answer.as_ref().is_ok_and(answered) {
-                    fit::confirm(app, &caller, &place, window);
+                if let Some(place) = &shorter.place
+                    && answer.as_ref().is_ok_and(answered)
+                {
+                    fit::confirm(app, &caller, place, window);
                 }
                 (ahead, retried, fitted) = (Ahead::default(), true, shorter);
                 if let Some(exchange) = open.exchange() {
@@ -307,7 +313,12 @@ async fn exchange(
                     exchange.place.clone_from(&fitted.place);
                     exchange.notices.clone_from(&fitted.notices);
                     exchange.calibrated = fitted.calibrated;
+                    if !compiles && let Some(place) = &fitted.place {
+                        exchange.session = Some(place.session.clone());
+                        exchange.reply = tap::Kept::new(true, &gateway.held);
+                    }
                 }
+                compiles = fitted.place.is_some();
             }
         }
     }
@@ -316,6 +327,11 @@ async fn exchange(
         Ok(answer) => {
             let (mut head, mut body) = answer.into_parts();
             let headers = headers::answer(head.headers);
+            if teaches && is_whole_json(head.status, &headers) {
+                ahead = Ahead::read(&mut body, app.limits.upstream).await;
+                let list = Packed::of(&headers, &ahead);
+                fit::teach(app, &caller, protocol, move || list.text(MAX_LIST));
+            }
             if let (Some(format), true) = (format, compiles)
                 && is_whole_json(head.status, &headers)
             {

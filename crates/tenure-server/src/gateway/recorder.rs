@@ -25,7 +25,6 @@ use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
 use super::output::{self, Constraint, Demands, Found, LeftOut};
 use super::tap::Kept;
-use crate::app::known_model;
 use crate::metrics::{Metrics, What, Word};
 
 /// The most exchanges that wait.
@@ -340,6 +339,14 @@ impl Desk {
             .map(Asked::read)
             .unwrap_or_default();
         let world = asked.model.as_deref().and_then(|model| self.world(model));
+        let found = asked.model.as_deref();
+        let found = found.and_then(|model| self.workspace.catalogue().resolve(model));
+        let resolved_by = match found {
+            Some(found) => Some(found.rule.term()),
+            // Nothing is known of it but what its upstream stated.
+            None => exchange.place.as_ref().map(|_| "stated"),
+        };
+        let resolved_by = resolved_by.map(str::to_owned);
         let prices = &mut self.prices;
         let request_tokens = world.as_ref().map(|world| asked.tokens(world, prices));
         let count = world.map(|world| world.tokenizer().kind());
@@ -438,6 +445,7 @@ impl Desk {
                 .take(MAX_TOOLS)
                 .map(|(name, code)| (clip(name), (*code).to_owned()))
                 .collect(),
+            resolved_by,
             unmanaged: exchange.unmanaged.map(|why| why.code().to_owned()),
             notices: exchange
                 .notices
@@ -457,14 +465,15 @@ impl Desk {
         drop(noted);
     }
 
-    /// The world of a model, by its name or by the longest name that it is a version of.
+    /// The world of a model, as the catalogue resolves its name.
     fn world(&mut self, model: &str) -> Option<Arc<World>> {
-        let name = known_model(self.workspace.catalogue(), model)?;
+        let name = self.workspace.catalogue().resolve(model)?.name;
         if let Some(world) = self.worlds.get(name) {
             return world.clone();
         }
-        let world = self.workspace.world(name).ok().map(Arc::new);
-        self.worlds.insert(name.to_owned(), world.clone());
+        let name = name.to_owned();
+        let world = self.workspace.world(&name).ok().map(Arc::new);
+        self.worlds.insert(name, world.clone());
         world
     }
 

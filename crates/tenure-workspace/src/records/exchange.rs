@@ -103,6 +103,10 @@ pub struct ExchangeRecord {
     /// as traces have it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools_left_out: BTreeMap<String, String>,
+    /// Why the catalogue's entry is the one of the model that the request names: `exact`, `version`, `family`, or
+    /// `stated` where there is none and the upstream stated the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_by: Option<String>,
     /// Why the request went on as it came, by the code of the reason; missing where its history was looked after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmanaged: Option<String>,
@@ -196,6 +200,7 @@ mod tests {
             output: Vec::new(),
             broken: Vec::new(),
             tools_left_out: [("jump".to_owned(), "gated_out".to_owned())].into(),
+            resolved_by: Some("family".to_owned()),
             unmanaged: Some("unknown_model".to_owned()),
             notices: vec!["answer_room".to_owned()],
             calibrated_percent: Some(125),

@@ -20,6 +20,9 @@ pub(super) const MAX_CATALOGUE: usize = 1 << 20;
 const MAX_MODELS: usize = 4_096;
 /// The most characters of a model's name.
 const MAX_NAME: usize = 200;
+/// The most words that platforms put before names, and the most characters of one.
+const MAX_ROUTES: usize = 256;
+const MAX_ROUTE: usize = 64;
 /// The most entries that stand on one another by `extends`.
 const MAX_CHAIN: usize = 16;
 /// What an entry cannot be without.
@@ -28,8 +31,9 @@ const REQUIRED: [&str; 3] = ["window", "reserve", "tokenizer"];
 pub(super) const PARTS: [&str; 6] = ["chat", "cache", "image", "kv", "messages", "late_tools"];
 /// The keys of an entry that hold none.
 #[rustfmt::skip]
-pub(super) const PLAIN: [&str; 9] = [
-    "window", "reserve", "tokenizer", "margin_percent", "provider", "prices", "refuses_above_window", "dated", "source",
+pub(super) const PLAIN: [&str; 10] = [
+    "window", "reserve", "tokenizer", "margin_percent", "provider", "prices", "refuses_above_window", "family", "dated",
+    "source",
 ];
 
 /// An error and the place in the text that it is about.
@@ -51,6 +55,7 @@ struct Written<'t> {
 /// A text of a catalogue, taken apart but not understood.
 pub(super) struct File<'t> {
     dated: Option<String>,
+    routes: Vec<String>,
     models: BTreeMap<String, Written<'t>>,
 }
 
@@ -66,6 +71,7 @@ impl<'t> File<'t> {
         let table = DeTable::parse(text).map_err(|error| understood(&error))?;
         let mut file = File {
             dated: None,
+            routes: Vec::new(),
             models: BTreeMap::new(),
         };
         for (key, value) in table.into_inner() {
@@ -77,6 +83,19 @@ impl<'t> File<'t> {
                 }
                 ("dated", _) => {
                     let error = Error::input("`dated` is not a day").expected("YYYY-MM-DD");
+                    return Err((Some(span), error));
+                }
+                ("routes", DeValue::Array(routes)) => {
+                    for route in routes {
+                        let at = route.span();
+                        let route =
+                            check_route(route.into_inner()).map_err(|error| (Some(at), error))?;
+                        file.routes.push(route);
+                    }
+                }
+                ("routes", _) => {
+                    let error = Error::input("`routes` is not a list")
+                        .expected("words that stand before names");
                     return Err((Some(span), error));
                 }
                 ("models", DeValue::Table(models)) => {
@@ -99,13 +118,27 @@ impl<'t> File<'t> {
                     return Err((Some(span), error));
                 }
                 (unknown, _) => {
-                    let known = ["dated", "models"].into_iter();
+                    let known = ["dated", "models", "routes"].into_iter();
                     let error = unknown_name("key", unknown, known);
                     return Err((Some(key.span()), error));
                 }
             }
         }
         Ok(file)
+    }
+}
+
+/// What platforms put before a name.
+fn check_route(route: DeValue<'_>) -> Result<String, Error> {
+    let is_route = |c: char| c.is_ascii_alphanumeric() || ['-', '_'].contains(&c);
+    match route {
+        DeValue::String(route)
+            if (1..=MAX_ROUTE).contains(&route.len()) && route.chars().all(is_route) =>
+        {
+            Ok(route.into_owned())
+        }
+        _ => Err(Error::input("this is nothing that stands before a name")
+            .expected("a word such as \"openrouter\", without what parts it from the name")),
     }
 }
 
@@ -166,12 +199,27 @@ impl<'t> Written<'t> {
 pub(super) struct Stack<'t> {
     raw: BTreeMap<String, DeTable<'t>>,
     pub(super) entries: BTreeMap<String, Entry>,
+    /// The entry that each stem of a family has, by the text that says so last.
+    pub(super) families: BTreeMap<String, String>,
+    pub(super) routes: Vec<String>,
 }
 
 impl<'t> Stack<'t> {
     /// Lays the entries of a file over those so far. An entry that another one extends comes first.
     pub(super) fn lay(&mut self, file: File<'t>, shown: &str) -> Result<(), Located> {
-        let File { dated, mut models } = file;
+        let File {
+            dated,
+            routes,
+            mut models,
+        } = file;
+        self.routes.extend(routes);
+        if self.routes.len() > MAX_ROUTES {
+            let what = format!("{} routes", self.routes.len());
+            return Err((
+                None,
+                Error::input(what).expected(format!("at most {MAX_ROUTES}")),
+            ));
+        }
         while let Some((name, written)) = models.pop_first() {
             let mut chain = vec![(name, written)];
             while let Some((_, top)) = chain.last()
@@ -228,6 +276,11 @@ impl<'t> Stack<'t> {
         };
         let set: Vec<String> = keys.keys().map(|key| key.get_ref().to_string()).collect();
         let mut whole = below.map_or_else(DeTable::new, |below| moved(below, &span));
+        let states_family = extends.is_some() || set.iter().any(|key| key == "family");
+        if extends.is_some() {
+            // Its family is the other entry's.
+            whole.remove("family");
+        }
         let says_when = set.iter().any(|key| key == "dated");
         lay_over(&mut whole, keys.clone(), true);
         if let Some((at, rest)) = cut_name(&keys) {
@@ -283,6 +336,12 @@ impl<'t> Stack<'t> {
                 changed: Vec::new(),
             },
         };
+        if states_family {
+            self.families.retain(|_, entry| *entry != name);
+        }
+        for stem in &model.family {
+            self.families.insert(stem.clone(), name.clone());
+        }
         self.raw.insert(name.clone(), whole);
         self.entries.insert(name, Entry { model, origin });
         Ok(())

@@ -17,6 +17,9 @@ const MAX_OVERHEAD: u32 = 10_000;
 const MAX_TIERS: usize = 16;
 /// The most lifetimes of a cache entry.
 const MAX_LIFETIMES: usize = 8;
+/// The most beginnings of names of a family, and the most characters of each.
+const MAX_FAMILY: usize = 64;
+const MAX_STEM: usize = 100;
 /// The most characters of a provider's name.
 const MAX_PROVIDER: usize = 100;
 /// The most characters of a source.
@@ -75,6 +78,9 @@ pub struct Model {
     /// answer that reaches the window's end stops there.
     #[serde(default)]
     pub refuses_above_window: Option<bool>,
+    /// What the names of its family begin with, where they have no entry of their own: whole words, `*` for any text.
+    #[serde(default)]
+    pub family: Vec<String>,
     /// The day on which the entry was right, `YYYY-MM-DD`. Default: the file's.
     #[serde(default)]
     pub dated: Option<String>,
@@ -97,6 +103,20 @@ pub struct ChatOverhead {
     pub tools: u32,
     /// For each tool call in an assistant's message.
     pub per_call: u32,
+}
+
+impl ChatOverhead {
+    /// The larger of each.
+    #[must_use]
+    pub fn max(self, other: ChatOverhead) -> ChatOverhead {
+        ChatOverhead {
+            per_message: self.per_message.max(other.per_message),
+            reply: self.reply.max(other.reply),
+            per_tool: self.per_tool.max(other.per_tool),
+            tools: self.tools.max(other.tools),
+            per_call: self.per_call.max(other.per_call),
+        }
+    }
 }
 
 impl Default for ChatOverhead {
@@ -308,6 +328,7 @@ impl Model {
             messages: None,
             late_tools: None,
             refuses_above_window: None,
+            family: Vec::new(),
             dated: None,
             source: None,
         }
@@ -346,7 +367,37 @@ impl Model {
                 "`max_messages` of at least 1",
             ));
         }
+        self.check_family()?;
         self.check_texts()
+    }
+
+    fn check_family(&self) -> Result<(), Fault> {
+        if self.family.len() > MAX_FAMILY {
+            return Err(fault(
+                &["family"],
+                format!("{} beginnings of names", self.family.len()),
+                format!("at most {MAX_FAMILY}"),
+            ));
+        }
+        let is_stem = |stem: &&String| {
+            let letters = stem.chars().filter(|c| c.is_alphanumeric()).count();
+            stem.starts_with(char::is_alphanumeric)
+                && letters >= 2
+                && stem.chars().count() <= MAX_STEM
+                && !stem.contains(char::is_control)
+                && stem.matches('*').count() <= 1
+                && !stem.ends_with('*')
+        };
+        match self.family.iter().find(|stem| !is_stem(stem)) {
+            Some(stem) => Err(fault(
+                &["family"],
+                format!("no name begins with `{}`", clip(stem)),
+                format!(
+                    "2 to {MAX_STEM} characters that begin with a letter, with one `*` in the middle at most"
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_counting(&self) -> Result<(), Fault> {

@@ -1,0 +1,374 @@
+//! How long a request providers take of a model, as they say themselves: in errors, and in their lists of models.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::time::Instant;
+use tenure::wire::Format;
+use tenure::{Digest, Error};
+use tenure_store::Tenant;
+
+use super::recent::Recent;
+use super::{CHAIN, Place, Relay, held_as};
+
+/// The most memory for what is known of the windows of models, about, in bytes.
+const MEMORY: usize = 1 << 20;
+/// The most memory for the lists of models, about, in bytes.
+const LISTS: usize = 8 << 20;
+/// How long it is believed: a provider may let requests grow.
+const BELIEVED: i64 = 24 * 3_600 * 1_000_000;
+/// How long a list is not written again that says the same.
+const FRESH: i64 = BELIEVED / 4;
+/// The most models of a list that are kept, and the longest name of one, in bytes.
+const MAX_LISTED: usize = 2_048;
+const MAX_NAME: usize = 200;
+/// What a window may be, in tokens. Another number means something else.
+const SANE: std::ops::RangeInclusive<u64> = 1_024..=100_000_000;
+/// The fields in which lists of models state a window (2026-11-23): Anthropic's, OpenRouter's, those of LiteLLM
+/// and vLLM, and others'. OpenAI states none.
+const STATED_IN: [&str; 6] = [
+    "max_input_tokens",
+    "context_length",
+    "max_model_len",
+    "context_window",
+    "max_context_length",
+    "inputTokenLimit",
+];
+
+/// What is known of the windows of models.
+#[derive(Debug)]
+pub(super) struct Windows {
+    /// What errors said, by the logs of the models.
+    of: Mutex<Recent<Option<Window>>>,
+    /// What lists of models said, by their logs.
+    lists: Mutex<Recent<Arc<List>>>,
+}
+
+impl Default for Windows {
+    fn default() -> Windows {
+        Windows {
+            of: Mutex::new(Recent::new(MEMORY)),
+            lists: Mutex::new(Recent::new(LISTS)),
+        }
+    }
+}
+
+/// How long a request the provider of a model takes, as it said itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Window {
+    tokens: u32,
+    at: Instant,
+}
+
+impl Window {
+    fn is_believed(&self, now: Instant) -> bool {
+        now.micros().saturating_sub(self.at.micros()) < BELIEVED
+    }
+}
+
+/// The windows of a provider's list of models, by their names.
+type List = BTreeMap<String, Window>;
+
+impl Relay {
+    /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on.
+    /// Gives what it said, where the session now keeps to less than what was sent, so that sending it again
+    /// may help.
+    ///
+    /// Where the provider counts more than this vocabulary does, the session's window is as much smaller.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Conflict`] when somebody else writes to the session; [`ErrorKind::Unavailable`] when the
+    /// store cannot be reached.
+    pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<Option<u32>, Error> {
+        let Some(limit) = tenure::session::learned_limit(error) else {
+            return Ok(None);
+        };
+        self.see(tenant)?;
+        let session = self.held(tenant, &place.session)?;
+        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        self.refresh(&mut session)?;
+        let window = limit.in_our_tokens(place.sent, place.answer);
+        session.keep_to(window)?;
+        let helps = window < place.sent.saturating_add(place.answer);
+        Ok(helps.then_some(limit.window))
+    }
+
+    /// Notes that a provider answered a shorter request: what it said of its window ([`Relay::learn`]) is so, and
+    /// all sessions of the model keep to it for a day.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn confirm(
+        &self,
+        tenant: &Tenant,
+        place: &Place,
+        window: u32,
+        now: Instant,
+    ) -> Result<(), Error> {
+        self.believe(tenant, &place.model, window, now)
+    }
+
+    /// Notes what an error says of a model of which nothing was known: requests for it are cut from now on.
+    /// Gives the window.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn learn_model(
+        &self,
+        tenant: &Tenant,
+        format: Format,
+        model: &str,
+        error: &str,
+        now: Instant,
+    ) -> Result<Option<u32>, Error> {
+        let limit = tenure::session::learned_limit(error);
+        let Some(limit) = limit.filter(|limit| SANE.contains(&limit.window.into())) else {
+            return Ok(None);
+        };
+        self.believe(tenant, &window_log(format, model), limit.window, now)?;
+        Ok(Some(limit.window))
+    }
+
+    fn believe(&self, tenant: &Tenant, log: &str, tokens: u32, now: Instant) -> Result<(), Error> {
+        let window = Window { tokens, at: now };
+        tenant.append_dated(log, plain(&window)?)?;
+        let mut windows = self
+            .windows
+            .of
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        windows.put(held_as(tenant, log), Some(window), CHAIN + log.len());
+        windows.shrink(|_| true);
+        Ok(())
+    }
+
+    /// The window of a model as errors said it, in its provider's tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn learned(
+        &self,
+        tenant: &Tenant,
+        format: Format,
+        model: &str,
+        now: Instant,
+    ) -> Result<Option<u32>, Error> {
+        let log = window_log(format, model);
+        let key = held_as(tenant, &log);
+        let windows = || {
+            self.windows
+                .of
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let known = windows().get(&key).copied();
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let stored = tenant.dated(&log, None)?;
+                let stored = stored.and_then(|value| serde_json::from_value(value).ok());
+                let mut windows = windows();
+                let size = CHAIN + key.len();
+                windows.put(key, stored, size);
+                windows.shrink(|_| true);
+                stored
+            }
+        };
+        let known = known.filter(|known| known.is_believed(now));
+        Ok(known.map(|known| known.tokens))
+    }
+
+    /// Notes what a provider's list of models states of their windows ([`stated`]).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn teach(
+        &self,
+        tenant: &Tenant,
+        format: Format,
+        stated: &[(String, u32)],
+        now: Instant,
+    ) -> Result<(), Error> {
+        let before = self.list(tenant, format)?;
+        let is_news = |(name, tokens): &(String, u32)| {
+            before.get(name).is_none_or(|known| {
+                known.tokens != *tokens || now.micros().saturating_sub(known.at.micros()) > FRESH
+            })
+        };
+        if !stated.iter().any(is_news) {
+            return Ok(());
+        }
+        let still = before.iter().filter(|(_, window)| window.is_believed(now));
+        let mut list: List = still
+            .map(|(name, window)| (name.clone(), *window))
+            .collect();
+        for (name, tokens) in stated {
+            if list.len() < MAX_LISTED || list.contains_key(name) {
+                let window = Window {
+                    tokens: *tokens,
+                    at: now,
+                };
+                list.insert(name.clone(), window);
+            }
+        }
+        tenant.append_dated(&list_log(format), plain(&list)?)?;
+        self.hold(tenant, format, Arc::new(list));
+        Ok(())
+    }
+
+    /// The window of a model as its provider's list of models states it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn listed(
+        &self,
+        tenant: &Tenant,
+        format: Format,
+        name: &str,
+        now: Instant,
+    ) -> Result<Option<u32>, Error> {
+        let list = self.list(tenant, format)?;
+        let known = list.get(name).filter(|known| known.is_believed(now));
+        Ok(known.map(|known| known.tokens))
+    }
+
+    fn list(&self, tenant: &Tenant, format: Format) -> Result<Arc<List>, Error> {
+        let log = list_log(format);
+        let mut lists = self
+            .windows
+            .lists
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = lists.get(&held_as(tenant, &log)) {
+            return Ok(Arc::clone(list));
+        }
+        drop(lists);
+        let stored = tenant.dated(&log, None)?;
+        let list: Option<List> = stored.and_then(|value| serde_json::from_value(value).ok());
+        let list = Arc::new(list.unwrap_or_default());
+        self.hold(tenant, format, Arc::clone(&list));
+        Ok(list)
+    }
+
+    fn hold(&self, tenant: &Tenant, format: Format, list: Arc<List>) {
+        let names: usize = list.keys().map(String::len).sum();
+        let size = CHAIN + names + list.len() * CHAIN;
+        let mut lists = self
+            .windows
+            .lists
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        lists.put(held_as(tenant, &list_log(format)), list, size);
+        lists.shrink(|_| true);
+    }
+}
+
+/// What a provider's list of models, or its entry of one, states of their windows. Of several statements about a
+/// model the smallest counts; what is no sane number of tokens is none.
+///
+/// ```
+/// use tenure_workspace::relay::stated;
+/// let list = r#"{"data": [{"id": "a", "context_length": 32768}, {"id": "b"}]}"#;
+/// assert_eq!(stated(list), [("a".to_owned(), 32_768)]);
+/// ```
+pub fn stated(list: &str) -> Vec<(String, u32)> {
+    let Ok(list) = serde_json::from_str::<Value>(list) else {
+        return Vec::new();
+    };
+    let models = ["data", "models"]
+        .iter()
+        .find_map(|key| list.get(key)?.as_array());
+    let models = models.map_or(std::slice::from_ref(&list), Vec::as_slice);
+    models
+        .iter()
+        .filter_map(window_in)
+        .take(MAX_LISTED)
+        .collect()
+}
+
+/// The window that the entry of a model states, with its name.
+fn window_in(model: &Value) -> Option<(String, u32)> {
+    let name = model.get("id").or_else(|| model.get("name"))?.as_str()?;
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    if name.is_empty() || name.len() > MAX_NAME {
+        return None;
+    }
+    let places = [
+        Some(model),
+        model.get("top_provider"),
+        model.get("model_info"),
+    ];
+    let said = places.into_iter().flatten().flat_map(|place| {
+        let fields = STATED_IN
+            .iter()
+            .filter_map(|field| place.get(field)?.as_u64());
+        fields.filter(|tokens| SANE.contains(tokens))
+    });
+    let tokens = u32::try_from(said.min()?).ok()?;
+    Some((name.to_owned(), tokens))
+}
+
+fn plain(value: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(value)
+        .map_err(|error| Error::assertion(format!("a window is plain data: {error}")))
+}
+
+/// The log of what errors say of the window of a model.
+pub(super) fn window_log(format: Format, model: &str) -> String {
+    let model = Digest::of_parts([format.term().as_bytes(), model.as_bytes()]);
+    format!("window/{}", model.to_string().trim_start_matches("sha256:"))
+}
+
+/// The log of what a provider's list of models states. OpenAI's two forms have one list.
+fn list_log(format: Format) -> String {
+    let of = match format {
+        Format::OpenAiResponses => Format::OpenAiChat,
+        other => other,
+    };
+    format!("windows/{}", of.term())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_models_state_windows() {
+        let list = r#"{"data": [
+            {"id": "anthropic's", "type": "model", "max_input_tokens": 1000000, "max_tokens": 128000},
+            {"id": "openai's", "object": "model", "created": 1735689600, "owned_by": "openai"},
+            {"id": "open/router's", "context_length": 400000, "top_provider": {"context_length": 272000}},
+            {"id": "vllm's", "max_model_len": 8192},
+            {"id": "a", "context_window": "8192"}, {"id": "b", "context_window": -1},
+            {"id": "c", "context_window": 8192.5}, {"id": "d", "context_window": 7},
+            {"id": "e", "context_window": 1e30}, {"id": "f", "context_window": 99999999999},
+            {"id": 7, "context_window": 8192}, {"context_window": 8192}, 7, null, []
+        ]}"#;
+        let expected = [
+            ("anthropic's".to_owned(), 1_000_000),
+            ("open/router's".to_owned(), 272_000),
+            ("vllm's".to_owned(), 8_192),
+        ];
+        assert_eq!(stated(list), expected);
+        let one = r#"{"id": "one", "max_input_tokens": 200000}"#;
+        assert_eq!(stated(one), [("one".to_owned(), 200_000)]);
+        let google = r#"{"models": [{"name": "models/g", "inputTokenLimit": 1048576}]}"#;
+        assert_eq!(stated(google), [("g".to_owned(), 1_048_576)]);
+        let many = (0..9_000).map(|at| format!(r#"{{"id": "m{at}", "context_length": 9000}}"#));
+        let many = format!("[{}]", many.collect::<Vec<_>>().join(","));
+        assert_eq!(stated(&many), []);
+        assert_eq!(stated(&format!(r#"{{"data": {many}}}"#)).len(), MAX_LISTED);
+        let long = format!(r#"{{"id": "{}", "context_length": 9000}}"#, "a".repeat(500));
+        for hostile in ["", "{", "7", "\"x\"", &"[".repeat(100_000), &long] {
+            assert_eq!(stated(hostile), []);
+        }
+    }
+}
