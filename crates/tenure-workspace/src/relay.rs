@@ -25,7 +25,6 @@ mod windows;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
 use tenure::request::AsOf;
 use tenure::time::Instant;

@@ -236,6 +236,7 @@ impl Bench {
                     known: now,
                     principal: &self.principal,
                 }),
+                window: None,
                 counted: false,
                 max_answer: None,
             };

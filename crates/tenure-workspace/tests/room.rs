@@ -53,6 +53,7 @@ impl Bench {
             session: None,
             now: NOW,
             beside: None,
+            window: None,
             counted: false,
             max_answer,
         };

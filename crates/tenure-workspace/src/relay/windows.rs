@@ -80,7 +80,7 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when somebody else writes to the session; [`ErrorKind::Unavailable`] when the
+    /// [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when somebody else writes to the session; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the
     /// store cannot be reached.
     pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<Option<u32>, Error> {
         let Some(limit) = tenure::session::learned_limit(error) else {
@@ -101,7 +101,7 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn confirm(
         &self,
         tenant: &Tenant,
