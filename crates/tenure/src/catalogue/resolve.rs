@@ -88,7 +88,7 @@ impl Stems {
     fn behind_routes<'n>(&self, name: &'n str) -> &'n str {
         let parts = name.match_indices(['/', '.', ':']);
         let starts = std::iter::once(0).chain(parts.map(|(at, _)| at + 1));
-        let behind = starts.filter_map(|start| {
+        let mut behind = starts.filter_map(|start| {
             let rest = &name[start..];
             self.routes.iter().find_map(|route| {
                 let head = rest.get(..route.len())?;
@@ -97,7 +97,7 @@ impl Stems {
                 is_route.then(|| &tail[1..])
             })
         });
-        behind.last().unwrap_or(name)
+        behind.next_back().unwrap_or(name)
     }
 }
 
