@@ -167,6 +167,7 @@ fn no_body_that_asks_a_model_is_passed_in_silence() {
             "/v1/completions",
             "/v1/messages/batches",
             "/v1/responses/compact",
+            "/v1/models/gemini-3-pro:generateContent",
         ] {
             let reply = ask(&bench, path, &prompt);
             assert_eq!(

@@ -283,7 +283,10 @@ fn asks_otherwise(method: &Method, path: &str) -> bool {
         "/v1/messages/batches",
         "/v1/responses/compact",
     ];
-    method == Method::POST && paths.contains(&path)
+    let generates = path
+        .rsplit_once(':')
+        .is_some_and(|(_, action)| ["generateContent", "streamGenerateContent"].contains(&action));
+    method == Method::POST && (generates || paths.contains(&path))
 }
 
 /// A request as it came.
@@ -377,6 +380,7 @@ pub(super) fn teach(
     let format = match protocol {
         Protocol::OpenAi => Format::OpenAiChat,
         Protocol::Anthropic => Format::Anthropic,
+        Protocol::Google => Format::Gemini,
     };
     tokio::task::spawn_blocking(move || {
         let Some(store) = &app.store else { return };
