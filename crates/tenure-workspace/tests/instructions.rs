@@ -184,6 +184,7 @@ impl Bench {
             session: None,
             now: Instant::from_micros(1_790_000_000_000_000),
             beside: None,
+            window: None,
             counted: false,
             max_answer: None,
         };
