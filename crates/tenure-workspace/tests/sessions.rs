@@ -736,7 +736,7 @@ fn what_is_rehydrated_stands_in_the_tail_until_the_epoch_ends(engine: Engine) {
         .unwrap();
     let wanted = Wanted::Query {
         text: fact.query.clone(),
-        tokens: 1_500,
+        tokens: 300,
     };
     let found = session.rehydrate(&wanted, bench.world.tokenizer()).unwrap();
     session.carry_over(&found).unwrap();

@@ -14,6 +14,7 @@ use tenure::condense::distill::{Aim, distill};
 use tenure::condense::fidelity::fidelity;
 use tenure::condense::turns::{Speaker, Turn, Weights, summarize};
 use tenure::condense::{Condensed, ContentType, Goal, condense};
+use tenure::session::{Checkpoint, Said, SessionPolicy, Shown, Summarizing};
 use tenure::tokenizer::{Bpe, Vocabulary};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
@@ -397,4 +398,60 @@ fn main() {
         );
     }
     divan::main();
+}
+
+/// A file as an agent's reader prints it.
+fn file(lines: usize) -> String {
+    let line = |at: usize| match at % 6 {
+        0 => format!("/// Moves the pump to place {at}, because a dry one breaks."),
+        1 => format!("pub fn place_{at}(pump: &mut Pump) -> Result<(), Error> {{"),
+        5 => "}".to_owned(),
+        _ => format!("    pump.step({at})?;"),
+    };
+    let lines = (0..lines).map(|at| format!("{:6}→{}\n", at + 1, line(at)));
+    lines.collect()
+}
+
+/// A summary of one message. What the model says is read as prose, as results were too.
+fn summary_of(text: &str, speaker: Speaker) -> Option<Checkpoint> {
+    let policy = SessionPolicy::default();
+    let how = Summarizing {
+        policy: &policy,
+        task: "Why were orders late at place 40?",
+        count: &|text| text.len() / 4,
+        at: None,
+        shown: &Shown::NOTHING,
+    };
+    let said = Said {
+        turn: 1,
+        speaker,
+        text,
+        pinned: false,
+        call: None,
+    };
+    Checkpoint::of_turns(&[said], text.len() as u64 / 4, &how)
+}
+
+#[divan::bench(args = LENGTHS)]
+fn summary_of_a_log(bencher: Bencher<'_, '_>, lines: usize) {
+    let text = log(lines);
+    bencher.bench_local(|| summary_of(&text, Speaker::Tool));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn summary_of_a_log_as_prose(bencher: Bencher<'_, '_>, lines: usize) {
+    let text = log(lines);
+    bencher.bench_local(|| summary_of(&text, Speaker::Assistant));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn summary_of_a_file(bencher: Bencher<'_, '_>, lines: usize) {
+    let text = file(lines);
+    bencher.bench_local(|| summary_of(&text, Speaker::Tool));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn summary_of_a_file_as_prose(bencher: Bencher<'_, '_>, lines: usize) {
+    let text = file(lines);
+    bencher.bench_local(|| summary_of(&text, Speaker::Assistant));
 }

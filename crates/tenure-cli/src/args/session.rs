@@ -28,7 +28,7 @@ pub(crate) enum SessionCommand {
     /// as summaries. Takes what `tenure compile` takes; without a task, the user's last message is the
     /// task, and is not said again. Asked the same again, it prints the same.
     Compile(Box<SessionCompileArgs>),
-    /// Print originals: of a message, of all that a summary stands for, or of what speaks of something
+    /// Print originals: a message, all that a summary stands for, or the passages that answer a question
     Rehydrate(RehydrateSessionArgs),
     /// Put summaries in the place of all but the newest messages, now
     Checkpoint(CheckpointArgs),
@@ -128,7 +128,7 @@ pub(crate) struct RehydrateSessionArgs {
         required_unless_present = "query"
     )]
     pub(crate) wanted: Option<String>,
-    /// What the messages should speak of
+    /// A question: the passages that say something about it are printed
     #[arg(
         long,
         value_name = "TEXT",

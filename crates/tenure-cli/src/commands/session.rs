@@ -285,7 +285,7 @@ fn rehydrate(args: &RehydrateSessionArgs) -> Result<(), Failure> {
     }
     if found.left_out > 0 {
         anstream::eprintln!(
-            "note: {} more messages did not fit into --budget",
+            "note: {} more passages did not fit into --budget",
             found.left_out
         );
     }

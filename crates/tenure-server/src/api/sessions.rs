@@ -559,7 +559,7 @@ pub(super) struct Back {
     /// A message (`t17`), several (`t17-t20`) or what a summary stands for (`c40`).
     #[serde(default)]
     id: Option<String>,
-    /// What the messages should speak of instead.
+    /// A question instead: the passages that say something about it are given.
     #[serde(default)]
     query: Option<String>,
     /// For a query: the most tokens of what is given. Default: 8000.

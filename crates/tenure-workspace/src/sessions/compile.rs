@@ -18,9 +18,12 @@ use tenure::{
 
 use super::Session;
 use super::draft::{AGAIN, Draft, Drafting, Ending, reads_originals};
-use super::entry::{Entry, Served};
+use super::entry::{Entry, Recalled, Served};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
+
+/// What part of the high-water mark is left to the next turns where a history is cut before any of it was sent.
+const FIRST_ROOM: u64 = 10;
 
 /// How often an epoch is ended anew with a lower mark before the failure is told.
 const TRIES: u32 = 6;
@@ -138,7 +141,8 @@ impl Workspace {
         let limit = job.policy.document().limits.data_tokens;
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
-        let how = Drafting {
+        let recalled: Vec<Recalled>;
+        let mut how = Drafting {
             world: job.world,
             target: request.target,
             instructions: job.instructions,
@@ -147,6 +151,7 @@ impl Workspace {
             task: &request.task.objective,
             most: limit.min(budget / 4).max(64),
             reads: session.offers_originals() || offered.iter().any(|tool| reads_originals(tool)),
+            recalled: &[],
         };
         let share = |share: tenure::num::Score| {
             u64::from(budget) * u64::from(share.millionths()) / 1_000_000
@@ -158,11 +163,19 @@ impl Workspace {
         let mut ending = None;
         let mut draft = session.draft(&how, None)?;
         if draft.tokens > high {
-            ending = Some(Ending {
+            let cut = Ending {
                 cause: EpochCause::HighWater,
                 low: Some(low),
-            });
-            draft = session.draft(&how, ending)?;
+            };
+            (draft, ending) = (session.draft(&how, Some(cut))?, Some(cut));
+            if session.is_unsent() {
+                // There is no prefix to keep: what the last message asks for and more turns stand where nothing
+                // would. The next turns need room, too.
+                let fill = high - high / FIRST_ROOM;
+                recalled = session.recall(&how, fill.saturating_sub(draft.tokens) / 2)?;
+                how.recalled = &recalled;
+                draft = session.filled(&how, cut, fill)?;
+            }
         }
         let worth = match ending {
             None => session.worth(&how, draft.tokens, low),
@@ -188,7 +201,9 @@ impl Workspace {
                 let stands = served.late.is_empty() || !session.late(*at, served).is_empty();
                 served.handoff && stands
             });
-            let goes_on = ending.is_none() && draft.ledger.is_some();
+            // The first request of an epoch, asked again, is told no more than it was.
+            let is_first = session.served.iter().all(|(at, _)| *at > answered);
+            let goes_on = ending.is_none() && draft.ledger.is_some() && !is_first;
             let handoff = goes_on && draft.tokens > share(settings.handoff) && !told;
             request.served.clone_from(&draft.ledger);
             let layers = session.layers.over(&draft.objects);
@@ -209,6 +224,7 @@ impl Workspace {
                 }
                 Err(error) if error.kind == ErrorKind::Budget && tries < TRIES => {
                     tries += 1;
+                    how.recalled = &[];
                     if tries > 1 {
                         low /= 2;
                     }
@@ -327,6 +343,7 @@ impl Session {
             offered: &[],
             most: document.limits.data_tokens,
             reads: self.offers_originals(),
+            recalled: &[],
         };
         let ending = Ending {
             cause: EpochCause::Asked,
@@ -392,7 +409,8 @@ impl Session {
             let of_it = format!("t{turn}.");
             again.iter().any(|name| name.starts_with(&of_it))
         };
-        let carried = self.carried.iter().filter(stands).copied().collect();
+        let carried = self.carried.iter().map(|(turn, _)| turn);
+        let carried = carried.filter(stands).copied().collect();
         let served = Served {
             at: now,
             target: request.target,

@@ -10,14 +10,14 @@ use tenure::num::Score;
 use tenure::object::{Authority, ObjectType, Protection, Provenance, RevisionId, Role, ToolCall};
 use tenure::request::ServedLedger;
 use tenure::session::{
-    Frontier, Group, Said, SessionPolicy, Step, Summarizing, Superseded, leaving, superseded,
+    Frontier, Group, Said, SessionPolicy, Shown, Step, Summarizing, Superseded, leaving, superseded,
 };
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::{ClientBlock, read_message};
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
-use super::entry::{Entry, Mark, Served};
+use super::entry::{Entry, Mark, Recalled, Served};
 use super::standing::{Instruction, newest};
 use super::{Made, Sealed, Session, Turn};
 
@@ -76,6 +76,8 @@ pub(super) struct Drafting<'d> {
     pub(super) most: u32,
     /// Whether the model is offered the tool that reads originals.
     pub(super) reads: bool,
+    /// The passages that stand beside the summaries, where an epoch begins with this draft.
+    pub(super) recalled: &'d [Recalled],
 }
 
 impl Drafting<'_> {
@@ -141,7 +143,7 @@ impl Session {
                 }
             }
             start = self.leaving(how, &shortened, low);
-            self.summarize(start, how, &mut frontier, &mut entries);
+            self.summarize(start, how, &shortened, &mut frontier, &mut entries);
         }
         // What stands before the window stands there until the epoch ends, whatever the user says since.
         let mut request = self.request.as_ref();
@@ -149,6 +151,14 @@ impl Session {
         if let Some(last) = asked.filter(|_| ending.is_some()) {
             request = self.turns[..start].get(last);
         }
+        let standing = self.turns.get(start).map_or(u64::MAX, |turn| turn.number);
+        let left = |recalled: &&Recalled| {
+            recalled.turn < standing && request.is_none_or(|turn| turn.number != recalled.turn)
+        };
+        let recalled: Vec<Recalled> = match ending {
+            Some(_) => how.recalled.iter().filter(left).cloned().collect(),
+            None => self.mark.recalled.clone(),
+        };
         let mut draft = Draft {
             entries: Vec::new(),
             objects: Vec::new(),
@@ -186,6 +196,7 @@ impl Session {
                 messages: self.messages,
                 ledger: draft.ledger.clone(),
                 names_no_tool: !how.reads,
+                recalled: recalled.clone(),
                 shortened: shortened
                     .iter()
                     .filter(|((turn, _), _)| is_kept(*turn))
@@ -211,6 +222,12 @@ impl Session {
             None => !self.mark.names_no_tool,
         };
         self.stand_for(&frontier, names_tool, how, &mut draft)?;
+        for Recalled { turn, text } in &recalled {
+            let mut document = ObjectDocument::new(format!("t{turn} recalled"), text.as_str());
+            document.object_type = Some(ObjectType::Checkpoint);
+            document.authority_level = Some(Authority::Data);
+            self.add(document, how, &mut draft)?;
+        }
         if let Some(turn) = request {
             self.stand(turn, &shortened, how, &mut draft)?;
         }
@@ -230,8 +247,8 @@ impl Session {
             self.add(one.document.clone(), how, &mut draft)?;
         }
         if ending.is_none() {
-            for number in &self.carried {
-                self.carry(*number, &mut draft)?;
+            for (number, passages) in &self.carried {
+                self.carry(*number, passages.as_deref(), &mut draft)?;
             }
         }
         draft.entries = entries;
@@ -240,7 +257,7 @@ impl Session {
 
     /// The results that no longer say how things are, by message and part, each with the later message and
     /// whether that changed what had been read.
-    fn superseded(&self) -> Vec<((u64, u32), u64, bool)> {
+    pub(super) fn superseded(&self) -> Vec<((u64, u32), u64, bool)> {
         let parts = self.turns.iter().flat_map(|turn| {
             let objects = (0u32..).zip(&turn.entry.objects);
             objects.map(|(part, object)| ((turn.number, part), object))
@@ -299,14 +316,22 @@ impl Session {
         &self,
         start: usize,
         how: &Drafting<'_>,
+        shortened: &Shortened,
         frontier: &mut Frontier,
         entries: &mut Vec<Entry>,
     ) {
+        let stays = self.turns[start..].iter();
+        let shown = Shown::of(stays.flat_map(|turn| turn.stands_as(shortened)));
+        let calls = self.turns.iter().flat_map(|turn| &turn.entry.objects);
+        let calls = calls.flat_map(|object| &object.tool_calls);
+        let calls: BTreeMap<&str, &ToolCall> = calls.map(|call| (call.id.as_str(), call)).collect();
         let count = |text: &str| how.world.tokenizer().count(text);
         let summarizing = Summarizing {
             policy: how.policy,
             task: how.task,
             count: &count,
+            at: self.latest,
+            shown: &shown,
         };
         let base = self.last;
         let mut keep = |checkpoint: &tenure::session::Checkpoint| {
@@ -320,18 +345,12 @@ impl Session {
             };
             let turns = &self.turns[first.start..last.end];
             // What the system says stands on as it was said.
-            let spoken = turns.iter().flat_map(|turn| turn.spoken());
-            let spoken = spoken.filter(|(_, speaker, _)| *speaker != Speaker::System);
-            let spoken: Vec<(u64, Speaker, String)> = spoken.collect();
-            let said: Vec<Said<'_>> = spoken
+            let told: Vec<Told<'_>> = turns
                 .iter()
-                .map(|(turn, speaker, text)| Said {
-                    turn: *turn,
-                    speaker: *speaker,
-                    text,
-                    pinned: self.pinned.contains(turn),
-                })
+                .flat_map(|turn| turn.told(&calls, self.pinned.contains(&turn.number)))
+                .filter(|told| told.speaker != Speaker::System)
                 .collect();
+            let said: Vec<Said<'_>> = told.iter().map(Told::as_said).collect();
             let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
             let made = tenure::session::Checkpoint::of_turns(&said, from, &summarizing);
             if let Some(checkpoint) = made {
@@ -347,6 +366,7 @@ impl Session {
                             speaker,
                             text: correction,
                             pinned: false,
+                            call: None,
                         };
                         frontier.correct(&said, &mut keep);
                     }
@@ -534,17 +554,22 @@ impl Session {
         }
     }
 
-    /// A turn's original, for the tail.
-    fn carry(&self, number: u64, draft: &mut Draft) -> Result<(), Error> {
+    /// A turn's original, or these passages of it, for the tail.
+    fn carry(&self, number: u64, passages: Option<&str>, draft: &mut Draft) -> Result<(), Error> {
         let message = self.message(number)?;
         for (part, object) in message.objects.iter().enumerate() {
             // What was erased held at no time.
             let erased = object.valid_until == Some(Instant::from_micros(0));
-            if erased || object.content.trim().is_empty() {
+            let text = match passages {
+                Some(passages) if part == 0 => passages,
+                Some(_) => break,
+                None => object.content.as_str(),
+            };
+            if erased || text.trim().is_empty() {
                 continue;
             }
             let name = format!("t{number}.{part}{AGAIN}");
-            let mut document = ObjectDocument::new(name, object.content.as_str());
+            let mut document = ObjectDocument::new(name, text);
             document.object_type = Some(ObjectType::RetrievedPassage);
             document.authority_level = Some(Authority::Data);
             // Somebody asked for it, however near to the task it is.
@@ -608,6 +633,36 @@ impl Sealed {
     fn are<'s>(&self, forms: impl Iterator<Item = (&'s (u64, u32), &'s String)>) -> bool {
         let own = self.forms.iter().map(|(part, text)| (*part, text));
         own.eq(forms.map(|((_, part), text)| (*part, text)))
+    }
+}
+
+/// What is said in a part of a message.
+struct Told<'t> {
+    turn: u64,
+    speaker: Speaker,
+    text: String,
+    pinned: bool,
+    call: Option<&'t ToolCall>,
+}
+
+impl Told<'_> {
+    fn as_said(&self) -> Said<'_> {
+        Said {
+            turn: self.turn,
+            speaker: self.speaker,
+            text: &self.text,
+            pinned: self.pinned,
+            call: self.call,
+        }
+    }
+}
+
+fn speaker(object: &ObjectDocument) -> Speaker {
+    match (object.object_type, object.role) {
+        (Some(ObjectType::ToolResult), _) => Speaker::Tool,
+        (_, Some(Role::Assistant)) => Speaker::Assistant,
+        (_, Some(Role::System)) => Speaker::System,
+        _ => Speaker::User,
     }
 }
 
@@ -747,23 +802,55 @@ impl Turn {
         Ok(objects)
     }
 
+    /// What is said in it, for a summary. What was called is told with what came of it.
+    fn told<'t>(
+        &'t self,
+        calls: &BTreeMap<&str, &'t ToolCall>,
+        pinned: bool,
+    ) -> impl Iterator<Item = Told<'t>> {
+        let objects = (0u32..).zip(&self.entry.objects);
+        objects.map(move |(part, object)| {
+            let speaker = speaker(object);
+            let answers = object.tool_call_id.as_deref();
+            let answers = answers.filter(|_| speaker == Speaker::Tool);
+            Told {
+                turn: self.number,
+                speaker,
+                text: match pinned {
+                    true => self.said_and_called(part, object),
+                    false => self.without(part, &|_| true),
+                },
+                pinned,
+                call: answers.and_then(|id| calls.get(id).copied()),
+            }
+        })
+    }
+
+    /// The texts in it as they stand.
+    fn stands_as<'t>(&'t self, shortened: &'t Shortened) -> impl Iterator<Item = &'t str> {
+        let objects = (0u32..).zip(&self.entry.objects);
+        objects.map(move |(part, object)| {
+            let form = shortened.get(&(self.number, part));
+            form.map_or(object.content.as_str(), String::as_str)
+        })
+    }
+
     /// What is said in it, by whom. What a client put into a message of the user is not the user's.
     pub(super) fn spoken(&self) -> Vec<(u64, Speaker, String)> {
         let objects = (0u32..).zip(&self.entry.objects);
         let each = objects.map(|(part, object)| {
-            let speaker = match (object.object_type, object.role) {
-                (Some(ObjectType::ToolResult), _) => Speaker::Tool,
-                (_, Some(Role::Assistant)) => Speaker::Assistant,
-                (_, Some(Role::System)) => Speaker::System,
-                _ => Speaker::User,
-            };
-            let mut text = self.without(part, &|_| true);
-            for call in &object.tool_calls {
-                text.push_str(&format!("\n{}", called(call)));
-            }
-            (self.number, speaker, text)
+            let text = self.said_and_called(part, object);
+            (self.number, speaker(object), text)
         });
         each.collect()
+    }
+
+    fn said_and_called(&self, part: u32, object: &ObjectDocument) -> String {
+        let mut text = self.without(part, &|_| true);
+        for call in &object.tool_calls {
+            text.push_str(&format!("\n{}", called(call)));
+        }
+        text
     }
 
     /// The results in it that are too long to stand.

@@ -34,8 +34,13 @@ pub(super) enum Entry {
     Epoch(Mark),
     /// A request was compiled.
     Served(Box<Served>),
-    /// Turns whose originals stand in the tail until the epoch ends.
-    Carried { turns: Vec<u64> },
+    /// Turns whose originals stand in the tail until the epoch ends; of those that have some here, the passages
+    /// alone.
+    Carried {
+        turns: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        passages: Vec<Recalled>,
+    },
     /// A turn that outlives every compaction.
     Pinned { turn: u64 },
     /// It does so no more, as far as summaries are made from now on.
@@ -110,6 +115,14 @@ pub struct Message {
     pub once: Option<Once>,
 }
 
+/// Passages of a turn, as they stand in a request. Erasing the turn erases the text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Recalled {
+    pub(super) turn: u64,
+    pub(super) text: String,
+}
+
 /// What an epoch begins with: all that a compile needs to know of what was before.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -140,6 +153,10 @@ pub(super) struct Mark {
     /// Whether no tool that reads originals is offered, so that no summary names one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) names_no_tool: bool,
+    /// The passages of turns before `from` that stand beside their summaries until the epoch ends: a history
+    /// that was cut before any of it was sent brings along what its last message asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) recalled: Vec<Recalled>,
     /// The shorter forms of results from `from` on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) shortened: Vec<(u64, u32, String)>,

@@ -11,6 +11,7 @@ mod entry;
 mod held;
 mod layers;
 mod once;
+mod recall;
 mod rehydrate;
 mod standing;
 
@@ -96,7 +97,8 @@ pub struct Session {
     turns: Vec<Turn>,
     /// The requests of this epoch, each with the number of its entry.
     served: Vec<(u64, Served)>,
-    carried: Vec<u64>,
+    /// What stands in the tail again: a message, or passages of it.
+    carried: Vec<(u64, Option<String>)>,
     pinned: Vec<u64>,
     learned: Option<u32>,
     shortened: BTreeMap<(u64, u32), String>,
@@ -219,6 +221,7 @@ impl Session {
                 messages: 0,
                 ledger: None,
                 names_no_tool: false,
+                recalled: Vec::new(),
                 shortened: Vec::new(),
                 compiler: tenure::COMPILER,
                 standing: Some(Vec::new()),
@@ -458,7 +461,7 @@ impl Session {
             }
             Entry::Epoch(mark) => self.begin(number, mark)?,
             Entry::Served(served) => self.served.push((number, *served)),
-            Entry::Carried { turns } => self.carried.extend(turns),
+            Entry::Carried { turns, passages } => self.take_over(turns, passages),
             Entry::Pinned { turn } => self.pinned.push(turn),
             Entry::Unpinned { turn } => self.pinned.retain(|pinned| *pinned != turn),
             Entry::Learned { window } => self.learned = Some(window),

@@ -1,25 +1,27 @@
 //! The verb **rehydrate** over a session: originals by number, by summary, or by what they say
 //! (Prefill Compiler, 6.10.5).
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use serde::Serialize;
 use tenure::object::{ObjectType, clip};
-use tenure::ranker::{Ranker, Unit, Weights};
 use tenure::time::Instant;
 use tenure::{Error, ObjectDocument, Tokenizer};
 
 use super::draft::called;
-use super::entry::Entry;
+use super::entry::{Entry, Recalled};
+use super::recall::{Page, Passages, questions};
 use super::{Message, Session};
-use crate::archive::passages;
+
+/// What is less near to a question than this share of the nearest passage does not answer it.
+const FLOOR: f64 = 0.3;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub enum Wanted {
     /// What an id names: `t17` a message, `t17-t20` several, `c40` all that a summary stands for.
     Id(String),
-    /// What says something about this, the best first, within so many tokens.
+    /// The passages and records that say something about this, the best first, within so many tokens.
     Query {
         /// What it should say something about.
         text: String,
@@ -28,7 +30,7 @@ pub enum Wanted {
     },
 }
 
-/// A message as it was said.
+/// A message as it was said, or the passages of it that a query asks for.
 #[derive(Clone, Debug, Serialize)]
 pub struct Original {
     /// Its id.
@@ -37,9 +39,13 @@ pub struct Original {
     pub at: Instant,
     /// Who says it: a role, or `tool`.
     pub speaker: String,
-    /// What is said, called and returned.
+    /// What is said, called and returned; for a query its passages in order, with a line `…` between them.
     pub text: String,
-    /// What it means, with the provider's own bytes.
+    /// Whether there is more of the message than stands here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// What it means, with the provider's own bytes. For a query none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectDocument>,
     /// How well it matches what was asked, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +59,7 @@ pub struct Rehydrated {
     pub session: String,
     /// The messages; for a query the best first, else in order.
     pub originals: Vec<Original>,
-    /// How many more matched and did not fit.
+    /// How many more passages matched and did not fit.
     pub left_out: usize,
 }
 
@@ -86,17 +92,27 @@ impl Session {
     ///
     /// As [`Session::append`].
     pub fn carry_over(&mut self, found: &Rehydrated) -> Result<(), Error> {
-        let numbers = found
-            .originals
-            .iter()
-            .filter_map(|original| number(&original.id, 't'));
-        let turns: Vec<u64> = numbers
-            .filter(|turn| !self.carried.contains(turn))
-            .collect();
+        let (mut turns, mut passages) = (Vec::new(), Vec::new());
+        for original in &found.originals {
+            let Some(turn) = number(&original.id, 't') else {
+                continue;
+            };
+            let text = original.partial.then_some(&original.text);
+            if self.carried.iter().any(|(known, carried)| {
+                *known == turn && (carried.is_none() || carried.as_ref() == text)
+            }) {
+                continue;
+            }
+            turns.push(turn);
+            passages.extend(text.map(|text| Recalled {
+                turn,
+                text: text.clone(),
+            }));
+        }
         if turns.is_empty() {
             return Ok(());
         }
-        self.push(vec![Entry::Carried { turns }])
+        self.push(vec![Entry::Carried { turns, passages }])
     }
 
     pub(super) fn of_id(&self, id: &str) -> Result<Vec<Original>, Error> {
@@ -166,45 +182,76 @@ impl Session {
             Ok(())
         })?;
         let dates: Vec<String> = all.iter().map(|found| found.at.to_string()).collect();
-        // A message is as near as the nearest of its passages: a line of a long log is found as well as
-        // a short answer.
-        let mut units: Vec<Unit<'_>> = Vec::new();
-        let mut of = Vec::new();
-        for (at, (found, date)) in all.iter().zip(&dates).enumerate() {
-            for range in passages(&found.text) {
-                units.push(Unit {
-                    speaker: &found.speaker,
-                    date,
-                    text: &found.text[range],
-                    order: Some(units.len() as u64),
-                    ..Unit::default()
-                });
-                of.push(at);
-            }
-        }
-        let ranked = Ranker::new(&units, Weights::default()).rank(query, None);
-        let ranked = ranked.into_iter().take_while(|(_, score)| *score > 0.0);
-        let mut seen = vec![false; all.len()];
-        let mut chosen = Vec::new();
+        let pages = all.iter().zip(&dates).map(|(found, date)| Page {
+            speaker: &found.speaker,
+            date,
+            text: &found.text,
+        });
+        let pages = Passages::of(pages.collect());
+        let mut chosen: Vec<Chosen> = Vec::new();
         let (mut spent, mut left_out) = (0u64, 0);
-        for (at, score) in ranked.map(|(unit, score)| (of[unit], score)) {
-            if std::mem::replace(&mut seen[at], true) {
+        for passage in pages.about(&questions(query), FLOOR) {
+            let text = &all[passage.page].text;
+            let mut ranges = pages.narrowed(&passage, query);
+            let said = ranges.iter().map(|range| &text[range.clone()]);
+            // A line between passages costs something, too.
+            let cost: u64 = said.map(|said| tokenizer.count(said) as u64 + 2).sum();
+            if spent + cost > u64::from(tokens) {
+                left_out += 1;
                 continue;
             }
-            let cost = tokenizer.count(&all[at].text) as u64;
-            if spent + cost <= u64::from(tokens) {
-                spent += cost;
-                chosen.push((at, score));
-            } else {
-                left_out += 1;
+            spent += cost;
+            match chosen.iter_mut().find(|chosen| chosen.page == passage.page) {
+                Some(chosen) => chosen.ranges.append(&mut ranges),
+                None => chosen.push(Chosen {
+                    page: passage.page,
+                    score: passage.score,
+                    ranges,
+                }),
             }
         }
-        let found = chosen.into_iter().map(|(at, score)| Original {
-            score: Some(score),
-            ..all[at].clone()
+        let found = chosen.into_iter().map(|chosen| {
+            let whole = &all[chosen.page];
+            let text = together(&whole.text, chosen.ranges);
+            Original {
+                partial: text != whole.text.trim(),
+                score: Some(chosen.score),
+                id: whole.id.clone(),
+                at: whole.at,
+                speaker: whole.speaker.clone(),
+                text,
+                objects: Vec::new(),
+            }
         });
         Ok((found.collect(), left_out))
     }
+}
+
+/// The passages of a message that were chosen.
+struct Chosen {
+    page: usize,
+    score: f64,
+    ranges: Vec<Range<usize>>,
+}
+
+/// Passages of a text in order, with a mark where something between them is left out.
+pub(super) fn together(text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    ranges.sort_by_key(|range| range.start);
+    let mut said = String::new();
+    let mut end = None;
+    for range in ranges {
+        let start = end.map_or(range.start, |end: usize| range.start.max(end));
+        if let Some(end) = end {
+            let between = text.get(end..start).unwrap_or_default();
+            match between.trim().is_empty() {
+                true => said.push_str(between),
+                false => said.push_str("\n…\n"),
+            }
+        }
+        said.push_str(text.get(start..range.end).unwrap_or_default());
+        end = end.max(Some(range.end));
+    }
+    said
 }
 
 fn number(id: &str, kind: char) -> Option<u64> {
@@ -233,6 +280,7 @@ fn original(number: u64, message: Message) -> Original {
         at: message.at,
         speaker,
         text: texts.collect::<Vec<_>>().join("\n"),
+        partial: false,
         objects: message.objects,
         score: None,
     }

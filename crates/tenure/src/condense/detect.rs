@@ -93,7 +93,7 @@ pub(super) fn is_match(line: &str) -> bool {
 }
 
 /// Whether a line starts with an instant or a level.
-fn is_logged(line: &str) -> bool {
+pub(super) fn is_logged(line: &str) -> bool {
     let bytes = line.as_bytes();
     let head = &line[..line.floor_char_boundary(64)];
     let digits = bytes

@@ -254,14 +254,15 @@ impl<'t> Log<'t> {
     }
 }
 
-impl Reading for Log<'_> {
-    fn lossless(&self) -> Option<Draft> {
-        self.fold()
-    }
+/// What the lines of a log are worth.
+pub(super) struct Weighed {
+    pub(super) worth: Vec<f64>,
+    alarms: Vec<Alarm>,
+}
 
-    fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
-        let task = Task::new(goal.task);
-        // After the last newline is no line.
+impl<'t> Log<'t> {
+    /// What each line is worth for a task; after the last newline is no line.
+    pub(super) fn weighed(&self, task: &Task) -> Weighed {
         let ends = self.lines.last().is_some_and(|line| line.text.is_empty());
         let lines = &self.lines[..self.lines.len() - usize::from(ends)];
         let mut signs: Vec<Signs> = lines.iter().map(|line| task.read(line.text)).collect();
@@ -273,7 +274,7 @@ impl Reading for Log<'_> {
                 signs.alarm = Alarm::None;
             }
         }
-        let mut worth = worth(&task, &signs);
+        let mut worth = worth(task, &signs);
         for template in &self.templates {
             let first = template.first as usize;
             match alarms.get(first) {
@@ -282,6 +283,40 @@ impl Reading for Log<'_> {
                 Some(Alarm::None) | None => {}
             }
         }
+        Weighed { worth, alarms }
+    }
+
+    /// The lines, without the one after the last newline.
+    pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = &'t str> + '_ {
+        let ends = self.lines.last().is_some_and(|line| line.text.is_empty());
+        let lines = &self.lines[..self.lines.len() - usize::from(ends)];
+        lines.iter().map(|line| line.text)
+    }
+
+    /// How many lines have the template of this one.
+    pub(super) fn alike(&self, line: usize) -> u32 {
+        self.templates[self.lines[line].template as usize].count
+    }
+
+    /// The template that most lines have, with how many, where several have one.
+    pub(super) fn commonest(&self) -> Option<(u32, String)> {
+        let several = self.templates.iter().filter(|template| template.count > 1);
+        let most =
+            several.max_by_key(|template| (template.count, std::cmp::Reverse(template.first)))?;
+        let mut text = String::new();
+        self.write_template(most, &mut text);
+        Some((most.count, text))
+    }
+}
+
+impl Reading for Log<'_> {
+    fn lossless(&self) -> Option<Draft> {
+        self.fold()
+    }
+
+    fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
+        let Weighed { worth, alarms } = self.weighed(&Task::new(goal.task));
+        let lines = &self.lines[..worth.len()];
         let head = self.summary(&alarms, goal.tokens / 3, goal);
         let parts: Vec<&str> = lines.iter().map(|line| line.text).collect();
         keep(

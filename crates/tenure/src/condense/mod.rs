@@ -19,12 +19,14 @@
 mod clauses;
 pub mod code;
 pub mod curve;
+mod declared;
 mod detect;
 mod diff;
 pub mod distill;
 pub(crate) mod duplicates;
 pub mod fidelity;
 mod fill;
+pub(crate) mod gutter;
 pub mod json;
 mod lines;
 pub mod log;
@@ -34,6 +36,7 @@ pub mod search;
 mod select;
 mod signal;
 pub mod table;
+pub(crate) mod telling;
 mod trace;
 pub mod turns;
 
@@ -45,6 +48,7 @@ use crate::object::vocabulary::vocabulary;
 
 pub use detect::detect;
 pub use duplicates::{Near, near_duplicates};
+pub(crate) use select::excerpt;
 
 vocabulary! {
     /// What kind of text something is, which decides how it is condensed.

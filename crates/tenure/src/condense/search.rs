@@ -34,6 +34,29 @@ fn split(line: &str) -> Option<(&str, &str)> {
     is_match(line).then(|| line.split_once(':')).flatten()
 }
 
+/// What each line is worth for a task. Breadth first: something of each file comes before more of one.
+fn worth_of(lines: &[&str], matches: &[Option<(&str, &str)>], task: &Task) -> Vec<f64> {
+    let signs: Vec<Signs> = lines.iter().map(|line| task.read(line)).collect();
+    let mut worth = worth(task, &signs);
+    let mut path = None;
+    for (worth, found) in worth.iter_mut().zip(matches) {
+        let found = found.map(|(path, _)| path);
+        if found.is_some() && found != path {
+            *worth += NOTABLE;
+            path = found;
+        }
+    }
+    worth
+}
+
+/// Which lines say most for a task, and the files that have matches.
+pub(super) fn worth_and_files<'t>(lines: &[&'t str], task: &Task) -> (Vec<f64>, Vec<&'t str>) {
+    let matches: Vec<Option<(&str, &str)>> = lines.iter().map(|line| split(line)).collect();
+    let mut files: Vec<&str> = matches.iter().flatten().map(|(path, _)| *path).collect();
+    files.dedup();
+    (worth_of(lines, &matches, task), files)
+}
+
 /// Whether a line could be taken for a path or a match.
 fn looks_marked(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -77,17 +100,7 @@ impl Reading for Search<'_> {
         let task = Task::new(goal.task);
         let lines: Vec<&str> = self.text.lines().collect();
         let matches: Vec<Option<(&str, &str)>> = lines.iter().map(|line| split(line)).collect();
-        let signs: Vec<Signs> = lines.iter().map(|line| task.read(line)).collect();
-        let mut worth = worth(&task, &signs);
-        // Breadth first: something of each file comes before more of one.
-        let mut path = None;
-        for (worth, found) in worth.iter_mut().zip(&matches) {
-            let found = found.map(|(path, _)| path);
-            if found.is_some() && found != path {
-                *worth += NOTABLE;
-                path = found;
-            }
-        }
+        let worth = worth_of(&lines, &matches, &task);
         let order = order(&worth);
         let gap = |from: usize, to: usize| {
             let mut files: Vec<&str> = matches[from..to]

@@ -158,7 +158,7 @@ pub(super) fn may_fit(text: &str, goal: &Goal<'_>) -> bool {
 
 /// Cuts `text` to about `limit` bytes, with what stands at its start and its end, never inside a
 /// character that is seen as one.
-pub(super) fn excerpt(text: &str, limit: usize) -> String {
+pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     let gone = cut(text, limit);
     if gone.is_empty() {
         return text.to_owned();

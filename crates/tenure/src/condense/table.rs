@@ -71,6 +71,43 @@ impl<'t> Csv<'t> {
     }
 }
 
+impl<'t> Csv<'t> {
+    /// What each row is worth for a task.
+    pub(super) fn worth(&self, task: &Task) -> Vec<f64> {
+        let body = self.body();
+        let signs: Vec<Signs> = body.iter().map(|row| task.read(row.text)).collect();
+        let mut worth = worth(task, &signs);
+        // More columns than this are looked at together only, in the words of their rows.
+        for column in 0..self.rows[0].cells.len().min(256) {
+            let cells = body.iter().map(|row| {
+                let cell = row.cells.get(column)?.trim_matches('"');
+                (!cell.is_empty()).then_some(cell)
+            });
+            let cells: Vec<Option<&str>> = cells.collect();
+            add_unlike(&mut worth, &cells);
+        }
+        worth
+    }
+
+    /// The names of the columns.
+    pub(super) fn names(&self) -> &[&'t str] {
+        self.rows.first().map_or(&[], |row| &row.cells)
+    }
+
+    /// How many rows there are besides the names.
+    pub(super) fn len(&self) -> usize {
+        self.body().len()
+    }
+
+    /// A row, each value with the name of its column.
+    pub(super) fn named(&self, row: usize) -> String {
+        let cells = self.names().iter().zip(&self.body()[row].cells);
+        let told = cells.filter(|(_, cell)| !cell.trim().is_empty());
+        let told = told.map(|(name, cell)| format!("{}={}", name.trim(), cell.trim()));
+        told.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// The row that `text` starts with, and what follows its newline.
 fn row<'t>(text: &'t str, mark: u8, torn: &mut bool) -> (Row<'t>, Option<&'t str>) {
     let bytes = text.as_bytes();
@@ -172,19 +209,8 @@ impl Reading for Csv<'_> {
     }
 
     fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
-        let task = Task::new(goal.task);
         let body = self.body();
-        let signs: Vec<Signs> = body.iter().map(|row| task.read(row.text)).collect();
-        let mut worth = worth(&task, &signs);
-        // More columns than this are looked at together only, in the words of their rows.
-        for column in 0..self.rows[0].cells.len().min(256) {
-            let cells = body.iter().map(|row| {
-                let cell = row.cells.get(column)?.trim_matches('"');
-                (!cell.is_empty()).then_some(cell)
-            });
-            let cells: Vec<Option<&str>> = cells.collect();
-            add_unlike(&mut worth, &cells);
-        }
+        let worth = self.worth(&Task::new(goal.task));
         let parts: Vec<&str> = body
             .iter()
             .map(|row| row.text.trim_end_matches('\r'))

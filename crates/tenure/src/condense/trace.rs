@@ -40,18 +40,12 @@ impl<'t> Trace<'t> {
     }
 }
 
-impl Reading for Trace<'_> {
-    /// Frames that repeat are folded like the lines of a log.
-    fn lossless(&self) -> Option<Draft> {
-        self.lines.lossless()
-    }
-
-    fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
-        let task = Task::new(goal.task);
-        let lines: Vec<&str> = self.text.lines().collect();
-        let frames = frames(&lines);
+impl Trace<'_> {
+    /// What each of its lines is worth for a task, and whether it stood before.
+    pub(super) fn worth(&self, lines: &[&str], task: &Task) -> (Vec<f64>, Vec<bool>) {
+        let frames = frames(lines);
         let signs: Vec<Signs> = lines.iter().map(|line| task.read(line)).collect();
-        let mut worth = worth(&task, &signs);
+        let mut worth = worth(task, &signs);
         let mut seen: Map<&str, ()> = Map::default();
         let repeated: Vec<bool> = lines
             .iter()
@@ -74,6 +68,19 @@ impl Reading for Trace<'_> {
             }
             start = end;
         }
+        (worth, repeated)
+    }
+}
+
+impl Reading for Trace<'_> {
+    /// Frames that repeat are folded like the lines of a log.
+    fn lossless(&self) -> Option<Draft> {
+        self.lines.lossless()
+    }
+
+    fn lossy(&self, goal: &Goal<'_>) -> Option<Draft> {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let (worth, repeated) = self.worth(&lines, &Task::new(goal.task));
         let class = |at: usize| match repeated[at] {
             true => Omission::Repeat,
             false => Omission::LowRelevance,

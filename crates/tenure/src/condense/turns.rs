@@ -288,12 +288,78 @@ const CORRECTS: [&str; 20] = [
     " instead", " misread", " mistake", " misunderst", " no longer ", " not what ", " rather than ",
     " should be ", " should have been ", " that's not ", " undo ", " revert ", " wrong",
 ];
+/// What demands wherever it stands in a sentence.
 #[rustfmt::skip]
-const CONSTRAINS: [&str; 22] = [
-    " always ", " at least ", " at most ", " avoid ", " cannot ", " do not ", " don't ", " forbidden",
-    " has to ", " have to ", " keep it ", " limit", " make sure", " must", " never ", " no more than ",
-    " not allowed", " only ", " required", " requirement", " under no ", " without ",
+const CONSTRAINS: [&str; 15] = [
+    " forbidden", " has to ", " have to ", " keep it ", " make sure", " may not ", " may only ", " must ",
+    " must.", " must,", " mustn't ", " not allowed", " required", " requirement", " under no ",
 ];
+/// What bounds a number.
+const BOUNDS: [&str; 5] = [
+    "at least ",
+    "at most ",
+    "limit of ",
+    "no more than ",
+    "up to ",
+];
+/// What forbids where a sentence or a clause begins with it, or after a word that asks for it. Elsewhere it tells:
+/// "they never met".
+const FORBIDS: [&str; 4] = ["avoid ", "do not ", "don't ", "never "];
+/// What demands where a sentence begins with it, or after a word that asks for it: "it works without" tells.
+const DEMANDS: [&str; 4] = ["always ", "limit ", "only ", "without "];
+#[rustfmt::skip]
+const ASKS: [&str; 9] = [
+    "can", "may", "please", "shall", "should", "use", "want", "will", "you",
+];
+/// Words behind which an order goes on, unless the sentence is about somebody or something.
+const JOINS: [&str; 3] = ["and", "but", "so"];
+#[rustfmt::skip]
+const ABOUT: [&str; 10] = [
+    "a", "he", "her", "his", "i", "it", "she", "the", "there", "they",
+];
+/// Whose necessities are told, not demanded.
+const TOLD: [&str; 4] = [" he must ", " she must ", " he has to ", " she has to "];
+
+/// Whether a person who says this demands something. What is told, quoted, logged or written as code does not.
+fn demands(text: &str, lower: &str) -> bool {
+    let is_quoted = text.starts_with(['"', '“', '>', '|', '`']) || text.contains("::");
+    let is_code = text.ends_with([';', '{', '}']) || text.starts_with(['{', '[', '<']);
+    if is_quoted || is_code || super::detect::is_logged(text) {
+        return false;
+    }
+    if TOLD.iter().any(|words| lower.contains(words)) {
+        return false;
+    }
+    let bounds = |words: &&str| {
+        let mut after = lower
+            .match_indices(*words)
+            .map(|(at, _)| &lower[at + words.len()..]);
+        after.any(|after| after.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    if CONSTRAINS.iter().any(|words| lower.contains(words)) || BOUNDS.iter().any(bounds) {
+        return true;
+    }
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let first = words.find(|word| !word.is_empty());
+    let tells = first.is_some_and(|first| ABOUT.contains(&first));
+    let begins = |order: &&str, forbids: bool| {
+        let mut places = lower.match_indices(*order);
+        places.any(|(at, _)| {
+            let before = lower[..at].trim_end_matches(' ');
+            let whole = lower[..at].ends_with(|c: char| !c.is_alphanumeric());
+            let listed = before.is_empty() || before.ends_with([';', ':', '-', '*', '(', '.', '#']);
+            let asked = before
+                .rsplit(|c: char| !c.is_alphabetic())
+                .next()
+                .unwrap_or_default();
+            let joined = forbids && !tells && (before.ends_with(',') || JOINS.contains(&asked));
+            whole && (listed || joined || ASKS.contains(&asked))
+        })
+    };
+    FORBIDS.iter().any(|order| begins(order, true))
+        || DEMANDS.iter().any(|order| begins(order, false))
+}
+
 /// With what a turn starts that corrects the one before it.
 const OBJECTS: [&str; 4] = ["no,", "no.", "nope", "not quite"];
 /// With what a turn starts that takes what the one before it offers.
@@ -455,6 +521,8 @@ pub(crate) fn read(
             let answers = first == 0 && at > 0 && turns[at - 1].speaker == Speaker::Assistant;
             let is_user = turn.speaker == Speaker::User;
             let is_tool = turn.speaker == Speaker::Tool;
+            // Whose words may bind: a tool or the model says how things are.
+            let rules = matches!(turn.speaker, Speaker::User | Speaker::System);
             let corrects = is_user && (says(&CORRECTS) || (answers && starts(&OBJECTS)));
             let accepts = is_user && answers && starts(&ACCEPTS);
             let asks = text.ends_with('?');
@@ -478,7 +546,7 @@ pub(crate) fn read(
                 () if last_request == Some(at) => Standing::LastRequest,
                 () if correction => Standing::Correction,
                 () if decision => Standing::Decision,
-                () if !is_tool && !asks && says(&CONSTRAINS) => Standing::Constraint,
+                () if rules && !asks && demands(text, &lower) => Standing::Constraint,
                 () => Standing::Scored,
             };
             found.push(Sentence {
@@ -671,6 +739,53 @@ mod tests {
             r#"[{"content": "x"}]"#,
         ] {
             assert!(messages(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_constraint_is_what_a_person_demands() {
+        let standing = |speaker, text| {
+            let found = read(&[Turn { speaker, text }], &Weights::default(), "", None);
+            found[0].standing
+        };
+        for text in [
+            "It must never lose an order.",
+            "Never restart the ledger without asking me.",
+            "- Always run the tests first.",
+            "You may only read files below src.",
+            "Please never push to main.",
+            "Count the rows, and never print them.",
+            "Keep it under 3 MB, and avoid new packages.",
+            "The reply has to be JSON.",
+            "Use at most 3 threads.",
+        ] {
+            assert_eq!(
+                standing(Speaker::User, text),
+                Standing::Constraint,
+                "{text}"
+            );
+            assert_eq!(
+                standing(Speaker::System, text),
+                Standing::Constraint,
+                "{text}"
+            );
+            for other in [Speaker::Tool, Speaker::Assistant] {
+                assert_ne!(standing(other, text), Standing::Constraint, "{text}");
+            }
+        }
+        for text in [
+            "He had never seen the sea.",
+            "She must have slept in the only room.",
+            "He had never seen the sea, and only the lamp knew it.",
+            "The text: he had never seen the sea, and only the lamp knew it.",
+            "I do not know him, at least by name.",
+            "They walked without a word to the limit of the town.",
+            "\"You must go,\" said the keeper.",
+            "2026-06-06T12:00:07Z WARN you must never restart it by hand",
+            "let limit = must_never(only);",
+            "The lamp never went out, and the keeper always slept.",
+        ] {
+            assert_eq!(standing(Speaker::User, text), Standing::Scored, "{text}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! A summary of turns, extractive and deterministic: sentences as they were said, each with its turn
-//! (Prefill Compiler, Algorithms 6.3 and 6.7).
+//! (Prefill Compiler, Algorithms 6.3 and 6.7). Of a tool's result it holds what was called and the lines that
+//! say what none of its others says.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -7,15 +8,20 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SessionPolicy;
+use super::{SessionPolicy, Shown, result};
+use crate::condense::telling::{is_fragment, one_line};
 use crate::condense::turns::{self, Speaker, Standing, Turn, Weights};
+use crate::num::Score;
+use crate::object::ToolCall;
 use crate::ranker::each_term;
+use crate::time::Instant;
 
-/// The version of a checkpoint's form.
-pub const CHECKPOINT_VERSION: u32 = 1;
+/// The version of a checkpoint's form. 2: it names its sources, its instant and its ratio, and what it says of
+/// results is read from them as what they are.
+pub const CHECKPOINT_VERSION: u32 = 2;
 
 /// What was said in a turn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Said<'t> {
     /// The turn's number in its session.
     pub turn: u64,
@@ -25,6 +31,8 @@ pub struct Said<'t> {
     pub text: &'t str,
     /// Whether all of it outlives every compaction.
     pub pinned: bool,
+    /// The call that it answers, where it is a result.
+    pub call: Option<&'t ToolCall>,
 }
 
 /// A sentence that a checkpoint hands on.
@@ -78,6 +86,15 @@ pub struct Checkpoint {
     /// How many decisions were too many to hand on. They are in the turns.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub demoted: u64,
+    /// The ids of what it was made of: turns (`t12`) or checkpoints (`c40`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_ids: Vec<String>,
+    /// The instant that it speaks of: when the newest message was said that was known when it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Instant>,
+    /// The tokens of its statements over those of the turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression_ratio: Option<Score>,
 }
 
 fn is_nought(count: &u64) -> bool {
@@ -93,6 +110,10 @@ pub struct Summarizing<'g> {
     pub task: &'g str,
     /// Counts the tokens of a text.
     pub count: &'g dyn Fn(&str) -> usize,
+    /// When the newest message was said.
+    pub at: Option<Instant>,
+    /// What the model reads anyway.
+    pub shown: &'g Shown,
 }
 
 impl Checkpoint {
@@ -100,41 +121,22 @@ impl Checkpoint {
     ///
     /// ```
     /// use tenure::condense::turns::Speaker;
-    /// use tenure::session::{Checkpoint, Said, SessionPolicy, Summarizing};
-    /// let said = |turn, speaker, text| Said { turn, speaker, text, pinned: false };
+    /// use tenure::session::{Checkpoint, Said, SessionPolicy, Shown, Summarizing};
+    /// let said = |turn, speaker, text| Said { turn, speaker, text, pinned: false, call: None };
     /// let turns = [
     ///     said(4, Speaker::User, "Set up the server. It must never listen on all addresses."),
     ///     said(5, Speaker::Assistant, "Done. It listens on port 8443."),
     /// ];
-    /// let policy = SessionPolicy::default();
-    /// let how = Summarizing { policy: &policy, task: "Test it", count: &|text| text.len() / 4 };
+    /// let (policy, shown) = (SessionPolicy::default(), Shown::default());
+    /// let count = |text: &str| text.len() / 4;
+    /// let how = Summarizing { policy: &policy, task: "Test it", count: &count, at: None, shown: &shown };
     /// let checkpoint = Checkpoint::of_turns(&turns, 30, &how).unwrap();
     /// assert_eq!((checkpoint.first, checkpoint.last, checkpoint.kept.len()), (4, 5, 1));
     /// assert_eq!(checkpoint.kept[0].text, "It must never listen on all addresses.");
     /// ```
     pub fn of_turns(said: &[Said<'_>], from: u64, how: &Summarizing<'_>) -> Option<Checkpoint> {
         let (first, last) = (said.first()?.turn, said.last()?.turn);
-        let spoken: Vec<Turn<'_>> = said
-            .iter()
-            .map(|said| Turn {
-                speaker: said.speaker,
-                text: said.text,
-            })
-            .collect();
-        let sentences = turns::read(&spoken, &Weights::default(), how.task, None);
-        let statements = sentences.iter().map(|sentence| {
-            let turn = &said[sentence.turn];
-            Statement {
-                turn: turn.turn,
-                speaker: turn.speaker,
-                standing: sentence.standing,
-                pinned: turn.pinned,
-                text: one_line(&turn.text[sentence.bytes.clone()]),
-                score: sentence.score,
-                corrected_in: None,
-            }
-        });
-        let (kept, said_too) = statements.partition(outlives);
+        let (kept, said_too) = statements(said, how.task).into_iter().partition(outlives);
         let aim = u64::from(how.policy.ratio.millionths()) * from / 1_000_000;
         let aim = u32::try_from(aim).unwrap_or(u32::MAX);
         let checkpoint = Checkpoint {
@@ -149,6 +151,9 @@ impl Checkpoint {
             kept,
             said: said_too,
             demoted: 0,
+            source_ids: source_ids('t', said.iter().map(|said| said.turn)),
+            at: how.at,
+            compression_ratio: None,
         };
         Some(checkpoint.within(aim.clamp(how.policy.least, how.policy.most), how))
     }
@@ -172,6 +177,9 @@ impl Checkpoint {
             kept: each().flat_map(|child| child.kept.clone()).collect(),
             said: each().flat_map(|child| child.said.clone()).collect(),
             demoted: each().map(|child| child.demoted).sum(),
+            source_ids: source_ids('c', children.iter().map(|(number, _)| *number)),
+            at: how.at,
+            compression_ratio: None,
         };
         Some(merged.within(how.policy.most, how))
     }
@@ -180,6 +188,9 @@ impl Checkpoint {
     /// than the policy allows.
     fn within(mut self, aim: u32, how: &Summarizing<'_>) -> Checkpoint {
         let cost = |statement: &Statement| (how.count)(&statement.line()) as u64 + 1;
+        self.said
+            .retain(|said| said.pinned || !how.shown.says(&said.text));
+        once(&mut self.said);
         let chosen = best(&self.said, u64::from(aim), &cost, |statement| {
             (Reverse(statement.score), Reverse(statement.turn))
         });
@@ -192,6 +203,9 @@ impl Checkpoint {
         });
         retain(&mut self.kept, &chosen);
         self.demoted += (before - self.kept.len()) as u64;
+        let tokens: u64 = self.kept.iter().chain(&self.said).map(cost).sum();
+        let millionths = tokens.saturating_mul(1_000_000) / self.from.max(1);
+        self.compression_ratio = Some(Score::from_millionths(millionths.min(1_000_000) as u32));
         self
     }
 
@@ -234,9 +248,16 @@ impl Checkpoint {
     /// offered the tool that reads them.
     pub fn text(&self, number: Option<u64>) -> String {
         let mut text = format!(
-            "Summary of turns {} to {} ({} turns, {} tokens).",
+            "Summary of turns {} to {} ({} turns, {} tokens",
             self.first, self.last, self.turns, self.from
         );
+        if let Some(ratio) = self.compression_ratio {
+            text.push_str(&format!("; compression_ratio {ratio}"));
+        }
+        if let Some(at) = self.at {
+            text.push_str(&format!("; as of {at}"));
+        }
+        text.push_str(").");
         if let Some(number) = number {
             text.push_str(&format!(" The originals: rehydrate c{number}."));
         }
@@ -328,9 +349,91 @@ fn count_turns(turns: impl Iterator<Item = u64>) -> u64 {
     turns.collect::<BTreeSet<_>>().len() as u64
 }
 
-/// A sentence cannot be taken for a line of its own.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// What was said, as statements in order: sentences of what people and the model said, and of each result what
+/// was called and what only its best lines say.
+fn statements(said: &[Said<'_>], task: &str) -> Vec<Statement> {
+    // What a tool returned is no prose that could decide or demand.
+    let is_result = |said: &Said<'_>| said.speaker == Speaker::Tool && !said.pinned;
+    let spoken = said.iter().map(|said| Turn {
+        speaker: said.speaker,
+        text: if is_result(said) { "" } else { said.text },
+    });
+    let spoken: Vec<Turn<'_>> = spoken.collect();
+    let mut sentences = turns::read(&spoken, &Weights::default(), task, None)
+        .into_iter()
+        .peekable();
+    let mut found: Vec<Statement> = Vec::new();
+    for (at, said) in said.iter().enumerate() {
+        let made = |text: String, standing: Standing, score: u32| Statement {
+            turn: said.turn,
+            speaker: said.speaker,
+            standing,
+            pinned: said.pinned,
+            text,
+            score,
+            corrected_in: None,
+        };
+        if is_result(said) {
+            let told = result::told(said.text, said.call, task).into_iter();
+            found.extend(told.map(|told| made(told.text, Standing::Scored, told.score)));
+            continue;
+        }
+        let own = std::iter::from_fn(|| sentences.next_if(|sentence| sentence.turn == at));
+        let own = own.map(|sentence| {
+            let text = one_line(&said.text[sentence.bytes.clone()]);
+            made(text, sentence.standing, sentence.score)
+        });
+        found.extend(whole(own.collect()));
+    }
+    found
+}
+
+/// The statements of one turn without fragments: one that must stay stands with its neighbour, others go.
+fn whole(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut found: Vec<Statement> = Vec::new();
+    let mut before: Option<Statement> = None;
+    for mut statement in statements {
+        if let Some(start) = before.take() {
+            statement.text = format!("{} {}", start.text, statement.text);
+            statement.standing = statement.standing.min(start.standing);
+            statement.score = statement.score.max(start.score);
+        }
+        if !is_fragment(&statement.text) {
+            found.push(statement);
+        } else if outlives(&statement) {
+            match found.last_mut().filter(|last| outlives(last)) {
+                Some(last) => last.text = format!("{} {}", last.text, statement.text),
+                None => before = Some(statement),
+            }
+        }
+    }
+    // "Yes." to a question is all that there is of it.
+    found.extend(before);
+    found
+}
+
+/// Of statements that say the same the newest stays.
+fn once(statements: &mut Vec<Statement>) {
+    let mut seen = BTreeSet::new();
+    let mut stays: Vec<bool> = statements
+        .iter()
+        .rev()
+        .map(|statement| seen.insert(statement.text.as_str()) || statement.pinned)
+        .collect();
+    stays.reverse();
+    let mut at = 0;
+    statements.retain(|_| {
+        at += 1;
+        stays[at - 1]
+    });
+}
+
+fn source_ids(kind: char, numbers: impl Iterator<Item = u64>) -> Vec<String> {
+    let numbers: BTreeSet<u64> = numbers.collect();
+    numbers
+        .into_iter()
+        .map(|number| format!("{kind}{number}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -343,14 +446,18 @@ mod tests {
             speaker,
             text,
             pinned: false,
+            call: None,
         }
     }
 
     fn how<'g>(policy: &'g SessionPolicy, task: &'g str) -> Summarizing<'g> {
+        static NOTHING: Shown = Shown::NOTHING;
         Summarizing {
             policy,
             task,
             count: &|text| text.len().div_ceil(4),
+            at: None,
+            shown: &NOTHING,
         }
     }
 
@@ -387,9 +494,9 @@ mod tests {
             .sum();
         assert!(spent <= policy.most as usize, "{spent}");
         assert!(
-            merged
-                .text(Some(9))
-                .starts_with("Summary of turns 0 to 32 (12 turns, 2400 tokens).")
+            merged.text(Some(9)).starts_with(
+                "Summary of turns 0 to 32 (12 turns, 2400 tokens; compression_ratio 0."
+            )
         );
     }
 

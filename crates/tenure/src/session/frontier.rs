@@ -66,7 +66,7 @@ impl Frontier {
 mod tests {
     use super::*;
     use crate::condense::turns::Speaker;
-    use crate::session::{Said, SessionPolicy};
+    use crate::session::{Said, SessionPolicy, Shown};
 
     #[test]
     fn the_frontier_grows_with_the_logarithm() {
@@ -76,6 +76,8 @@ mod tests {
             policy: &policy,
             task: "x",
             count: &count,
+            at: None,
+            shown: &Shown::NOTHING,
         };
         let mut frontier = Frontier::default();
         let mut made = 0;
@@ -87,6 +89,7 @@ mod tests {
                 speaker: Speaker::Tool,
                 text: &text,
                 pinned: false,
+                call: None,
             };
             let checkpoint = Checkpoint::of_turns(&[said], 4_000, &how).unwrap();
             frontier.add(checkpoint, &how, &mut |_| {
@@ -117,6 +120,8 @@ mod tests {
             policy: &policy,
             task: "x",
             count: &count,
+            at: None,
+            shown: &Shown::NOTHING,
         };
         let mut next = 10;
         let mut keep = |_: &Checkpoint| {
@@ -133,6 +138,7 @@ mod tests {
                 speaker: Speaker::User,
                 text,
                 pinned: false,
+                call: None,
             };
             let checkpoint = Checkpoint::of_turns(&[said], 20, &how).unwrap();
             frontier.add(checkpoint, &how, &mut keep);
@@ -142,6 +148,7 @@ mod tests {
             speaker: Speaker::User,
             text: "No, the listener uses port 8443.",
             pinned: false,
+            call: None,
         };
         frontier.correct(&correction, &mut keep);
         let numbers: Vec<u64> = frontier.checkpoints().iter().map(|(at, _)| *at).collect();

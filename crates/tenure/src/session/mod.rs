@@ -9,6 +9,8 @@
 
 mod checkpoint;
 mod frontier;
+mod result;
+mod shown;
 mod stale;
 mod window;
 mod worth;
@@ -21,6 +23,7 @@ use crate::num::Score;
 
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
 pub use frontier::Frontier;
+pub use shown::Shown;
 pub use stale::{Step, Superseded, superseded};
 pub use window::{Group, Limit, learned_limit, learned_window, leaving};
 pub use worth::Worth;

@@ -25,7 +25,7 @@ pub struct Superseded {
 }
 
 /// The names of arguments that say what is read or written.
-const PLACES: [&str; 11] = [
+pub(super) const PLACES: [&str; 11] = [
     "path",
     "file",
     "file_path",
@@ -52,28 +52,38 @@ struct Called<'s> {
 
 impl Called<'_> {
     fn changes(&self) -> bool {
-        // `multi_edit`, `editFile` and `MultiEdit`, but neither `credit` nor `list_updates`.
-        let mut word = String::new();
-        let mut lower = false;
-        for c in self.name.chars().chain([' ']) {
-            if !c.is_ascii_alphanumeric() || (lower && c.is_ascii_uppercase()) {
-                if CHANGES.contains(&word.as_str()) {
-                    return true;
-                }
-                word.clear();
-            }
-            lower = c.is_ascii_lowercase();
-            if c.is_ascii_alphanumeric() {
-                word.push(c.to_ascii_lowercase());
-            }
-        }
-        false
+        changes(self.name)
     }
 
     fn places(&self) -> impl Iterator<Item = &str> {
         let named = PLACES.iter().filter_map(|name| self.arguments.get(name));
         named.filter_map(Value::as_str)
     }
+}
+
+/// Whether a tool of this name changes what it is given.
+pub(super) fn changes(name: &str) -> bool {
+    has_word(name, &CHANGES)
+}
+
+/// Whether one of these is a word of a tool's name: `multi_edit`, `editFile` and `MultiEdit` have `edit`,
+/// neither `credit` nor `edits` does.
+pub(super) fn has_word(name: &str, words: &[&str]) -> bool {
+    let mut word = String::new();
+    let mut lower = false;
+    for c in name.chars().chain([' ']) {
+        if !c.is_ascii_alphanumeric() || (lower && c.is_ascii_uppercase()) {
+            if words.contains(&word.as_str()) {
+                return true;
+            }
+            word.clear();
+        }
+        lower = c.is_ascii_lowercase();
+        if c.is_ascii_alphanumeric() {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    false
 }
 
 /// What took the place of each step, where it is a result and something did: the next result of a call of the

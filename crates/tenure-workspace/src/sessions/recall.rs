@@ -1,0 +1,408 @@
+//! The passages and records of messages that say something about a question: what **rehydrate** answers with,
+//! and what a long history that is cut for the first time brings along.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+use tenure::Error;
+use tenure::condense::turns::Speaker;
+use tenure::condense::{ContentType, detect};
+use tenure::ranker::{Ranker, Unit, Weights};
+
+use super::Session;
+use super::draft::{Draft, Drafting, Ending};
+use super::entry::Recalled;
+use super::rehydrate::together;
+use crate::archive::passages;
+
+/// A message that is looked through.
+pub(super) struct Page<'p> {
+    pub(super) speaker: &'p str,
+    pub(super) date: &'p str,
+    pub(super) text: &'p str,
+}
+
+/// A part of a message that says something about a question.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Passage {
+    /// Which message.
+    pub(super) page: usize,
+    /// Where in its text.
+    pub(super) range: Range<usize>,
+    /// How near it is, from 0 to 1.
+    pub(super) score: f64,
+}
+
+/// A longer record is cut like a text, in bytes.
+const RECORD: usize = 1_600;
+/// So many sentences of a question are asked for one by one, the last ones.
+const QUESTIONS: usize = 24;
+/// The longest of them, in bytes.
+const LONGEST: usize = 2_000;
+/// A line of a passage of records stays if it is so near to the question as the nearest one, in hundredths.
+const NEAR: f64 = 0.5;
+
+/// Messages cut into passages, ready to be asked.
+pub(super) struct Passages<'p> {
+    pages: Vec<Page<'p>>,
+    places: Vec<(usize, Range<usize>)>,
+}
+
+impl<'p> Passages<'p> {
+    pub(super) fn of(pages: Vec<Page<'p>>) -> Passages<'p> {
+        let mut places = Vec::new();
+        for (at, page) in pages.iter().enumerate() {
+            places.extend(pieces(page.text).into_iter().map(|range| (at, range)));
+        }
+        Passages { pages, places }
+    }
+
+    fn units(&self) -> Vec<Unit<'_>> {
+        let units = (0u64..).zip(&self.places).map(|(order, (page, range))| {
+            let Page {
+                speaker,
+                date,
+                text,
+            } = &self.pages[*page];
+            Unit {
+                speaker,
+                date,
+                text: &text[range.clone()],
+                order: Some(order),
+                ..Unit::default()
+            }
+        });
+        units.collect()
+    }
+
+    /// The passages that say something about any of these questions, the nearest to each before the second
+    /// nearest to any. What is less near to a question than `floor` of the nearest is left out.
+    pub(super) fn about(&self, questions: &[&str], floor: f64) -> Vec<Passage> {
+        let units = self.units();
+        let ranker = Ranker::new(&units, Weights::default());
+        let mut lists: Vec<_> = questions
+            .iter()
+            .map(|question| {
+                let ranked = ranker.rank(question, None);
+                let most = ranked.first().map_or(0.0, |(_, score)| *score);
+                let near = move |(_, score): &(usize, f64)| *score > 0.0 && *score >= floor * most;
+                ranked.into_iter().take_while(near)
+            })
+            .collect();
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        while !lists.is_empty() {
+            let mut left = Vec::new();
+            for mut list in lists {
+                if let Some((at, score)) = list.find(|(at, _)| !seen.contains(at)) {
+                    seen.insert(at);
+                    let (page, range) = self.places[at].clone();
+                    found.push(Passage { page, range, score });
+                    left.push(list);
+                }
+            }
+            lists = left;
+        }
+        found
+    }
+
+    /// The same passage without the records in it that say nothing about the question.
+    pub(super) fn narrowed(&self, passage: &Passage, question: &str) -> Vec<Range<usize>> {
+        let text = self.pages[passage.page].text;
+        let range = passage.range.clone();
+        let within = &text[range.clone()];
+        let is_lines = matches!(
+            detect(within),
+            ContentType::Log | ContentType::Table | ContentType::Search
+        );
+        if !is_lines {
+            return vec![range];
+        }
+        let mut lines = Vec::new();
+        let mut at = range.start;
+        for line in within.split_inclusive('\n') {
+            lines.push(at..at + line.trim_end().len());
+            at += line.len();
+        }
+        let units: Vec<Unit<'_>> = lines
+            .iter()
+            .map(|line| Unit {
+                text: &text[line.clone()],
+                ..Unit::default()
+            })
+            .collect();
+        let ranked = Ranker::new(&units, Weights::default()).rank(question, None);
+        let most = ranked.first().map_or(0.0, |(_, score)| *score);
+        let mut near: Vec<usize> = ranked
+            .into_iter()
+            .take_while(|(_, score)| *score > 0.0 && *score >= NEAR * most)
+            .map(|(line, _)| line)
+            .collect();
+        if near.is_empty() {
+            return vec![range];
+        }
+        near.sort_unstable();
+        // Rows say little without the names of their columns.
+        if detect(within) == ContentType::Table && near[0] != 0 {
+            near.insert(0, 0);
+        }
+        near.into_iter().map(|line| lines[line].clone()).collect()
+    }
+}
+
+/// What is less near to a question than this share of the nearest passage is not worth more than a newer turn.
+const FLOOR: f64 = 0.2;
+/// So often a draft is made longer.
+const TRIES: u32 = 4;
+/// What a passage costs besides its text, at most, in tokens: its frame.
+const FRAME: u64 = 64;
+
+impl Session {
+    /// Whether none of its history was ever sent: there is no prefix that a cut would change.
+    pub(super) fn is_unsent(&self) -> bool {
+        self.served.is_empty() && self.mark.ledger.is_none()
+    }
+
+    /// Takes over what stands in the tail again: messages, or these passages of them.
+    pub(super) fn take_over(&mut self, turns: Vec<u64>, passages: Vec<Recalled>) {
+        self.carried.retain(|(known, _)| !turns.contains(known));
+        let mut of: BTreeMap<u64, String> = passages
+            .into_iter()
+            .map(|passage| (passage.turn, passage.text))
+            .collect();
+        let turns = turns.into_iter().map(|turn| (turn, of.remove(&turn)));
+        self.carried.extend(turns);
+    }
+
+    /// The passages of messages that say something about the task and about what the user said last, within
+    /// so many tokens.
+    pub(super) fn recall(&self, how: &Drafting<'_>, tokens: u64) -> Result<Vec<Recalled>, Error> {
+        let asked = self.last_request().unwrap_or_default();
+        let asked = match asked.contains(how.task) {
+            true => asked,
+            false => format!("{}\n{asked}", how.task),
+        };
+        let last = self.turns.iter().rev().find(|turn| turn.is_request());
+        let last = last.map_or(u64::MAX, |turn| turn.number);
+        // What a later call changed is no answer.
+        let stale: BTreeSet<(u64, u32)> = self
+            .superseded()
+            .into_iter()
+            .map(|(place, ..)| place)
+            .collect();
+        let others = self.turns.iter().filter(|turn| turn.number != last);
+        let said: Vec<(u64, Speaker, String)> = others
+            .flat_map(|turn| (0u32..).zip(turn.spoken()))
+            .filter(|(part, (turn, ..))| !stale.contains(&(*turn, *part)))
+            // What the system says stands whole.
+            .filter(|(_, (_, speaker, _))| *speaker != Speaker::System)
+            .map(|(_, said)| said)
+            .collect();
+        let pages = said.iter().map(|(_, speaker, text)| Page {
+            speaker: speaker.term(),
+            date: "",
+            text,
+        });
+        let pages = Passages::of(pages.collect());
+        let mut chosen: BTreeMap<u64, (usize, Vec<Range<usize>>)> = BTreeMap::new();
+        let mut spent = 0;
+        for Passage { page, range, .. } in pages.about(&questions(&asked), FLOOR) {
+            let (turn, _, text) = &said[page];
+            let known = chosen.get(turn);
+            // Of a message of several parts one is told.
+            if known.is_some_and(|(other, _)| *other != page) {
+                continue;
+            }
+            let frame = if known.is_none() { FRAME } else { 2 };
+            let cost = u64::from(how.world.price(&text[range.clone()])) + frame;
+            if spent + cost > tokens {
+                break;
+            }
+            spent += cost;
+            chosen
+                .entry(*turn)
+                .or_insert((page, Vec::new()))
+                .1
+                .push(range);
+        }
+        let recalled = chosen.into_iter().map(|(turn, (page, ranges))| Recalled {
+            turn,
+            text: format!(
+                "[{turn} {}] {}",
+                said[page].1,
+                together(&said[page].2, ranges)
+            ),
+        });
+        Ok(recalled.collect())
+    }
+
+    /// The draft that begins an epoch, with as many turns as about fill so many tokens.
+    pub(super) fn filled(
+        &self,
+        how: &Drafting<'_>,
+        mut ending: Ending,
+        fill: u64,
+    ) -> Result<Draft, Error> {
+        let mut best = self.draft(how, Some(ending))?;
+        let mut tokens = best.tokens;
+        for _ in 0..TRIES {
+            // With more turns the summaries are others, and cost more or less.
+            let slack = fill / 100;
+            let low = ending.low.unwrap_or(0);
+            let next = (low + fill).saturating_sub(tokens + slack);
+            if fill.abs_diff(tokens) <= 2 * slack && tokens <= fill {
+                break;
+            }
+            ending.low = Some(next);
+            let other = self.draft(how, Some(ending))?;
+            tokens = other.tokens;
+            if tokens <= fill && tokens > best.tokens {
+                best = other;
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// What a text asks, sentence by sentence, behind all of it.
+pub(super) fn questions(text: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = text
+        .split(['\n', '?', '!', ';'])
+        .flat_map(|line| line.split(". "))
+        .map(str::trim)
+        .filter(|part| part.split_whitespace().count() > 1 && part.len() <= LONGEST)
+        .collect();
+    let first = parts.len().saturating_sub(QUESTIONS);
+    parts.drain(..first);
+    if parts.len() != 1 && !text.trim().is_empty() {
+        parts.push(&text[text.ceil_char_boundary(text.len().saturating_sub(2 * LONGEST))..]);
+    }
+    parts
+}
+
+/// Where the passages of a text are; of a list of records in JSON each record.
+fn pieces(text: &str) -> Vec<Range<usize>> {
+    let Some(records) = records(text) else {
+        return passages(text);
+    };
+    let mut ranges = Vec::new();
+    for record in records {
+        let start = record.as_ptr() as usize - text.as_ptr() as usize;
+        if record.len() <= RECORD {
+            ranges.push(start..start + record.len());
+        } else {
+            let parts = passages(record).into_iter();
+            ranges.extend(parts.map(|part| start + part.start..start + part.end));
+        }
+    }
+    ranges
+}
+
+/// The records of a JSON text: those of a list, alone or under a key.
+fn records(text: &str) -> Option<Vec<&str>> {
+    let start = text.trim_start();
+    let raws = |text: &'_ str| -> Option<Vec<Range<usize>>> {
+        let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        let base = text.as_ptr() as usize;
+        let places = list.iter().map(|raw| {
+            let from = raw.get().as_ptr() as usize - base;
+            from..from + raw.get().len()
+        });
+        Some(places.collect())
+    };
+    let list = match start.as_bytes().first()? {
+        b'[' => start,
+        b'{' => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(start).ok()?;
+            // What stands beside the list would be lost.
+            let lists = fields.values().map(|raw| raw.get());
+            let longest = lists
+                .max_by_key(|raw| raw.len())
+                .filter(|raw| raw.starts_with('['))?;
+            (longest.len() * 10 >= start.len() * 9).then_some(longest)?
+        }
+        _ => return None,
+    };
+    let places = raws(list).filter(|places| places.len() > 1)?;
+    Some(places.into_iter().map(|place| &list[place]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pages<'p>(texts: &[&'p str]) -> Passages<'p> {
+        let page = |text: &&'p str| Page {
+            speaker: "tool",
+            date: "",
+            text,
+        };
+        Passages::of(texts.iter().map(page).collect())
+    }
+
+    #[test]
+    fn the_record_comes_back_and_not_the_list() {
+        let records: Vec<String> = (0..200)
+            .map(|id| format!(r#"{{"id": {id}, "owner": "team {}"}}"#, id * 7))
+            .collect();
+        for list in [
+            format!("[{}]", records.join(",\n")),
+            format!(r#"{{"items": [{}], "next": null}}"#, records.join(", ")),
+        ] {
+            let all = pages(&[&list]);
+            let best = &all.about(&["Who owns the record of team 917?"], 0.0)[0];
+            assert_eq!(
+                &list[best.range.clone()],
+                r#"{"id": 131, "owner": "team 917"}"#
+            );
+        }
+    }
+
+    #[test]
+    fn lines_of_a_log_come_back_alone() {
+        let log: String = (0..60)
+            .map(|at| {
+                format!(
+                    "2026-06-06T12:00:{at:02}Z INFO pump {at} runs at {} bar\n",
+                    at * 3
+                )
+            })
+            .collect();
+        let all = pages(&[&log]);
+        let question = "How many bar has pump 41?";
+        let best = &all.about(&[question], 0.0)[0];
+        let lines = all.narrowed(best, question);
+        let said: Vec<&str> = lines.into_iter().map(|line| &log[line]).collect();
+        assert!(
+            said.iter().any(|line| line.contains("pump 41 runs")),
+            "{said:?}"
+        );
+        assert!(said.len() < 6, "{said:?}");
+    }
+
+    #[test]
+    fn each_question_has_its_turn() {
+        let noise = "The gateway is healthy, the port of the gateway is open.\n\n".repeat(40);
+        let all = pages(&[&noise, "The colour of the door is teal."]);
+        let asked =
+            questions("Say of the gateway: what is its port? And what colour has the door?");
+        assert_eq!(asked.len(), 3);
+        let found = all.about(&asked, 0.0);
+        let teal = found.iter().position(|passage| passage.page == 1);
+        assert!(teal.is_some_and(|at| at < 3), "{teal:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_cut_where_it_may_be(text in "[\\[\\]{}\",:a-c0-9 \né漢]{0,60}", question in "[a-c0-9?. \n漢]{0,30}") {
+            let all = pages(&[&text]);
+            for passage in all.about(&questions(&question), 0.3) {
+                for range in all.narrowed(&passage, &question) {
+                    prop_assert!(text.get(range).is_some());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the model reads as it was said: a summary need not say it again.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::condense::gutter;
+use crate::condense::prose::sentences;
+
+/// The lines and sentences of texts that stand in full.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shown(BTreeSet<u64>);
+
+impl Shown {
+    /// Nothing stands.
+    pub const NOTHING: Shown = Shown(BTreeSet::new());
+
+    /// What these texts say. The numbers that a tool prints before lines play no part.
+    ///
+    /// ```
+    /// use tenure::session::Shown;
+    /// let shown = Shown::of(["  7: The port  is 8443.\n  8: It is open.\n  9: Done.\n"]);
+    /// assert!(shown.says("The port is 8443.") && !shown.says("The port is 8080."));
+    /// ```
+    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Shown {
+        let mut shown = Shown::default();
+        for text in texts {
+            let bare = gutter::strip(text);
+            let text = bare.as_ref().map_or(text, |bare| &bare.text);
+            for part in text.lines().chain(sentences(text)) {
+                shown.0.insert(mark(part));
+            }
+        }
+        shown
+    }
+
+    /// Whether this is a line or a sentence of them.
+    pub fn says(&self, text: &str) -> bool {
+        !self.0.is_empty() && self.0.contains(&mark(text))
+    }
+}
+
+/// The words of a text, however they are spaced, as a number.
+fn mark(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.split_whitespace()
+        .for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
+}
