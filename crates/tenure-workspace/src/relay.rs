@@ -13,6 +13,7 @@ mod begun;
 mod calibration;
 mod chains;
 mod compose;
+mod done;
 mod history;
 mod notice;
 mod place;
@@ -31,7 +32,7 @@ use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{
-    Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, TaskState, World,
+    Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, World,
 };
 use tenure_store::Tenant;
 
@@ -43,6 +44,8 @@ use begun::Begun;
 use calibration::{Calibrations, Counted};
 use chains::{Chain, forget_chains, log_of};
 pub use notice::Notice;
+pub use done::Done;
+pub(crate) use done::task_of;
 pub use place::Place;
 use recent::Recent;
 use room::{Answer, Room};
@@ -66,8 +69,6 @@ const BACK: usize = 256;
 const TRIES: u32 = 8;
 /// So many places that a session left are passed over to find one where it still is.
 const GONE: u32 = 4;
-/// The longest text that ranks, in bytes.
-const MAX_ASKED: usize = 16 << 10;
 
 /// The policy under which histories are cut: nothing is said that the agent did not say, so hardly anything else needs
 /// room.
@@ -130,7 +131,7 @@ pub struct Beside<'r> {
 }
 
 /// What becomes of a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Relayed {
     /// The body to send; none where it goes on as it came.
     pub body: Option<String>,
@@ -152,6 +153,8 @@ pub struct Relayed {
     /// How many tokens its provider counts, at most, for a hundred of the vocabulary's, where reports of its usage say
     /// so: with that it was made to fit.
     pub calibrated: Option<u32>,
+    /// How it was compiled; none where it goes on as it came, or is only counted.
+    pub done: Option<Box<Done>>,
 }
 
 impl Relayed {
@@ -175,6 +178,7 @@ impl Relayed {
             left_out: BTreeMap::new(),
             notices: Vec::new(),
             calibrated: None,
+            done: None,
         }
     }
 }
@@ -456,24 +460,13 @@ impl Relay {
         if !room::holds_instructions(conversation, session, world, window)? {
             return Ok(Relayed::unmanaged(Unmanaged::InstructionsTooLong));
         }
-        let mut task = session.last_request().unwrap_or_default();
-        if task.len() > MAX_ASKED {
-            let mut end = MAX_ASKED;
-            while !task.is_char_boundary(end) {
-                end -= 1;
-            }
-            task.truncate(end);
-        }
-        if task.trim().is_empty() {
-            task = "Continue.".to_owned();
-        }
         let owner = || Principal {
             tenant: tenant.name().to_owned(),
             ..Principal::owner()
         };
         let second = asked.now.micros() - asked.now.micros().rem_euclid(1_000_000);
         let request = Request {
-            task: TaskState::new(task),
+            task: task_of(session),
             task_said: true,
             principal: beside.map_or_else(owner, |beside| beside.principal.clone()),
             as_of: match beside {
@@ -515,6 +508,7 @@ impl Relay {
             job.request = &recalibrated;
             unnoted = workspace.compile_unnoted(session, &job, gate)?;
         }
+        let mut gated = gates;
         if gates {
             let beside = gathered.candidates.len();
             let mut left_out = tools::left_out(unnoted.compiled(), beside)?;
@@ -530,6 +524,7 @@ impl Relay {
                 // All of them go on, and take their room from the history.
                 unnoted = workspace.compile_unnoted(session, &job, None)?;
                 left_out.clear();
+                gated = false;
             }
             relayed.left_out = left_out;
         }
@@ -542,7 +537,12 @@ impl Relay {
                 ..relayed
             });
         }
+        let after = session.version();
         let compiled = unnoted.note(session, asked.now)?;
+        if !asked.counted {
+            let done = Done::of(&job, (session, after), gated, &compiled)?;
+            relayed.done = Some(Box::new(done));
+        }
         let Compiled { envelope, trace } = compiled.outcome.single()?;
         if let Some(beside) = beside {
             // The conversation's own stand before them.

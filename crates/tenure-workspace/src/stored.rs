@@ -114,6 +114,38 @@ impl Gathered {
         }
     }
 
+    /// These, but for their tools: who runs them is not the agent that asks.
+    pub(crate) fn without_tools(candidates: &Arc<Candidates>) -> Gathered {
+        let other = |_, object: &Arc<ContextObject>| {
+            let is_tool = object.revision().tool().is_some();
+            (!is_tool).then(|| Arc::clone(object))
+        };
+        Gathered {
+            candidates: match candidates.tools() {
+                [] => Arc::clone(candidates),
+                _ => Arc::new(candidates.filter_map(other)),
+            },
+            sources: 0,
+            unfetched: Vec::new(),
+            registry: None,
+            stored: None,
+        }
+    }
+
+    /// What a tenant believes, but for its tools.
+    pub fn resident_without_tools(tenant: &Tenant, resident: &Resident) -> Gathered {
+        Gathered {
+            stored: Some(StoredPart {
+                tenant: tenant.clone(),
+                version: resident.version(),
+                known: None,
+                latest: resident.latest(),
+                replaced: Vec::new(),
+            }),
+            ..Gathered::without_tools(resident.candidates())
+        }
+    }
+
     /// The same, where some of the sources are of a registry: what the record of a compile says.
     #[must_use]
     pub fn with_registry(self, registry: Option<RegistryRef>) -> Gathered {

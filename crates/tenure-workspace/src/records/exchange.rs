@@ -1,6 +1,6 @@
 //! Records of what went through a gateway: how much, how long, what it used. No contents, no credentials.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use tenure::object::ObjectId;
@@ -10,7 +10,11 @@ use tenure::{CountKind, Digest, Error};
 use tenure_store::Tenant;
 use tenure_store::engine::RecordRow;
 
+use super::compiled::ExchangeCompile;
+use super::pieces::pieces;
 use super::unwritable;
+use crate::relay::Done;
+use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
 /// The version of a record of an exchange.
@@ -46,8 +50,11 @@ pub struct ExchangeRecord {
     pub record_id: String,
     /// When the request came.
     pub at: Instant,
-    /// What the gateway did to the request.
+    /// The mode of the gateway.
     pub mode: String,
+    /// The client, as its `User-Agent` names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The provider's protocol.
     pub protocol: String,
     /// The path that was asked for.
@@ -61,6 +68,12 @@ pub struct ExchangeRecord {
     /// The model that the request names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The model of the catalogue that it was taken for, where that is another name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_model: Option<String>,
+    /// What the request groups its prefixes by at its provider (`prompt_cache_key`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_cache_key: Option<String>,
     /// Whether the answer was asked for as a stream.
     #[serde(default)]
     pub streamed: bool,
@@ -76,6 +89,30 @@ pub struct ExchangeRecord {
     /// What that count is worth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<CountKind>,
+    /// The bytes of what went to the provider. Missing in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_bytes: Option<u64>,
+    /// The digest of them, where they were not dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_digest: Option<Digest>,
+    /// The tokens in them, counted as `request_tokens` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_tokens: Option<u64>,
+    /// The tokens that were taken out of the request, as the answer's header says.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub saved: u64,
+    /// Those that were put into it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub added: u64,
+    /// What went wrong in compiling it, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// How often it was sent again, shorter, because its provider found it too long.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub retries: u32,
+    /// How it was compiled, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile: Option<Box<ExchangeCompile>>,
     /// The status of the answer, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -119,8 +156,63 @@ pub struct ExchangeRecord {
     pub calibrated_percent: Option<u32>,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What a record of a compile refers to, as far as it is no part of the record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Kept {
+    texts: Vec<Vec<u8>>,
+}
+
+impl ExchangeRecord {
+    /// Whether the body went to the provider as it came.
+    pub fn is_as_it_came(&self) -> bool {
+        self.sent_digest.is_some() && self.sent_digest == self.request_digest
+    }
+
+    /// The objects of the store that it speaks of.
+    fn objects(&self) -> Vec<ObjectId> {
+        let compile = self.compile.iter();
+        let chosen = compile.flat_map(|compile| compile.included.beside().chain(compile.omitted.beside()));
+        let chosen = chosen.map(|chosen| chosen.object_id);
+        let all: BTreeSet<ObjectId> = chosen.chain(self.broken.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+}
+
 impl Workspace {
-    /// Keeps the records of exchanges in the tenant's store.
+    /// What a record says of a compile that gave this body, and what is kept with it. What stood beside the
+    /// conversation is of the store.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn exchange_compile(
+        &self,
+        done: Done,
+        sent: &[u8],
+        beside: Option<&Gathered>,
+    ) -> Result<(Box<ExchangeCompile>, Kept), Error> {
+        let policy = serde_json::to_vec(&done.policy).map_err(unwritable)?;
+        let (pieces, mut texts) = pieces(&done.payload, sent);
+        let store = beside.map(|beside| self.store_ref(beside, beside.candidates.objects()));
+        let compile = ExchangeCompile {
+            policy: Digest::of(&policy),
+            store: store.transpose()?.flatten(),
+            pieces,
+            ..done.compile
+        };
+        texts.push(policy);
+        Ok((Box::new(compile), Kept { texts }))
+    }
+
+    /// Keeps the records of exchanges in the tenant's store, with what they refer to.
     ///
     /// # Errors
     ///
@@ -129,13 +221,20 @@ impl Workspace {
         &self,
         tenant: &Tenant,
         exchanges: &[ExchangeRecord],
+        kept: &[Kept],
     ) -> Result<(), Error> {
+        let mut texts: Vec<&Vec<u8>> = kept.iter().flat_map(|kept| &kept.texts).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        if !texts.is_empty() {
+            tenant.put_blobs(texts.into_iter().cloned().collect())?;
+        }
         let row = |exchange: &ExchangeRecord| {
             Ok(RecordRow {
                 id: exchange.record_id.clone(),
                 compiled_at: exchange.at,
                 body: serde_json::to_string(exchange).map_err(unwritable)?,
-                objects: exchange.broken.clone(),
+                objects: exchange.objects(),
             })
         };
         tenant.put_records(exchanges.iter().map(row).collect::<Result<_, Error>>()?)
@@ -178,16 +277,27 @@ mod tests {
             record_id: "gw-1".into(),
             at: Instant::from_micros(5),
             mode: "observe".into(),
+            client: Some("codex/1".into()),
             protocol: "openai".into(),
             path: "/v1/responses".into(),
             key: None,
             session: Some("s".into()),
             model: Some("gpt-4o".into()),
+            resolved_model: None,
+            prompt_cache_key: None,
             streamed: true,
             request_bytes: 12,
             request_digest: Some(Digest::of(b"x")),
             request_tokens: Some(3),
             count: Some(CountKind::Exact),
+            sent_bytes: Some(12),
+            sent_digest: Some(Digest::of(b"x")),
+            sent_tokens: Some(3),
+            saved: 0,
+            added: 0,
+            fault: None,
+            retries: 0,
+            compile: None,
             status: Some(200),
             response_bytes: 9,
             usage: Some(ProviderUsage {
@@ -206,7 +316,7 @@ mod tests {
             calibrated_percent: Some(125),
         };
         workspace
-            .keep_exchanges(&tenant, std::slice::from_ref(&record))
+            .keep_exchanges(&tenant, std::slice::from_ref(&record), &[])
             .unwrap();
         assert_eq!(workspace.exchange(&tenant, "gw-1").unwrap(), Some(record));
         assert_eq!(workspace.exchange(&tenant, "gw-2").unwrap(), None);

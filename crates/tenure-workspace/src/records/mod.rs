@@ -1,8 +1,11 @@
 //! Compile records: what a compile was made from, so that it can be made again and proven.
 
+mod again;
+mod compiled;
 mod exchange;
 mod forms;
 mod labels;
+mod pieces;
 mod replay;
 
 use std::collections::BTreeMap;
@@ -23,7 +26,10 @@ use tenure_store::engine::RecordRow;
 use crate::stored::{Gathered, RegistryRef};
 use crate::workspace::Workspace;
 
-pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
+pub use again::{Again, ExchangeReplay};
+pub use compiled::{Choices, Chosen, ExchangeCompile};
+pub(crate) use compiled::{choices, summaries};
+pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
 pub use labels::{Choice, Labels};
 pub use replay::{Proof, Replay};
 

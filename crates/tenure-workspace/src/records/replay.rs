@@ -1,18 +1,19 @@
 //! Replay: a stored compile made again, and what that proves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
 use tenure::object::{Sealer, Status};
 use tenure::section::Section;
+use tenure::trace::InputDigests;
 use tenure::{
     Candidates, ChatTemplate, Compiled, ContextObject, Digest, Error, ErrorKind, ObjectDocument,
     Policy, World,
 };
 use tenure_store::Tenant;
 
-use super::{StoredRecord, with_bucket};
+use super::{StoreRef, StoredRecord, with_bucket};
 use crate::stored::merge;
 use crate::workspace::Workspace;
 
@@ -184,21 +185,30 @@ impl Workspace {
         let Some(store) = &inputs.store else {
             return Ok(Arc::new(sources));
         };
-        let known = store.known.unwrap_or(store.at);
-        let resident = tenant.load_for_replay(known, store.at)?;
-        let (merged, _) = merge(sources, resident.candidates());
-        if store.buckets.is_empty() {
-            return Ok(merged);
-        }
-        let count = |_, object: &Arc<ContextObject>| {
-            let bucket = store.buckets.get(&object.revision().object_id());
-            Some(match bucket {
-                Some(bucket) => with_bucket(object, *bucket),
-                None => Arc::clone(object),
-            })
-        };
-        Ok(Arc::new(merged.filter_map(count)))
+        of_store(tenant, store, sources)
     }
+}
+
+/// What was read of a store, behind these sources.
+pub(super) fn of_store(
+    tenant: &Tenant,
+    store: &StoreRef,
+    sources: Candidates,
+) -> Result<Arc<Candidates>, Error> {
+    let known = store.known.unwrap_or(store.at);
+    let resident = tenant.load_for_replay(known, store.at)?;
+    let (merged, _) = merge(sources, resident.candidates());
+    if store.buckets.is_empty() {
+        return Ok(merged);
+    }
+    let count = |_, object: &Arc<ContextObject>| {
+        let bucket = store.buckets.get(&object.revision().object_id());
+        Some(match bucket {
+            Some(bucket) => with_bucket(object, *bucket),
+            None => Arc::clone(object),
+        })
+    };
+    Ok(Arc::new(merged.filter_map(count)))
 }
 
 impl Replay {
@@ -228,7 +238,7 @@ fn template_text(tenant: &Tenant, digest: Digest) -> Result<String, Error> {
 }
 
 /// A text that a record names; nothing where it was erased.
-fn blob(tenant: &Tenant, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+pub(super) fn blob(tenant: &Tenant, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
     let found = tenant.blob(digest)?;
     if found.is_none() && !tenant.is_tombstone(digest)? {
         return Err(Error::input(format!(
@@ -287,21 +297,22 @@ fn compare(record: StoredRecord, made: Made) -> Result<Replay, Error> {
     })
 }
 
+/// Which inputs of a compile are not what they were.
+pub(super) fn differing(before: &InputDigests, now: &InputDigests) -> Vec<&'static str> {
+    let inputs = [
+        ("policy", before.policy, now.policy),
+        ("request", before.request, now.request),
+        ("candidates", before.candidates, now.candidates),
+        ("facts", before.facts, now.facts),
+        ("world", before.world, now.world),
+    ];
+    let differing = inputs.into_iter().filter(|(_, before, now)| before != now);
+    differing.map(|(name, ..)| name).collect()
+}
+
 /// Why a compile that should be the same is another: which of its inputs differ.
 fn differs(world: &World, record: &StoredRecord, compiled: &Compiled) -> Error {
-    let before = serde_json::to_value(record.record.trace.inputs).unwrap_or_default();
-    let now = serde_json::to_value(compiled.trace.inputs).unwrap_or_default();
-    let fields = |value: &serde_json::Value| -> BTreeMap<String, serde_json::Value> {
-        value
-            .as_object()
-            .map(|fields| fields.clone().into_iter().collect())
-            .unwrap_or_default()
-    };
-    let (before, now) = (fields(&before), fields(&now));
-    let differing = before
-        .iter()
-        .filter(|(name, value)| now.get(*name) != Some(value));
-    let differing: Vec<&str> = differing.map(|(name, _)| name.as_str()).collect();
+    let differing = differing(&record.record.trace.inputs, &compiled.trace.inputs);
     if differing.is_empty() {
         return Error::new(
             ErrorKind::Internal,

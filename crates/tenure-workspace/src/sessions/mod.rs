@@ -11,6 +11,7 @@ mod entry;
 mod held;
 mod layers;
 mod once;
+mod past;
 mod recall;
 mod rehydrate;
 mod standing;

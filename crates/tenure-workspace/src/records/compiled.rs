@@ -1,0 +1,161 @@
+//! What the compile of a relayed request did to it, and what it takes to do it again. No contents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tenure::object::{ObjectId, clip};
+
+use tenure::trace::{EpochCause, Factor, InputDigests, Reason, Ruling};
+use tenure::{Candidates, Digest, Request, Trace};
+
+use super::StoreRef;
+use super::pieces::Piece;
+
+/// The most objects that a record names of those that went in, and of those that stayed out.
+const MAX_NAMED: usize = 128;
+/// The most summaries that it names.
+const MAX_SUMMARIES: usize = 256;
+
+/// The compile of a relayed request.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangeCompile {
+    /// The number of the compiler ([`tenure::COMPILER`]).
+    pub compiler: u32,
+    /// The model, as the catalogue names it.
+    pub model: String,
+    /// The last entry of the session's log that the compile read.
+    pub after: u64,
+    /// The request, without the task: the session says it.
+    pub request: Request,
+    /// Whether the policy's gate for tools was applied.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gated: bool,
+    /// The digest of the policy's document, which is stored beside.
+    pub policy: Digest,
+    /// What was read of the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreRef>,
+    /// The digests of all that the compile depended on.
+    pub inputs: InputDigests,
+    /// The digest of the compiled messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_digest: Option<Digest>,
+    /// Their tokens.
+    pub payload_tokens: u32,
+    /// The number of the epoch.
+    pub epoch: u32,
+    /// Why it is this one.
+    pub cause: EpochCause,
+    /// The tokens that stood in a prefix and are sent again, where the epoch has just begun.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rewritten: u64,
+    /// Whether any message no longer stands as it was said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// The first message that stands as it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// The summaries that stand for those before it, by their numbers; the first 256.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<u64>,
+    /// The objects that went in.
+    pub included: Choices,
+    /// Those that stayed out.
+    pub omitted: Choices,
+    /// How many stayed out because they are too old.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub decayed: u64,
+    /// What the sent body is made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<Piece>,
+}
+
+/// Objects that share a fate.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choices {
+    /// How many by the code of the reason, as traces have it.
+    pub reasons: BTreeMap<String, u64>,
+    /// The first 128 of them: what stands beside the conversation, then its own messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<Chosen>,
+}
+
+/// An object and its verdict.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// Its id.
+    pub object_id: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// The code of the reason.
+    pub code: String,
+    /// What it costs, in tokens.
+    pub tokens: u32,
+    /// Whether it stands beside the conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
+}
+
+impl Choices {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.reasons.values().sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// The named ones that stand beside the conversation.
+    pub fn beside(&self) -> impl Iterator<Item = &Chosen> {
+        self.named.iter().filter(|chosen| chosen.beside)
+    }
+}
+
+/// What went in, what stayed out, and how many of these because they are too old. The last so many candidates
+/// stand beside the conversation.
+pub(crate) fn choices(
+    trace: &Trace,
+    candidates: &Candidates,
+    beside: usize,
+) -> (Choices, Choices, u64) {
+    let (mut included, mut omitted) = (Choices::default(), Choices::default());
+    let mut decayed = 0;
+    let own = trace.verdicts.len().saturating_sub(beside);
+    let all = trace.verdicts.iter().zip(candidates.objects());
+    let all: Vec<_> = all.enumerate().collect();
+    let (talk, others) = all.split_at(own.min(all.len()));
+    for (at, (verdict, object)) in others.iter().chain(talk) {
+        let choices = match verdict.verdict {
+            Ruling::Included => &mut included,
+            _ => &mut omitted,
+        };
+        let is_old = matches!(&verdict.reason, Reason::BelowFloor { factor, .. } if *factor == Factor::Freshness);
+        decayed += u64::from(is_old);
+        let code = verdict.reason.code();
+        *choices.reasons.entry(code.to_owned()).or_default() += 1;
+        if choices.named.len() < MAX_NAMED {
+            choices.named.push(Chosen {
+                object_id: object.revision().object_id(),
+                name: clip(&verdict.name),
+                code: code.to_owned(),
+                tokens: verdict.tokens,
+                beside: *at >= own,
+            });
+        }
+    }
+    (included, omitted, decayed)
+}
+
+/// The summaries that a record names.
+pub(crate) fn summaries(all: &[u64]) -> Vec<u64> {
+    all.iter().copied().take(MAX_SUMMARIES).collect()
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,88 @@
+//! What was done to a request: what its record says of it, and what it takes to do it again.
+
+use tenure::policy::PolicyDocument;
+use tenure::{Error, Request, TaskState};
+
+use crate::records::{ExchangeCompile, choices, summaries};
+use crate::sessions::{Session, SessionCompiled, SessionJob};
+
+/// The longest text that ranks, in bytes.
+const MAX_ASKED: usize = 16 << 10;
+
+/// A compile of a request, for its record. The recorder adds what takes time to say.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Done {
+    pub(crate) compile: ExchangeCompile,
+    pub(crate) policy: PolicyDocument,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Done {
+    /// That of a compile behind this entry of the session's log.
+    pub(super) fn of(
+        job: &SessionJob<'_>,
+        (session, after): (&Session, u64),
+        gated: bool,
+        compiled: &SessionCompiled,
+    ) -> Result<Done, Error> {
+        let single = compiled.outcome.single()?;
+        let (trace, report) = (&single.trace, &compiled.session);
+        let beside = job.beside.candidates.len();
+        let (included, omitted, decayed) = choices(trace, &compiled.gathered.candidates, beside);
+        let payload = single.envelope.payload.as_ref();
+        Ok(Done {
+            compile: ExchangeCompile {
+                compiler: tenure::COMPILER,
+                model: trace.model.clone(),
+                after,
+                request: Request {
+                    task: TaskState::default(),
+                    ..job.request.clone()
+                },
+                gated,
+                policy: job.policy.digest(),
+                store: None,
+                inputs: trace.inputs,
+                payload_digest: trace.payload_digest,
+                payload_tokens: trace.total_tokens,
+                epoch: report.epoch,
+                cause: report.cause,
+                rewritten: report.rewritten,
+                cut: session.is_cut(),
+                from: report.from,
+                summaries: summaries(&report.checkpoints),
+                included,
+                omitted,
+                decayed,
+                pieces: Vec::new(),
+            },
+            policy: job.policy.document().clone(),
+            payload: payload.map_or_else(Vec::new, |payload| payload.bytes().to_vec()),
+        })
+    }
+
+    /// The model, as the catalogue names it.
+    pub fn model(&self) -> &str {
+        &self.compile.model
+    }
+
+    /// Whether any message no longer stands as it was said.
+    pub fn cut(&self) -> bool {
+        self.compile.cut
+    }
+
+    /// How many bytes it holds.
+    pub fn held(&self) -> usize {
+        self.payload.len()
+    }
+}
+
+/// The task of a request: what the user said last.
+pub(crate) fn task_of(session: &Session) -> TaskState {
+    let mut task = session.last_request().unwrap_or_default();
+    task.truncate(task.floor_char_boundary(MAX_ASKED));
+    if task.trim().is_empty() {
+        task = "Continue.".to_owned();
+    }
+    TaskState::new(task)
+}
