@@ -4,6 +4,7 @@ mod allocate;
 mod cache;
 mod condense;
 mod eval;
+mod log;
 mod models;
 mod registry;
 mod serve;
@@ -18,6 +19,7 @@ pub(crate) use allocate::*;
 pub(crate) use cache::*;
 pub(crate) use condense::*;
 pub(crate) use eval::*;
+pub(crate) use log::*;
 pub(crate) use models::*;
 pub(crate) use registry::*;
 pub(crate) use serve::*;
@@ -47,6 +49,9 @@ pub(crate) enum Command {
     /// Compile sources and a task into a payload that fits the budget
     Compile(CompileArgs),
     /// Show how a compile came to its result, stage by stage
+    ///
+    /// Of a request that went through a gateway, named by its record (`gw-…`) in the place of sources, it shows what was
+    /// done to it and why.
     Explain(ExplainArgs),
     /// Let only the blocks near a task pass, in their order, and show which
     ///
@@ -101,10 +106,17 @@ pub(crate) enum Command {
     /// A session keeps every message byte for byte. Its requests fit the budget, stay byte-identical as far
     /// as they were sent, and stand for older messages by summaries; `rehydrate` gives the originals.
     Session(SessionArgs),
+    /// Print what the gateway did with a conversation, request by request
+    ///
+    /// For each request: when it came, for which model and in which mode, the tokens that it came with and those that
+    /// were sent, what was summarised, the evidence that was added, the epoch that began and why, what the provider
+    /// read from its cache, what went wrong, and how it ended.
+    Log(ConversationArgs),
     /// Make a recorded compile again, byte for byte, and prove it
     ///
-    /// Prints the payload. Standard error says what is proven; where something was erased since, it says
-    /// so, and which other pieces still stand as they stood.
+    /// Prints the payload, or of a request that went through a gateway (`gw-…`) the body that was sent. Standard error
+    /// says what is proven; where something was erased since, it says so, and which other pieces still stand as they
+    /// stood.
     Replay(ReplayArgs),
     /// Serve the HTTP API and the gateway
     ///

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Registry(args) => commands::registry::run(&args),
         Command::Store(args) => commands::store::run(&args),
         Command::Session(args) => commands::session::run(&args),
+        Command::Log(args) => commands::log::run(&args),
         Command::Replay(args) => commands::store::replay(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Keys(args) => commands::serve::keys(&args),

@@ -7,13 +7,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 use tenure::Error;
 
 use crate::app::{App, Caller, now};
 use crate::audit::Line;
 use crate::error::{Cause, Refusal};
-use crate::gateway::{Protocol, RECORD_HEADER};
+use crate::gateway::{Did, Protocol, RECORD_HEADER};
 use crate::log::{LogLevel, bounded};
 use crate::metrics::{Answered, Routed, Word};
 use crate::spans::Context;
@@ -104,7 +104,7 @@ impl Account {
         };
         if self.app.log.takes(level) {
             let cause = response.extensions().get::<Cause>();
-            let fields = json!({
+            let mut fields = json!({
                 "method": self.method,
                 "route": self.route,
                 "status": status,
@@ -116,6 +116,10 @@ impl Account {
                 "detail": cause.and_then(|cause| cause.detail.as_deref()),
                 "trace": self.context.map(|context| context.trace_id()),
             });
+            let did = response.extensions().get::<Did>().map(|did| did.fields());
+            if let (Value::Object(fields), Some(Value::Object(did))) = (&mut fields, did) {
+                fields.extend(did);
+            }
             self.app.log.note(level, "request", fields);
         }
         if !self.app.audit.is_kept() {

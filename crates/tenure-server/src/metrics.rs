@@ -62,6 +62,19 @@ pub(crate) struct Metered {
     pub(crate) metric: Word,
 }
 
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct Handled {
+    mode: Word,
+    cut: Word,
+    fault: Word,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct Changed {
+    mode: Word,
+    what: Word,
+}
+
 /// All that is counted.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -79,6 +92,8 @@ pub(crate) struct Metrics {
     pub(crate) gateway_bytes: Family<What, Counter>,
     pub(crate) gateway_ended: Family<What, Counter>,
     unmanaged: Family<Because, Counter>,
+    handled: Family<Handled, Counter>,
+    changed: Family<Changed, Counter>,
     replies: Family<What, Counter>,
     output_faults: Family<What, Counter>,
     pub(crate) learned: Counter,
@@ -124,6 +139,8 @@ impl Metrics {
             gateway_bytes: Family::default(),
             gateway_ended: Family::default(),
             unmanaged: Family::default(),
+            handled: Family::default(),
+            changed: Family::default(),
             replies: Family::default(),
             output_faults: Family::default(),
             learned: Counter::default(),
@@ -167,6 +184,16 @@ impl Metrics {
             "gateway_unmanaged",
             "Requests that went on as they came, or were refused, by the reason",
             metrics.unmanaged.clone(),
+        );
+        registry.register(
+            "gateway_requests",
+            "Requests to models, by the mode, whether their history was cut, and why they were not managed",
+            metrics.handled.clone(),
+        );
+        registry.register(
+            "gateway_changed_tokens",
+            "Tokens that were taken out of requests (saved) and put into them (added)",
+            metrics.changed.clone(),
         );
         registry.register(
             "gateway_replies",
@@ -286,6 +313,27 @@ impl Metrics {
 
     pub(crate) fn replied(&self, what: &'static str) {
         self.replies.get_or_create(&What { what: Word(what) }).inc();
+    }
+
+    /// Counts a request to a model.
+    pub(crate) fn handled(&self, mode: &'static str, cut: &'static str, fault: &'static str) {
+        let label = Handled {
+            mode: Word(mode),
+            cut: Word(cut),
+            fault: Word(fault),
+        };
+        self.handled.get_or_create(&label).inc();
+    }
+
+    /// Counts the tokens by which a request changed.
+    pub(crate) fn changed(&self, mode: &'static str, saved: u64, added: u64) {
+        for (what, tokens) in [("saved", saved), ("added", added)] {
+            let label = Changed {
+                mode: Word(mode),
+                what: Word(what),
+            };
+            self.changed.get_or_create(&label).inc_by(tokens);
+        }
     }
 
     pub(crate) fn output_fault(&self, what: &'static str) {

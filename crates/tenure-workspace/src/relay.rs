@@ -541,6 +541,7 @@ impl Relay {
         let compiled = unnoted.note(session, asked.now)?;
         if !asked.counted {
             let done = Done::of(&job, (session, after), gated, &compiled)?;
+            relayed.added = done.added();
             relayed.done = Some(Box::new(done));
         }
         let Compiled { envelope, trace } = compiled.outcome.single()?;

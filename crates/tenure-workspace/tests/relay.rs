@@ -208,6 +208,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
             body: None,
             place: None,
             saved: 0,
+            added: 0,
             stand: Vec::new(),
             left_out: std::collections::BTreeMap::new(),
             done: None,

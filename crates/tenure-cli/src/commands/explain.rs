@@ -1,7 +1,10 @@
 //! `tenure explain`.
 
-use tenure::Outcome;
 use tenure::inspect::why_not;
+use tenure::object::clip;
+use tenure::{Error, FrameKey, Outcome};
+use tenure_workspace::Workspace;
+use tenure_workspace::records::EXCHANGE_PREFIX;
 
 use super::compile::prepare;
 use super::print_json;
@@ -11,6 +14,13 @@ use crate::report;
 
 /// Compiles and prints how it came to its result.
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    if let [source] = args.compile.sources.as_slice()
+        && let Some(id) = source.to_str()
+        && id.starts_with(EXCHANGE_PREFIX)
+        && !source.exists()
+    {
+        return exchange(args, id);
+    }
     let mut job = prepare(&args.compile)?;
     job.note_if_empty();
     job.request.dry_run = true;
@@ -46,5 +56,21 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             _ => print_json(&first.trace),
         },
         Format::Text => report::explanation(&outcome, args.stages),
+    }
+}
+
+/// Prints what was done to a request that went through a gateway.
+fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
+    let store = super::store::open(&args.compile.stored.url, false)?;
+    let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
+    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
+    let record = workspace.exchange(&tenant, id)?;
+    let record = record.ok_or_else(|| {
+        Error::input(format!("there is no record `{}`", clip(id)))
+            .hint("`tenure log --format json` lists those of a conversation")
+    })?;
+    match args.compile.format {
+        Format::Json => print_json(&record),
+        Format::Text => super::print(&super::log::explained(&workspace, &tenant, &record)?),
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod gate;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod log;
 pub(crate) mod models;
 pub(crate) mod query;
 pub(crate) mod reading;

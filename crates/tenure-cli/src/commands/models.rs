@@ -467,8 +467,8 @@ pub(super) fn table<R: AsRef<[String]>>(rows: &[R], right: &[usize]) -> String {
 }
 
 /// A number with commas between its thousands.
-pub(super) fn grouped(number: u32) -> String {
-    let digits = number.to_string();
+pub(super) fn grouped(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {

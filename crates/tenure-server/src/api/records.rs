@@ -12,6 +12,8 @@ use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 
+use tenure_workspace::records::EXCHANGE_PREFIX;
+
 use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant};
 use crate::app::{App, Caller};
 use crate::error::Refusal;
@@ -102,8 +104,12 @@ pub(super) async fn show(
         if tenant.record(&id)?.is_none() {
             return Ok(Err(unknown(&id)));
         }
-        if let (Form::Record, Some(exchange)) = (asked.form, workspace.exchange(&tenant, &id)?) {
-            return json_of(&exchange).map(Ok);
+        if let Some(exchange) = workspace.exchange(&tenant, &id)? {
+            match asked.form {
+                Form::Record => return json_of(&exchange).map(Ok),
+                Form::Principle => return Ok(Ok(exchange.principle(&tenant))),
+                _ => {}
+            }
         }
         let record = workspace.stored_record(&tenant, &id)?;
         let shown = match asked.form {
@@ -134,6 +140,10 @@ pub(super) async fn replay(
         let tenant = tenant(&app, &caller)?;
         if tenant.record(&id)?.is_none() {
             return Ok(Err(unknown(&id)));
+        }
+        if id.starts_with(EXCHANGE_PREFIX) {
+            let replay = app.workspace.replay_exchange(&tenant, &id)?;
+            return Ok(Ok(replay.to_json()?));
         }
         let replay = app.workspace.replay(&tenant, &id)?;
         Ok(Ok(replay.to_json(&id)))

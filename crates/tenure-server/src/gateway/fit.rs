@@ -13,7 +13,9 @@ use tenure::wire::Format;
 use tenure::{Candidates, Digest, Error, ErrorKind, Policy};
 use tenure_store::Tenant;
 use tenure_workspace::Gathered;
-use tenure_workspace::relay::{Beside, Notice, Place, Relaying, Unmanaged, Unsettled, stated};
+use tenure_workspace::relay::{
+    Beside, Done, Notice, Place, Relaying, Unmanaged, Unsettled, stated,
+};
 
 use super::output::{Constraint, LeftOut};
 use super::unmanaged::conversation;
@@ -45,6 +47,11 @@ pub(super) struct Fitted {
     /// The tokens that it has fewer, or more, than it came with.
     pub(super) saved: u64,
     pub(super) added: u64,
+    /// Whether any of its messages no longer stands as it was said.
+    pub(super) cut: bool,
+    /// How it was compiled, for its record, and what stood beside it.
+    pub(super) done: Option<Box<Done>>,
+    pub(super) beside: Option<Arc<Standing>>,
     /// What it added to its session, which is to be written while the provider thinks.
     pub(super) unsettled: Option<Unsettled>,
     /// The constraints that stand in it and that its answer is held against.
@@ -106,8 +113,8 @@ pub(super) struct Besides {
 type Stands = (Arc<Candidates>, Arc<Standing>);
 
 /// What stands beside the conversations of a tenant.
-struct Standing {
-    gathered: Gathered,
+pub(super) struct Standing {
+    pub(super) gathered: Gathered,
     /// The constraints that a machine can check, and where among the candidates they are.
     constraints: Vec<(usize, Arc<Constraint>)>,
 }
@@ -165,14 +172,7 @@ impl Besides {
         {
             return Ok((Arc::clone(standing), until));
         }
-        let gathered = match resident.candidates().tools() {
-            [] => Gathered::over(Candidates::default(), tenant, &resident, None),
-            _ => {
-                let objects = resident.candidates().objects().iter();
-                let others = objects.filter(|object| object.revision().tool().is_none());
-                Gathered::of_sources(Candidates::new(others.cloned().collect()))
-            }
-        };
+        let gathered = Gathered::resident_without_tools(tenant, &resident);
         let candidates = gathered.candidates.objects().iter().enumerate();
         let mut checked = 0;
         let constraints = candidates.filter_map(|(at, object)| {
@@ -483,6 +483,9 @@ fn relay(app: &App, caller: &Caller, came: &Came) -> Result<Fitted, Error> {
         place: relayed.place,
         saved: relayed.saved,
         added: relayed.added,
+        cut: relayed.done.as_ref().is_some_and(|done| done.cut()),
+        beside: standing.filter(|_| relayed.done.is_some()),
+        done: relayed.done,
         unsettled: Some(unsettled),
         left_out: Arc::new(relayed.left_out),
         unmanaged: relayed.unmanaged,

@@ -7,6 +7,7 @@
 //! | which headers go on, and which end here | `headers.rs` |
 //! | a request compiled before it goes on | `fit.rs` |
 //! | what is not managed, counted and logged | `unmanaged.rs` |
+//! | what was done, for the record, the metrics and the log | `told.rs` |
 //! | what the model answered, and whether it may | `output.rs`, `schema.rs` |
 //! | the answer on its way: kept for the record, watched for silence | `tap.rs` |
 //! | what the record says: tokens and usage | `measure.rs` |
@@ -24,6 +25,7 @@ mod protocol;
 mod recorder;
 mod schema;
 mod tap;
+mod told;
 mod unmanaged;
 mod upstream;
 
@@ -57,6 +59,8 @@ pub(crate) use pools::Owner;
 pub(crate) use protocol::{Protocol, lacks_version};
 use recorder::{Exchange, Recorder};
 use tap::{Ahead, Tap};
+pub(crate) use told::Did;
+use told::Sent;
 pub(crate) use upstream::Link;
 pub use upstream::Upstream;
 use upstream::Upstreams;
@@ -237,7 +241,8 @@ async fn exchange(
     let teaches = app.mode != Mode::Observe && fit::lists_models(&parts.method, path);
     let owner = Owner::of(&caller, &parts.headers);
 
-    let exchange = is_recorded(&parts.method, path).then(|| Exchange {
+    let is_conversation = is_recorded(&parts.method, path);
+    let exchange = is_conversation.then(|| Exchange {
         id: gateway.ids.next(at.micros()),
         at,
         started,
@@ -252,6 +257,8 @@ async fn exchange(
         place: fitted.place.clone(),
         format,
         mode: app.mode.term(),
+        client: told::client(&parts.headers),
+        sent: Sent::of(&mut fitted, &sent, 0),
         request_bytes: body.len() as u64,
         request: Some(body.clone()),
         encoding: None,
@@ -297,6 +304,9 @@ async fn exchange(
                 answer = Err((Refusal::from(error), Ending::UpstreamFailed));
             } else if let Some(smaller) = smaller {
                 gateway.metrics.learned.inc();
+                if let Some(exchange) = open.exchange() {
+                    exchange.sent = Sent::of(&mut shorter, &smaller, 1);
+                }
                 answer = send((link, owner), parts, smaller, app).await;
                 let answered = |answer: &hyper::Response<_>| answer.status() == StatusCode::OK;
                 if let Some(place) = &shorter.place
@@ -389,6 +399,11 @@ async fn exchange(
             refusal.for_client(protocol)
         }
     };
+    let did = Did::of(app.mode.term(), &fitted);
+    if is_conversation {
+        did.count(&gateway.metrics);
+        response.extensions_mut().insert(did);
+    }
     let headers = response.headers_mut();
     if let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) {
         headers.insert(RECORD_HEADER, id);

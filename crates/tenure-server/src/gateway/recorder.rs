@@ -18,13 +18,14 @@ use tenure::wire::Format;
 use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
-use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord};
+use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
 use tenure_workspace::relay::{Notice, Place, Relay, Unmanaged};
 
 use super::Protocol;
 use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
 use super::output::{self, Constraint, Demands, Found, LeftOut};
-use super::tap::Kept;
+use super::tap;
+use super::told::Sent;
 use crate::metrics::{Metrics, What, Word};
 
 /// The most exchanges that wait.
@@ -57,6 +58,9 @@ pub(super) struct Exchange {
     /// Whose form it has, where it asks for a message.
     pub(super) format: Option<Format>,
     pub(super) mode: &'static str,
+    pub(super) client: Option<String>,
+    /// What went on in its place.
+    pub(super) sent: Sent,
     pub(super) request_bytes: u64,
     /// The request's body, until it is let go.
     pub(super) request: Option<Bytes>,
@@ -76,12 +80,13 @@ pub(super) struct Exchange {
     pub(super) notices: Vec<Notice>,
     /// How its provider's counts were taken, where reports of its usage say so.
     pub(super) calibrated: Option<u32>,
-    pub(super) reply: Kept,
+    pub(super) reply: tap::Kept,
 }
 
 impl Exchange {
     fn held(&self) -> usize {
-        self.request.as_ref().map_or(0, Bytes::len) + self.reply.len()
+        let request = self.request.as_ref();
+        request.map_or(0, Bytes::len) + self.sent.held(request) + self.reply.len()
     }
 }
 
@@ -108,6 +113,7 @@ impl Outbox {
         if self.held.load(Ordering::Relaxed) + held > HELD {
             self.metrics.dropped("contents");
             exchange.request = None;
+            exchange.sent.let_go();
             exchange.reply.let_go();
             held = 0;
         }
@@ -271,6 +277,13 @@ impl Scribe {
     }
 }
 
+/// Records of one tenant that are stored together, with what they refer to.
+#[derive(Default)]
+struct Batch {
+    records: Vec<ExchangeRecord>,
+    kept: Vec<Kept>,
+}
+
 /// The thread's own.
 struct Desk {
     replies: SyncSender<Reply>,
@@ -290,7 +303,7 @@ impl Desk {
     fn work(mut self) {
         let mut stopping = false;
         while !stopping {
-            let mut batch: BTreeMap<Arc<str>, Vec<ExchangeRecord>> = BTreeMap::new();
+            let mut batch: BTreeMap<Arc<str>, Batch> = BTreeMap::new();
             let mut size = 0;
             let mut until: Option<Clock> = None;
             while size < BATCH {
@@ -305,8 +318,10 @@ impl Desk {
                         until.get_or_insert_with(|| Clock::now() + LINGER);
                         size += 1;
                         let tenant = Arc::clone(&job.exchange.tenant);
-                        let record = self.record(job);
-                        batch.entry(tenant).or_default().push(record);
+                        let (record, kept) = self.record(job);
+                        let batch = batch.entry(tenant).or_default();
+                        batch.records.push(record);
+                        batch.kept.extend(kept);
                     }
                     Err(RecvTimeoutError::Timeout) if until.is_some() || stopping => break,
                     Err(RecvTimeoutError::Timeout) => {}
@@ -318,15 +333,15 @@ impl Desk {
             }
             // What is still queued when the server stops is taken in further rounds.
             stopping = stopping && size < BATCH;
-            for (tenant, records) in batch {
-                self.keep(&tenant, &records);
+            for (tenant, batch) in batch {
+                self.keep(&tenant, &batch);
             }
         }
     }
 
-    fn record(&mut self, job: Job) -> ExchangeRecord {
+    fn record(&mut self, job: Job) -> (ExchangeRecord, Option<Kept>) {
         let Job {
-            exchange,
+            mut exchange,
             ending,
             took,
             held,
@@ -349,6 +364,17 @@ impl Desk {
         let resolved_by = resolved_by.map(str::to_owned);
         let prices = &mut self.prices;
         let request_tokens = world.as_ref().map(|world| asked.tokens(world, prices));
+        let sent_tokens = match (&exchange.sent.body, &world) {
+            (Some(sent), _) if Some(sent) == exchange.request.as_ref() => request_tokens,
+            (Some(sent), Some(world)) => Some(Asked::read(sent).tokens(world, prices)),
+            _ => None,
+        };
+        let resolved_model = exchange
+            .sent
+            .done
+            .as_ref()
+            .map(|done| done.model().to_owned());
+        let resolved_model = resolved_model.filter(|name| Some(name) != asked.model.as_ref());
         let count = world.map(|world| world.tokenizer().kind());
         let response_bytes = exchange.reply.bytes;
         let encoding = exchange.encoding.as_deref();
@@ -416,11 +442,28 @@ impl Desk {
             .gateway_ended
             .get_or_create(&What { what })
             .inc();
-        ExchangeRecord {
+        let request_digest = exchange.request.as_deref().map(Digest::of);
+        let sent_digest = exchange
+            .sent
+            .digest(exchange.request.as_ref().zip(request_digest));
+        let (compile, kept) = exchange.sent.compile(&self.workspace).unzip();
+        let cache_key = asked.body["prompt_cache_key"].as_str();
+        let record = ExchangeRecord {
             version: EXCHANGE_RECORD_VERSION,
             record_id: exchange.id,
             at: exchange.at,
             mode: exchange.mode.into(),
+            client: exchange.client,
+            resolved_model,
+            prompt_cache_key: cache_key.map(clip),
+            sent_bytes: Some(exchange.sent.bytes),
+            sent_digest,
+            sent_tokens,
+            saved: exchange.sent.saved,
+            added: exchange.sent.added,
+            fault: exchange.sent.fault,
+            retries: exchange.sent.retries,
+            compile,
             protocol: protocol.into(),
             path: exchange.path,
             key: exchange.key.as_deref().map(str::to_owned),
@@ -428,7 +471,7 @@ impl Desk {
             streamed: asked.streamed,
             model: asked.model,
             request_bytes: exchange.request_bytes,
-            request_digest: exchange.request.as_deref().map(Digest::of),
+            request_digest,
             request_tokens,
             count,
             status: exchange.status,
@@ -453,7 +496,8 @@ impl Desk {
                 .map(|notice| notice.code().to_owned())
                 .collect(),
             calibrated_percent: exchange.calibrated,
-        }
+        };
+        (record, kept)
     }
 
     /// Notes what a provider reports of a request that it answered whole.
@@ -478,7 +522,8 @@ impl Desk {
     }
 
     /// Stores records; waits a while for a store that is away.
-    fn keep(&self, tenant: &str, records: &[ExchangeRecord]) {
+    fn keep(&self, tenant: &str, batch: &Batch) {
+        let records = batch.records.as_slice();
         if let Some(spans) = self.metrics.spans.get() {
             spans.exchanges(tenant, records, &self.metrics);
         }
@@ -486,7 +531,7 @@ impl Desk {
         for tries in 1..=TRIES {
             let kept = store
                 .tenant(tenant)
-                .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records));
+                .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records, &batch.kept));
             match kept {
                 Ok(()) => {
                     self.metrics.recorded.inc_by(records.len() as u64);

@@ -179,7 +179,8 @@ impl ExchangeRecord {
     /// The objects of the store that it speaks of.
     fn objects(&self) -> Vec<ObjectId> {
         let compile = self.compile.iter();
-        let chosen = compile.flat_map(|compile| compile.included.beside().chain(compile.omitted.beside()));
+        let chosen =
+            compile.flat_map(|compile| compile.included.beside().chain(compile.omitted.beside()));
         let chosen = chosen.map(|chosen| chosen.object_id);
         let all: BTreeSet<ObjectId> = chosen.chain(self.broken.iter().copied()).collect();
         all.into_iter().collect()

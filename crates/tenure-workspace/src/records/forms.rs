@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tenure::object::{Authority, ContradictionStatus, ObjectType};
 use tenure::section::Zone;
-use tenure::trace::Ruling;
-use tenure::{ContextObject, Digest, Error, Reason, Verdict};
+use tenure::trace::{Note, ProviderUsage, Ruling};
+use tenure::{ContextObject, Digest, Error, Reason, Trace, Verdict};
 use tenure_store::Tenant;
 
 use super::StoredRecord;
@@ -15,6 +15,47 @@ use crate::workspace::Workspace;
 
 /// The version of the GenAI attributes that the spans use: the registry as of 2026-07.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";
+
+/// What the provider's cache did.
+pub(super) fn cache_hit(usage: Option<&ProviderUsage>) -> &'static str {
+    match usage {
+        None => "UNKNOWN",
+        Some(usage) if usage.cache_read == 0 => "MISS",
+        Some(usage) if usage.cache_read >= usage.input => "HIT",
+        Some(_) => "PARTIAL_HIT",
+    }
+}
+
+/// Whether anything in the payload deserves a look. Every promise was asserted before it left.
+fn validation(trace: &Trace) -> &'static str {
+    let is_doubtful = |note: &Note| {
+        matches!(
+            note,
+            Note::HiddenText { .. }
+                | Note::ImitationEscaped { .. }
+                | Note::DisguisedImitation { .. }
+                | Note::OpposedGuidance { .. }
+        )
+    };
+    match trace.notes.iter().any(is_doubtful) {
+        true => "FLAGGED",
+        false => "CLEAN",
+    }
+}
+
+/// What groups the requests of a tenant and project by their prefixes: the same for all that share the floor's settings.
+fn cache_key(record: &StoredRecord) -> String {
+    let principal = &record.inputs.request.principal;
+    let inputs = &record.record.trace.inputs;
+    let project = principal.project.as_deref().unwrap_or_default();
+    let key = Digest::of_parts([
+        principal.tenant.as_bytes(),
+        project.as_bytes(),
+        inputs.policy.bytes(),
+        inputs.world.bytes(),
+    ]);
+    key.to_string()["sha256:".len()..][..32].to_owned()
+}
 
 /// A candidate of a record: its verdict, and the object where it is still there.
 struct Seen<'r> {
@@ -55,12 +96,6 @@ impl Workspace {
             .sum();
         let choice = record.choice();
         let usage = record.record.usage;
-        let hit = match usage {
-            None => "UNKNOWN",
-            Some(usage) if usage.cache_read == 0 => "MISS",
-            Some(usage) if usage.cache_read >= usage.input => "HIT",
-            Some(_) => "PARTIAL_HIT",
-        };
         let disputed =
             |seen: &&Seen<'_>| matches!(seen.verdict.reason, Reason::Contradicted { .. });
         let compiled = seen.iter().filter(|seen| seen.is_in());
@@ -81,7 +116,7 @@ impl Workspace {
             "project_id": request.principal.project,
             "active_task": request.task.objective,
             "compiled_prompt_tokens": trace.total_tokens,
-            "cache_hit_status": hit,
+            "cache_hit_status": cache_hit(usage.as_ref()),
             "cached_tokens_read": usage.map(|usage| usage.cache_read),
             "state_compilation_metadata": {
                 "compiled_objects": compiled.clone().map(compiled_object).collect::<Vec<_>>(),
@@ -98,13 +133,12 @@ impl Workspace {
                     "context_precision_estimate": choice.and_then(|choice| choice.context_precision),
                 },
                 "cache_metadata": {
-                    "prompt_cache_key": null,
+                    "prompt_cache_key": cache_key(record),
                     "static_prefix_tokens": floor,
                     "dynamic_suffix_tokens": trace.total_tokens.saturating_sub(floor),
                 },
             },
-            // Every promise was asserted before the payload left.
-            "validation_status": "CLEAN",
+            "validation_status": validation(trace),
             "downstream_retries_triggered": record.record.downstream_retries,
             "observability_metrics": {
                 "context_precision": choice.and_then(|choice| choice.context_precision),

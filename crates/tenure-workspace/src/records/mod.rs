@@ -6,6 +6,7 @@ mod exchange;
 mod forms;
 mod labels;
 mod pieces;
+mod relayed;
 mod replay;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ pub use compiled::{Choices, Chosen, ExchangeCompile};
 pub(crate) use compiled::{choices, summaries};
 pub use exchange::{EXCHANGE_PREFIX, EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
 pub use labels::{Choice, Labels};
+pub use relayed::Talk;
 pub use replay::{Proof, Replay};
 
 /// The version of a stored record.

@@ -150,7 +150,9 @@ mod tests {
         for sent in [
             format!(r#"{{"model":"x", "messages":[{said},{answer},{said}], "stream":true}}"#),
             format!(r#"{{"messages":[{said},{answer},{marked}],"max_tokens":9}}"#),
-            format!(r#"{{"messages":[{{"role":"system","content":"Be brief."}},{said},{answer},{marked}]}}"#),
+            format!(
+                r#"{{"messages":[{{"role":"system","content":"Be brief."}},{said},{answer},{marked}]}}"#
+            ),
         ] {
             let (again, kept) = again(&payload, &sent);
             assert_eq!(again, sent);

@@ -70,7 +70,7 @@ pub(crate) fn opened(url: &StoreUrl) -> Result<Option<Store>, Error> {
     path.is_file().then(|| Store::sqlite(&path)).transpose()
 }
 
-pub(super) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
+pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
     open(&args.url, false)?.tenant(&args.tenant)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure::Error;
-use tenure_workspace::records::{Proof, Replay};
+use tenure_workspace::records::{Again, EXCHANGE_PREFIX, ExchangeReplay, Proof, Replay};
 use tenure_workspace::{Workspace, default_frame_key_path};
 
 use super::tenant;
@@ -26,8 +26,12 @@ pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
         return print(&lines.collect::<String>());
     };
     let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
-    if let (RecordForm::Record, Some(exchange)) = (args.form, workspace.exchange(&tenant, id)?) {
-        return print_json(&exchange);
+    if let Some(exchange) = workspace.exchange(&tenant, id)? {
+        match args.form {
+            RecordForm::Record => return print_json(&exchange),
+            RecordForm::Principle => return print_json(&exchange.principle(&tenant)),
+            RecordForm::Otlp | RecordForm::Prov => {}
+        }
     }
     let record = workspace.stored_record(&tenant, id)?;
     match args.form {
@@ -46,6 +50,10 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     };
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
     let tenant = tenant(&args.tenant)?;
+    if args.record.starts_with(EXCHANGE_PREFIX) {
+        let replay = workspace.replay_exchange(&tenant, &args.record)?;
+        return replayed(args, &replay);
+    }
     let replay = workspace.replay(&tenant, &args.record)?;
     if args.tenant.format == Format::Json {
         let shown = replay.to_json(&args.record);
@@ -61,6 +69,49 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     match &args.out {
         Some(path) => Ok(write_whole(path, payload.bytes())?),
         None => print_bytes(payload.bytes()),
+    }
+}
+
+/// Prints a relayed request that was made again.
+fn replayed(args: &ReplayArgs, replay: &ExchangeReplay) -> Result<(), Failure> {
+    if args.tenant.format == Format::Json {
+        let shown = replay.to_json()?;
+        return match &args.out {
+            Some(path) => Ok(write_whole(path, format!("{shown:#}\n").as_bytes())?),
+            None => print_json(&shown),
+        };
+    }
+    let record = &replay.record;
+    let digest = record.sent_digest;
+    let digest = digest.map_or_else(|| "no digest".to_owned(), |digest| digest.to_string());
+    let said = match replay.proof {
+        Again::Whole => {
+            format!("proven: what was sent and all its inputs are as recorded, {digest}")
+        }
+        Again::Payload => format!(
+            "proven: what was sent is as recorded, {digest}; something that did not change it is not"
+        ),
+        Again::AsItCame => {
+            format!(
+                "it went on as it came, {digest}: nothing was compiled, and bodies are not kept"
+            )
+        }
+        Again::Erased => "not proven: something that it was made of was erased since".to_owned(),
+        Again::OtherCompiler => format!(
+            "not proven: compiler {} made it, and this is compiler {}",
+            record
+                .compile
+                .as_ref()
+                .map_or(1, |compile| compile.compiler),
+            tenure::COMPILER
+        ),
+        Again::NotKept => "not proven: the record does not say what it was made of".to_owned(),
+    };
+    anstream::eprintln!("{said}");
+    match (&replay.body, &args.out) {
+        (None, _) => Ok(()),
+        (Some(body), Some(path)) => Ok(write_whole(path, body)?),
+        (Some(body), None) => print_bytes(body),
     }
 }
 

@@ -1,0 +1,29 @@
+//! The arguments of `tenure log`.
+
+use clap::Args;
+
+use super::TenantArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  tenure log                                  the newest conversation, request by request
+  tenure log --session ses-5f0c2a91           that of a session
+  tenure log --request 7                      all that is known of its seventh request
+  tenure log --last --format json             the records themselves
+  tenure log --store postgres://db --tenant acme";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ConversationArgs {
+    /// The conversation of the newest request [default]
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) last: bool,
+    /// The conversation of this session
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Only this request, in full: its number, as the list has it
+    #[arg(long, value_name = "N")]
+    pub(crate) request: Option<usize>,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}

@@ -1,0 +1,162 @@
+//! `tenure log` through the real binary: a conversation as its records have it.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod support;
+
+use serde_json::{Value, json};
+use support::Bench;
+use tenure::Digest;
+use tenure::time::Instant;
+use tenure_store::Store;
+use tenure_store::engine::RecordRow;
+
+/// A record of the version before anything was said of what is sent.
+const BEFORE: &str = r#"{"version":1,"record_id":"gw-0","at":"2026-11-22T09:00:00Z","mode":"observe","protocol":"openai","path":"/v1/responses","key":"k1","model":"gpt-4o","streamed":true,"request_bytes":2048,"request_digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","request_tokens":512,"count":"exact","status":200,"response_bytes":9,"head_latency_us":1000,"latency_us":2000,"ending":"whole"}"#;
+
+fn digest(text: &str) -> String {
+    Digest::of(text.as_bytes()).to_string()
+}
+
+fn record(number: u64, changes: &Value) -> Value {
+    let mut record = json!({
+        "version": 1, "record_id": format!("gw-{number}"), "at": format!("2026-11-23T01:04:0{number}Z"),
+        "mode": "full", "client": "claude-cli/2.1.197 (external, cli)", "protocol": "anthropic",
+        "path": "/v1/messages", "session": "ses-1", "model": "claude-opus-4-8", "streamed": true,
+        "request_bytes": 52_000, "request_digest": digest("came"), "request_tokens": 12_345,
+        "count": "bounded", "sent_bytes": 52_000, "sent_digest": digest("came"), "sent_tokens": 12_345,
+        "status": 200, "response_bytes": 100, "head_latency_us": 400_000, "latency_us": 1_500_000,
+        "ending": "whole",
+    });
+    let fields = record.as_object_mut().unwrap();
+    for (name, value) in changes.as_object().unwrap() {
+        fields.insert(name.clone(), value.clone());
+    }
+    record
+}
+
+fn compile(epoch: u32, cause: &str, changes: &Value) -> Value {
+    let chosen = |name: &str, code: &str, beside: bool| {
+        json!({
+            "object_id": format!("ctx-{}", "0".repeat(32)), "name": name, "code": code, "tokens": 61, "beside": beside,
+        })
+    };
+    let zero = digest("");
+    let mut compile = json!({
+        "compiler": 2, "model": "claude-opus", "after": 90, "request": tenure::Request::default(),
+        "policy": zero, "inputs": { "policy": zero, "request": zero, "candidates": zero, "facts": zero, "world": zero },
+        "payload_tokens": 61_000, "epoch": epoch, "cause": cause,
+        "included": { "reasons": { "fits": 2 }, "named": [chosen("pump-limits", "fits", true), chosen("t82.0", "fits", false)] },
+        "omitted": { "reasons": { "below_floor": 1 }, "named": [chosen("old-news", "below_floor", true)] },
+    });
+    let fields = compile.as_object_mut().unwrap();
+    for (name, value) in changes.as_object().unwrap() {
+        fields.insert(name.clone(), value.clone());
+    }
+    compile
+}
+
+fn recorded() -> Bench {
+    let bench = Bench::new();
+    let path = bench.folder.path().join(".tenure/store.db");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let store = Store::sqlite(&path).unwrap();
+    let cut = json!({ "cut": true, "from": 82, "summaries": [41, 57, 80], "rewritten": 120_000 });
+    let records = [
+        serde_json::from_str(BEFORE).unwrap(),
+        record(1, &json!({})),
+        record(
+            2,
+            &json!({
+                "resolved_model": "claude-opus", "request_tokens": 141_200, "sent_tokens": 61_020, "sent_digest": digest("sent"),
+                "sent_bytes": 250_000, "saved": 80_241, "added": 61, "compile": compile(2, "high_water", &cut),
+                "usage": { "input": 61_900, "cache_read": 7_428, "cache_write": 45_000, "output": 312 },
+            }),
+        ),
+        record(
+            3,
+            &json!({
+                "unmanaged": "provider_edits_history", "status": 200, "ending": "client_left",
+                "client": "bad\u{1b}[2Jname\n#9 forged",
+            }),
+        ),
+    ];
+    let row = |record: &Value| RecordRow {
+        id: record["record_id"].as_str().unwrap().to_owned(),
+        compiled_at: record["at"].as_str().unwrap().parse::<Instant>().unwrap(),
+        body: record.to_string(),
+        objects: Vec::new(),
+    };
+    let tenant = store.tenant("local").unwrap();
+    tenant
+        .put_records(records.iter().map(row).collect())
+        .unwrap();
+    bench
+}
+
+#[test]
+fn a_conversation_is_told_request_by_request() {
+    let bench = recorded();
+    let expected = "\
+ses-1: 3 requests, from 2026-11-23 01:04:01
+client claude-cli/2.1.197 (external, cli)
+#1   01:04:01  claude-opus-4-8  full  12,345 tokens, as it came  200
+#2   01:04:02  claude-opus-4-8 → claude-opus  full  141,200 → 61,020 tokens (saved 80,241, added 61)  200
+       messages before t82 are summarised: c41, c57, c80
+       evidence added: pump-limits
+       epoch 2 begins: the history passed its high-water mark; 120,000 tokens that were sent before are sent again
+       the provider counts 61,900 tokens, 12 % read from the cache, 45,000 written to the cache; 312 in the answer
+client bad\\u{1b}[2Jname\\n#9 forged
+#3   01:04:03  claude-opus-4-8  full  12,345 tokens, as it came  200, the client left
+       not managed: the provider shortens the history itself (provider_edits_history)
+";
+    assert_eq!(bench.ok(&["log"]), expected);
+    assert_eq!(bench.ok(&["log", "--last"]), expected);
+    assert_eq!(bench.ok(&["log", "--session", "ses-1"]), expected);
+    let shown = bench.json(&["log", "--format", "json"]);
+    assert_eq!(shown["requests"].as_array().unwrap().len(), 3);
+    assert_eq!(shown["session"], "ses-1");
+}
+
+#[test]
+fn one_request_is_told_in_full() {
+    let bench = recorded();
+    let full = bench.ok(&["log", "--request", "2"]);
+    for line in [
+        "#2   01:04:02  claude-opus-4-8 → claude-opus",
+        "  client             claude-cli/2.1.197 (external, cli)",
+        "  epoch              2 (high_water)",
+        "  went in            2: fits 2",
+        "         61  fits  pump-limits  beside",
+        "  stayed out         1: below_floor 1",
+        "  made again by      tenure replay gw-2",
+    ] {
+        assert!(full.contains(line), "{line} is not in\n{full}");
+    }
+    assert_eq!(bench.ok(&["explain", "gw-2"]), full);
+    let json = bench.json(&["log", "--request", "2", "--format", "json"]);
+    assert_eq!(json["saved"], 80_241);
+    bench.refused(2, &["log", "--request", "4"]);
+    bench.refused(2, &["log", "--request", "0"]);
+    bench.refused(2, &["log", "--session", "ses-2"]);
+    bench.refused(2, &["explain", "gw-9"]);
+}
+
+#[test]
+fn older_records_are_still_read() {
+    let bench = recorded();
+    let shown = bench.json(&["store", "records", "gw-0"]);
+    assert_eq!(shown, serde_json::from_str::<Value>(BEFORE).unwrap());
+    let output = bench.run(&["replay", "gw-0"]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    assert!(support::text(&output.stderr).contains("does not say what it was made of"));
+    let output = bench.run(&["replay", "gw-1"]);
+    assert!(support::text(&output.stderr).contains("as it came"));
+    let other = bench.json(&["replay", "gw-3", "--format", "json"]);
+    assert_eq!(other["proof"], "as_it_came");
+    let principle = |id: &str| bench.json(&["store", "records", id, "--form", "principle"]);
+    let (plain, cut) = (principle("gw-1"), principle("gw-2"));
+    assert_eq!(plain["cache_hit_status"], "UNKNOWN");
+    assert_eq!(cut["cache_hit_status"], "PARTIAL_HIT");
+    assert_eq!(cut["cached_tokens_read"], 7_428);
+}

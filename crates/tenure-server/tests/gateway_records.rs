@@ -1,0 +1,241 @@
+//! What records say of relayed requests: what was done, why, and that it can be done again.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use support::{Bench, Reply, Upstream, answer, compiling};
+use tenure::Digest;
+use tenure_server::Mode;
+use tenure_workspace::records::ExchangeRecord;
+
+const HEAD: [&str; 2] = [
+    "content-type: application/json",
+    "user-agent: agent/2.1 (test)",
+];
+const PATH: &str = "/v1/messages";
+
+fn said(usage: &Value) -> String {
+    json!({
+        "role": "assistant", "stop_reason": "end_turn", "usage": usage,
+        "content": [{ "type": "text", "text": "Noted." }],
+    })
+    .to_string()
+}
+
+fn saying(usage: Value) -> Upstream {
+    Upstream::new(move |_, to| {
+        let _ = std::io::Write::write_all(
+            to,
+            &answer("200 OK", "application/json", said(&usage).as_bytes()),
+        );
+    })
+}
+
+fn usage() -> Value {
+    json!({ "input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 3 })
+}
+
+fn ask(bench: &Bench, body: &Value) -> (Reply, ExchangeRecord) {
+    let reply = bench.ask("POST", PATH, &HEAD, body.to_string().as_bytes());
+    let record = bench.record("local", &reply.record());
+    (reply, record)
+}
+
+/// A conversation of so many turns, of which each is about 100 tokens.
+fn talk(turns: usize) -> Value {
+    let turn = |at: usize| {
+        let role = if at.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
+        let text =
+            format!("Turn {at}: ") + &format!("pump {at} runs at {at} kW and is warm. ").repeat(8);
+        json!({ "role": role, "content": text })
+    };
+    let turns: Vec<Value> = (0..turns).map(turn).collect();
+    json!({ "model": "claude-small", "max_tokens": 200, "messages": turns, "system": "Be brief." })
+}
+
+fn know(bench: &Bench, name: &str, content: &str) {
+    let object = json!({ "name": name, "content": content, "object_type": "rule" });
+    let path = format!("/api/v1/objects/{name}");
+    let reply = bench.ask("PUT", &path, &HEAD, object.to_string().as_bytes());
+    assert!(
+        reply.status < 300,
+        "{}",
+        String::from_utf8_lossy(&reply.body)
+    );
+}
+
+fn replayed(bench: &Bench, id: &str) -> Value {
+    let asked = json!({ "record_id": id }).to_string();
+    let reply = bench.post("/api/v1/replay", asked.as_bytes());
+    assert_eq!(
+        reply.status,
+        200,
+        "{}",
+        String::from_utf8_lossy(&reply.body)
+    );
+    reply.json()
+}
+
+#[test]
+fn what_fits_goes_on_as_it_came_and_the_record_says_so() {
+    let upstream = saying(usage());
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let (_, record) = ask(&bench, &talk(3));
+    let came = Digest::of(&upstream.only().body);
+    assert_eq!(
+        (record.sent_digest, record.request_digest),
+        (Some(came), Some(came))
+    );
+    assert_eq!(record.sent_bytes, Some(record.request_bytes));
+    assert_eq!(record.sent_tokens, record.request_tokens);
+    assert_eq!((record.saved, record.added), (0, 0));
+    assert_eq!(record.client.as_deref(), Some("agent/2.1 (test)"));
+    assert_eq!(record.compile, None);
+    assert_eq!(replayed(&bench, &record.record_id)["proof"], "as_it_came");
+}
+
+#[test]
+fn a_request_that_was_cut_is_made_again_to_the_byte() {
+    for mode in [Mode::Fit, Mode::Full] {
+        let upstream = saying(usage());
+        let bench = compiling(&upstream, mode, |options| options);
+        know(&bench, "limits", "Pump 7 runs at 10 kW at most.");
+        let mut body = talk(60);
+        // An agent that marks its own cache.
+        body["messages"][58]["content"] = json!([
+            { "type": "text", "text": "Look at pump 7.", "cache_control": { "type": "ephemeral" } },
+        ]);
+        let mut ids = Vec::new();
+        for more in 0..3 {
+            let messages = body["messages"].as_array_mut().unwrap();
+            if more > 0 {
+                messages.push(json!({ "role": "assistant", "content": "Noted." }));
+                messages.push(json!({ "role": "user", "content": format!("And pump {more}, how warm is it?") }));
+            } else {
+                messages.pop();
+            }
+            let (_, record) = ask(&bench, &body);
+            let seen = upstream.seen();
+            let sent = &seen.last().unwrap().body;
+            assert_eq!(record.sent_digest, Some(Digest::of(sent)));
+            assert_eq!(record.sent_bytes, Some(sent.len() as u64));
+            assert_ne!(record.sent_digest, record.request_digest);
+            assert!(record.saved > 1_000, "{record:?}");
+            assert!(record.sent_tokens < record.request_tokens);
+            let compile = record.compile.as_deref().unwrap();
+            assert!(compile.cut && !compile.summaries.is_empty());
+            assert!(compile.included.len() > 1);
+            let beside: Vec<&str> = compile
+                .included
+                .beside()
+                .map(|chosen| chosen.name.as_str())
+                .collect();
+            match mode {
+                Mode::Full => assert_eq!(beside, ["limits"]),
+                _ => assert!(beside.is_empty()),
+            }
+            assert_eq!(record.usage.unwrap().cache_read, 90);
+            // No contents.
+            let shown = serde_json::to_string(&record).unwrap();
+            assert!(!shown.contains("kW"), "{shown}");
+            ids.push(record.record_id);
+        }
+        // Later turns and later knowledge are no part of earlier requests.
+        know(&bench, "later", "Pump 9 is new.");
+        for (id, seen) in ids.iter().zip(upstream.seen()) {
+            let again = replayed(&bench, id);
+            assert_eq!(again["proof"], "whole", "{mode:?} {id}: {again}");
+            assert_eq!(again["body"], String::from_utf8(seen.body).unwrap());
+            assert_eq!(again["sent_digest"], again["recorded_digest"]);
+        }
+        // What was erased since is not shown to be what it was.
+        let session = bench.record("local", &ids[0]).session.unwrap();
+        let tenant = bench.store.tenant("local").unwrap();
+        tenure_workspace::sessions::Session::erase(&tenant, &session, &Default::default()).unwrap();
+        let again = replayed(&bench, &ids[0]);
+        assert_eq!(
+            (&again["proof"], &again["body"]),
+            (&json!("erased"), &Value::Null)
+        );
+    }
+}
+
+#[test]
+fn the_trace_of_the_principle_says_what_happened() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let upstream = Upstream::new(move |_, to| {
+        let (status, body) = match counted.fetch_add(1, Ordering::SeqCst) {
+            // The second request is too long for its provider, once.
+            1 => (
+                "400 Bad Request",
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 2400 tokens > 1500 maximum"}}"#.to_owned(),
+            ),
+            0 => ("200 OK", said(&json!({ "input_tokens": 10, "output_tokens": 3 }))),
+            _ => ("200 OK", said(&usage())),
+        };
+        let _ = std::io::Write::write_all(to, &answer(status, "application/json", body.as_bytes()));
+    });
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    let principle = |id: &str| {
+        bench
+            .get(&format!("/api/v1/records/{id}?form=principle"))
+            .json()
+    };
+    let (_, first) = ask(&bench, &talk(3));
+    let shown = principle(&first.record_id);
+    assert_eq!(shown["cache_hit_status"], "MISS");
+    assert_eq!(shown["cached_tokens_read"], 0);
+    assert_eq!(shown["downstream_retries_triggered"], 0);
+    assert_eq!(shown["validation_status"], "CLEAN");
+    let keys = "/state_compilation_metadata/cache_metadata/prompt_cache_key";
+    assert_eq!(shown.pointer(keys), Some(&Value::Null));
+
+    let mut long = talk(21);
+    long["prompt_cache_key"] = json!("acme-pumps");
+    let (reply, second) = ask(&bench, &long);
+    assert_eq!(reply.header("x-tenure-retried"), Some("too-long"));
+    assert_eq!(second.retries, 1);
+    assert_eq!(replayed(&bench, &second.record_id)["proof"], "whole");
+    let shown = principle(&second.record_id);
+    assert_eq!(shown["cache_hit_status"], "PARTIAL_HIT");
+    assert_eq!(shown["cached_tokens_read"], 90);
+    assert_eq!(shown["downstream_retries_triggered"], 1);
+    assert_eq!(shown.pointer(keys), Some(&json!("acme-pumps")));
+
+    let mut own = talk(3);
+    own["context_management"] = json!({ "edits": [{ "type": "clear_tool_uses_20250919" }] });
+    let (_, kept) = ask(&bench, &own);
+    assert_eq!(principle(&kept.record_id)["validation_status"], "UNMANAGED");
+}
+
+#[test]
+fn the_metrics_say_what_was_done() {
+    let upstream = saying(usage());
+    let bench = compiling(&upstream, Mode::Fit, |options| options);
+    ask(&bench, &talk(3));
+    let (_, cut) = ask(&bench, &talk(60));
+    let mut own = talk(3);
+    own["context_management"] = json!({ "edits": [{ "type": "clear_tool_uses_20250919" }] });
+    ask(&bench, &own);
+    let requests = |cut: &str, fault: &str| {
+        let line = format!(
+            "tenure_gateway_requests_total{{mode=\"fit\",cut=\"{cut}\",fault=\"{fault}\"}}"
+        );
+        bench.metric(&line)
+    };
+    assert_eq!(requests("no", "none"), Some(1.0));
+    assert_eq!(requests("yes", "none"), Some(1.0));
+    assert_eq!(requests("no", "provider_edits_history"), Some(1.0));
+    let saved = bench.metric("tenure_gateway_changed_tokens_total{mode=\"fit\",what=\"saved\"}");
+    assert_eq!(saved, Some(cut.saved as f64));
+}
