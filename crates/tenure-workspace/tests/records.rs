@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::{
-    Budget, COMPILER, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, compile,
+    AsOf, Budget, COMPILER, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, compile,
 };
 use tenure_store::{Store, Tenant};
 use tenure_workspace::records::{Proof, Recording};
@@ -34,17 +34,21 @@ impl Bench {
     fn recorded(&self, texts: &[&str], budget: u32) -> String {
         let objects = texts.iter().enumerate();
         let objects = objects.map(|(at, text)| ObjectDocument::new(format!("rule-{at}"), *text));
-        let objects = objects.map(|object| object.seal().unwrap()).collect();
-        let gathered = Gathered::of_sources(Candidates::new(objects));
         let policy = Policy::preset("standard").unwrap();
         let request = Request::new("Report the pressure.", Budget::tokens(budget));
+        self.record(objects.collect(), &policy, request)
+    }
+
+    fn record(&self, objects: Vec<ObjectDocument>, policy: &Policy, request: Request) -> String {
+        let objects = objects.into_iter().map(|object| object.seal().unwrap());
+        let gathered = Gathered::of_sources(Candidates::new(objects.collect()));
         let facts = Facts::none();
         let world = self.workspace.world("gpt-4o").unwrap();
-        let outcome = compile(&world, &policy, &request, &gathered.candidates, &facts).unwrap();
+        let outcome = compile(&world, policy, &request, &gathered.candidates, &facts).unwrap();
         let recording = Recording {
             outcome: &outcome,
             request: &request,
-            policy: &policy,
+            policy,
             template: None,
             gathered: &gathered,
             facts: &facts,
@@ -91,4 +95,45 @@ fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
     // The same difference in a record of this compiler is a fault.
     bench.alter(&id, |body| body["record"]["compiler"] = COMPILER.into());
     bench.workspace.replay(&bench.tenant, &id).unwrap_err();
+}
+
+#[test]
+fn the_trace_of_the_principle_is_of_its_compile() {
+    let bench = Bench::new();
+    let now: Instant = "2026-06-01T00:00:00Z".parse().unwrap();
+    let policy = Policy::from_toml("[sections.memory]\nfreshness_floor = 0.3").unwrap();
+    let principle = |text: &str, written: &str, project: Option<&str>| {
+        let object = json!({
+            "name": "gauge", "content": text, "object_type": "rule", "valid_from": written,
+            "decay_rule": { "half_life_days": 1.0 },
+        });
+        let object: ObjectDocument = serde_json::from_value(object).unwrap();
+        let mut request = Request::new("Report the pressure.", Budget::tokens(400));
+        request.as_of = AsOf::both(now);
+        request.principal.project = project.map(str::to_owned);
+        let id = bench.record(vec![object], &policy, request);
+        let record = bench.workspace.stored_record(&bench.tenant, &id).unwrap();
+        bench.workspace.principle(&bench.tenant, &record).unwrap()
+    };
+    let (new, old) = ("2026-05-31T00:00:00Z", "2016-01-01T00:00:00Z");
+    let plain = principle("The pressure was 4 bar.", new, None);
+    assert_eq!(plain["validation_status"], "CLEAN");
+    assert_eq!(plain["observability_metrics"]["state_decay_evictions"], 0);
+    let decayed = principle("The pressure was 3 bar.", old, None);
+    assert_eq!(decayed["observability_metrics"]["state_decay_evictions"], 1);
+    let hidden = principle("The pres\u{200b}sure was 5 bar.", new, None);
+    assert_eq!(hidden["validation_status"], "FLAGGED");
+    // The same for a tenant's project, whatever is compiled; another for another project.
+    let key = |shown: &Value| {
+        let key = shown.pointer("/state_compilation_metadata/cache_metadata/prompt_cache_key");
+        key.unwrap().as_str().unwrap().to_owned()
+    };
+    assert_eq!(key(&plain), key(&decayed));
+    assert_ne!(
+        key(&plain),
+        key(&principle("The pressure was 4 bar.", new, Some("north")))
+    );
+    // What its provider said of it.
+    assert_eq!(plain["cache_hit_status"], "UNKNOWN");
+    assert_eq!(plain["downstream_retries_triggered"], 0);
 }
