@@ -31,9 +31,7 @@ use tenure::request::AsOf;
 use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::wire::{self, Conversation, Format};
-use tenure::{
-    Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, World,
-};
+use tenure::{Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, World};
 use tenure_store::Tenant;
 
 use crate::sessions::{Session, SessionJob};
@@ -43,9 +41,9 @@ use balance::Prices;
 use begun::Begun;
 use calibration::{Calibrations, Counted};
 use chains::{Chain, forget_chains, log_of};
-pub use notice::Notice;
 pub use done::Done;
 pub(crate) use done::task_of;
+pub use notice::Notice;
 pub use place::Place;
 use recent::Recent;
 use room::{Answer, Room};

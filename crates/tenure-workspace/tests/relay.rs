@@ -197,24 +197,8 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         .relay
         .relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
         .unwrap();
-<<<<<<< HEAD
     assert_eq!(relayed.unmanaged, Some(Unmanaged::ProviderKeepsHistory));
     assert!(relayed.body.is_none() && relayed.place.is_none());
-=======
-    assert_eq!(
-        relayed,
-        Relayed {
-            unmanaged: Some(Unmanaged::ProviderKeepsHistory),
-            body: None,
-            place: None,
-            saved: 0,
-            added: 0,
-            stand: Vec::new(),
-            left_out: std::collections::BTreeMap::new(),
-            done: None,
-        }
-    );
->>>>>>> 0d46dc0 (records: how a relayed request was compiled, and made again)
 }
 
 #[test]
