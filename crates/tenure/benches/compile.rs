@@ -171,6 +171,31 @@ fn warm_dry_run(bencher: Bencher<'_, '_>, count: usize) {
     warm(bencher, count, "standard", &request(count, true));
 }
 
+/// Short guidance of which every other one forbids what the one before it asks, as in a book of rules.
+#[divan::bench(args = [100, 1_000, 10_000, 100_000])]
+fn warm_prohibitions(bencher: Bencher<'_, '_>, count: usize) {
+    let seal = |number: usize| {
+        let how = ["Always", "Never"][number % 2];
+        let text = content(number / 2);
+        let about = text
+            .split(' ')
+            .skip(4)
+            .take(20)
+            .collect::<Vec<_>>()
+            .join(" ");
+        ObjectDocument::new(format!("rule-{number}"), format!("{how} see to {about}."))
+            .seal()
+            .expect("a sound object")
+    };
+    let candidates = Candidates::new((0..count).map(seal).collect());
+    let (world, policy) = (world(), Policy::preset("standard").expect("a preset"));
+    let request = request(count, false);
+    let run =
+        || compile(&world, &policy, &request, &candidates, &Facts::none()).expect("a compile");
+    run();
+    bencher.bench_local(run);
+}
+
 /// A window that holds a part of a large set.
 fn into_64k() -> Request {
     let budget = Budget {

@@ -421,6 +421,10 @@ pub struct ServedLedger {
     /// said again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<Digest>,
+    /// The digest of the task and query for which evidence and recall were last chosen. While the epoch
+    /// lasts and they stay the same, what was left out then stays out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_for: Option<Digest>,
     /// The state of the task as it stands in what was sent: while the epoch lasts, only what is new since is
     /// said.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -275,6 +275,8 @@ pub enum Reason {
     LeftToRetrieval,
     /// Omitted: an optional tool that is new joins at the next epoch.
     NextEpoch,
+    /// Evidence and recall are chosen once for a request and a step of its task: it was left out then.
+    NextRequest,
     /// It stands in the history, in what was sent before.
     AlreadySent,
     /// Omitted: the strict walk stopped before it.
@@ -378,6 +380,7 @@ impl Reason {
             Reason::OnPage { .. } => "on_page",
             Reason::LeftToRetrieval => "left_to_retrieval",
             Reason::NextEpoch => "next_epoch",
+            Reason::NextRequest => "next_request",
             Reason::AlreadySent => "already_sent",
             Reason::AfterStop { .. } => "after_stop",
         }
@@ -468,6 +471,9 @@ impl Reason {
             Reason::OnPage { page } => format!("stands on page {page}"),
             Reason::LeftToRetrieval => "left to retrieval".into(),
             Reason::NextEpoch => "a new optional tool waits for the next epoch".into(),
+            Reason::NextRequest => {
+                "evidence was chosen already for this request and this step of its task".into()
+            }
             Reason::AlreadySent => "it stands in the history, in what was sent before".into(),
             Reason::AfterStop { stopped_at } => format!("the walk stopped at `{stopped_at}`"),
         }
@@ -689,6 +695,9 @@ pub struct AllocationReport {
     pub max: u32,
     /// What all its elastic candidates would cost.
     pub demand: u32,
+    /// What of it was sent before in this epoch: it counts against the minimum and the maximum.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub stands: u32,
     /// What it was given.
     pub allocated: u32,
     /// What its included elastic candidates cost, flow-back included.
@@ -702,6 +711,10 @@ pub struct AllocationReport {
     /// and closures set aside: the gap to the fractional knapsack. None where everything fits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Score>,
+}
+
+fn is_nothing(tokens: &u32) -> bool {
+    *tokens == 0
 }
 
 /// An object that stands in a shorter form.

@@ -419,6 +419,7 @@ fn settled(reason: &Reason) -> bool {
                 | Reason::Duplicate { .. }
                 | Reason::NearDuplicate { .. }
                 | Reason::NextEpoch
+                | Reason::NextRequest
         )
 }
 
@@ -1438,6 +1439,68 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What the tails of an epoch hold of a section stays within its maximum, however many requests there are; and
+/// a request that is the same as before adds none of it.
+fn an_epoch_has_one_share(case: &Case) -> Result<(), TestCaseError> {
+    let case = Case {
+        follows: false,
+        ..case.clone()
+    };
+    let (world, policy) = (common::world(case.model), case.policy());
+    if policy.document().order != Order::Sections {
+        return Ok(());
+    }
+    let candidates = case.candidates();
+    let mut request = case.request.clone();
+    let mut spent: BTreeMap<Section, u32> = BTreeMap::new();
+    for query in [
+        "pascal",
+        "sensor",
+        "sensor",
+        "timer digits",
+        "report the valve",
+    ] {
+        let again = request.query.as_deref() == Some(query);
+        request.query = Some(query.into());
+        let facts = common::facts(world, &policy, &request, &candidates);
+        let Ok(sent) = compiled(world, &policy, &request, &candidates, &facts) else {
+            return Ok(());
+        };
+        if request.served.is_some() && sent.trace.plan.cause != EpochCause::Kept {
+            return Ok(());
+        }
+        let mut ledger = sent.envelope.served.clone();
+        ledger.chosen_for = Some(request.asked());
+        for at in [Section::Evidence, Section::Recall] {
+            let Some(section) = sent.envelope.section(at) else {
+                continue;
+            };
+            let chosen = |name: &str| {
+                let verdict = sent.trace.verdict(name);
+                verdict.is_some_and(|verdict| verdict.reason == Reason::Fits)
+            };
+            let chosen = section.items.iter().filter(|item| chosen(&item.name));
+            let tokens: u32 = chosen.map(|item| item.tokens).sum();
+            let own = |item: &&tenure::Item| {
+                let object = candidates.objects().iter();
+                let mut object = object.filter(|object| object.name() == &*item.name);
+                object.any(|object| object.revision().scope().session.is_some())
+            };
+            let all_own = section.items.iter().filter(|item| item.revision.is_some());
+            prop_assert!(!again || tokens == 0 || all_own.filter(own).count() > 0);
+            let spent = spent.entry(at).or_default();
+            *spent += tokens;
+            let max = policy.section(at).max;
+            prop_assert!(max == 0 || *spent <= max, "{:?}: {} > {}", at, spent, max);
+            ledger
+                .said
+                .extend(section.items.iter().filter_map(|item| item.revision));
+        }
+        request.served = Some(ledger);
+    }
+    Ok(())
+}
+
 /// What was served keeps the epoch only while it can stand: when something that a frozen object
 /// must not stand without is gone, the epoch ends instead of the compile failing.
 fn any_loss_is_survived(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
@@ -1571,6 +1634,11 @@ proptest! {
     #[test]
     fn epochs_keep_the_floor(case in case(), gone in any::<prop::sample::Index>()) {
         epochs(&case, gone)?;
+    }
+
+    #[test]
+    fn epochs_have_one_share(case in case()) {
+        an_epoch_has_one_share(&case)?;
     }
 
     #[test]

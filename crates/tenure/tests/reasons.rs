@@ -1133,6 +1133,46 @@ fn next_epoch() {
 }
 
 #[test]
+fn next_request() {
+    let first = compiled(&beside(json!([])), json!({}), STANDARD).unwrap();
+    let page = json!([passage("x", "The pressure is 1.")]);
+    let asked = |over: &Value| {
+        Case::new(&beside(page.clone()), over.clone(), STANDARD)
+            .request
+            .asked()
+    };
+    let chosen = json!({ "served": { "chosen_for": asked(&json!({})) } });
+    // For another request it is chosen.
+    let other = json!({ "query": "Which pressure is it?" });
+    for (over, reason) in [(json!({}), Reason::NextRequest), (other, Reason::Fits)] {
+        let mut over = over;
+        merge(&mut over, chosen.clone());
+        check(page.clone(), next(&first, over), STANDARD, &[("x", reason)]);
+    }
+    // What must stand does not wait, and neither does what is this session's own.
+    let mut must = passage("x", "The pressure is 1.");
+    merge(&mut must, json!({ "removable": false }));
+    let because = Obligation::NotRemovable;
+    let reason = Reason::Mandatory { because };
+    check(
+        json!([must]),
+        next(&first, chosen.clone()),
+        STANDARD,
+        &[("x", reason)],
+    );
+    let mut own = passage("x", "The pressure is 1.");
+    merge(&mut own, json!({ "session_id": "s-1" }));
+    let mut over = chosen;
+    merge(&mut over, json!({ "principal": { "session": "s-1" } }));
+    check(
+        json!([own]),
+        next(&first, over),
+        STANDARD,
+        &[("x", Reason::Fits)],
+    );
+}
+
+#[test]
 fn after_stop() {
     let long = rule(json!({ "name": "long", "content": "Write it with its unit. ".repeat(20) }));
     let objects = json!([long, rule(json!({ "content": "Be brief." }))]);
@@ -1610,7 +1650,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        44 + 11 + 6 + 9,
+        45 + 11 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -23,10 +23,12 @@ use super::{Protocol, headers, session};
 use crate::app::{App, Caller, Mode, now};
 
 /// The policy of `full` where the tenant keeps none of this name: what stands beside a conversation is little
-/// beside it, and the conversation's own instructions are its identity.
+/// beside it, what has nothing to do with the task is not there at all, and the conversation's own instructions
+/// are its identity.
 const FULL: &str = "name = \"gateway\"\nextends = \"standard\"\nrequired = []\n\
-[sections.codex]\nmax = 4096\n[sections.karma]\nmax = 1024\n[sections.memory]\nmax = 2048\n\
-[sections.evidence]\nmax = 4096\n[sections.recall]\nmax = 1024\n";
+[sections.codex]\nmax = 4096\n[sections.karma]\nmax = 512\nrelevance_floor = 0.02\n\
+[sections.memory]\nmax = 1024\nrelevance_floor = 0.02\n\
+[sections.evidence]\nmax = 2048\n[sections.recall]\nmax = 512\nrelevance_floor = 0.02\n";
 /// What a tenant's own policy for the gateway is called.
 const POLICY: &str = "gateway";
 /// What a provider's window may depend on beside the model.

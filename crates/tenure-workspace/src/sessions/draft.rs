@@ -401,6 +401,7 @@ impl Session {
         let last = self.served.last().map(|(_, served)| &served.ledger);
         let mut ledger = last.or(self.mark.ledger.as_ref())?.clone();
         (ledger.said, ledger.task, ledger.state) = Default::default();
+        ledger.chosen_for = None;
         match ending {
             Some(ending) => ledger.ends = Some(ending.cause),
             None => {
@@ -422,6 +423,7 @@ impl Session {
                         false => has_tail,
                     };
                     ledger.said.extend(served.said.iter().filter(is_said));
+                    ledger.chosen_for = Some(served.task);
                     if has_tail {
                         ledger.task = Some(served.task);
                         ledger.state = served.state.clone().or(ledger.state);

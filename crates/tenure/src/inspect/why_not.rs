@@ -215,6 +215,9 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
             verdict.tokens
         ),
         Reason::NextEpoch => "the next epoch, which a request without `served` begins".into(),
+        Reason::NextRequest => {
+            "another request or step of the task, or the next epoch, which a request without `served` begins".into()
+        }
         Reason::AlreadySent => "nothing: the model has it before it until the epoch ends".into(),
         Reason::NoRoom { .. }
         | Reason::OverShare { .. }

@@ -248,7 +248,12 @@ impl Index {
         let (k1, b) = (weights.saturation, weights.length);
         let share = b / mean;
         let rest = &weights.fields[..FIELDS - 1];
-        for term in &asked {
+        let (numbers, words): (Vec<_>, Vec<_>) = asked.iter().partition(|term| is_number(term));
+        // A number alone makes nothing relevant, unless nothing else is asked for.
+        let only_numbers = words.is_empty();
+        let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
+        let words = words.into_iter().map(|term| (term, false));
+        for (term, is_weak) in words.chain(numbers) {
             let held = self.parts.iter();
             let held = held.map(|(first, part)| (*first, &*part.lengths, part.holders(term)));
             let held: Vec<(u32, &[u32], &[Posting])> = held.collect();
@@ -264,7 +269,8 @@ impl Index {
             for (first, lengths, holders) in held {
                 let scores = &mut scores[first as usize..][..lengths.len()];
                 for held in holders {
-                    if !seen.has(first + held.unit) {
+                    if !seen.has(first + held.unit) || is_weak && scores[held.unit as usize] == 0.0
+                    {
                         continue;
                     }
                     let damping = 1.0 - b + share * f64::from(lengths[held.unit as usize]);
@@ -280,6 +286,48 @@ impl Index {
             }
         }
         scores
+    }
+
+    /// Of each unit that is seen, how many of the query's words it shares, as a share of the words of the
+    /// shorter of the two. Numbers are no words.
+    pub(crate) fn overlaps(&self, query: &str, seen: Seen<'_>) -> Vec<f64> {
+        let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
+        Terms::default().each(query, |term| {
+            if !is_number(term) && !asked.contains(term) {
+                asked.insert(term.into());
+            }
+        });
+        let mut shared = vec![0.0; self.len()];
+        for (first, part) in &self.parts {
+            for term in &asked {
+                let holders = part.holders(term).iter().map(|held| first + held.unit);
+                for unit in holders.filter(|unit| seen.has(*unit)) {
+                    shared[unit as usize] += 1.0;
+                }
+            }
+        }
+        let lengths = self.parts.iter().flat_map(|(_, part)| &part.lengths);
+        for (shared, length) in shared.iter_mut().zip(lengths) {
+            let shorter = (asked.len() as f64).min(f64::from(*length)).max(1.0);
+            *shared = (*shared / shorter).min(1.0);
+        }
+        shared
+    }
+
+    /// Marks the neighbours of what is marked, in ordered material.
+    pub(crate) fn mark_neighbours(&self, marked: &mut [bool]) {
+        let before: Vec<bool> = self
+            .places
+            .iter()
+            .map(|at| marked[at.unit as usize])
+            .collect();
+        for at in 1..self.places.len() {
+            let (one, next) = (self.places[at - 1], self.places[at]);
+            if one.place.material == next.place.material && next.place.from <= one.place.until {
+                marked[next.unit as usize] |= before[at - 1];
+                marked[one.unit as usize] |= before[at];
+            }
+        }
     }
 
     /// The weighted sum with the similarities, each divided by the greatest.
@@ -364,6 +412,10 @@ impl Index {
         }
         true
     }
+}
+
+fn is_number(term: &str) -> bool {
+    term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Divides by the greatest, where there is one above 0.

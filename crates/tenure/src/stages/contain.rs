@@ -32,6 +32,8 @@ pub(crate) struct Contained<'a> {
     pub(crate) shown: BTreeMap<u32, Shown>,
     /// The pieces that every payload has.
     pub(crate) added: Vec<Added>,
+    /// What of each section was sent in the tails of this epoch, in tokens, each object in full.
+    pub(crate) stands: [u32; Section::COUNT],
     /// The headings, for policies that have them.
     pub(crate) headings: [Option<Piece>; Section::COUNT],
     /// What ends the messages, where the layout has nothing of the user's behind the history.
@@ -91,12 +93,18 @@ pub(crate) fn contain<'a>(
         .map(|row| (*row, planned.section(*row)))
         .collect();
     let framed = pricing.of_rows(set, &placed);
+    let mut stands = [0u32; Section::COUNT];
+    let sent = &planned.sent;
+    for ((_, section), piece) in sent.iter().zip(pricing.of_rows(set, sent)) {
+        let stands = &mut stands[section.index()];
+        *stands = stands.saturating_add(piece.tokens);
+    }
     let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
     let mut forms = Vec::new();
     let limit = |row: u32| policy.limit(set.row(row).authority);
     let too_long = |(piece, (row, _)): (&Piece, &(u32, Section))| piece.tokens > limit(*row);
     let too_long = framed.iter().zip(&placed).any(too_long);
-    if may_be_cut(&placed, &framed, pricing, request, too_long)? {
+    if may_be_cut(&placed, &framed, stands, pricing, request, too_long)? {
         forms = pricing.shorter_forms(set, &placed, &framed);
         let query = request.query_text();
         let missing = pricing.condensed_forms(set, &placed, &framed, &query, facts, &mut forms);
@@ -176,6 +184,7 @@ pub(crate) fn contain<'a>(
         forms,
         shown,
         added,
+        stands,
         headings: pricing.headings(),
         closing: None,
         part: None,
@@ -191,6 +200,7 @@ pub(crate) fn contain<'a>(
 fn may_be_cut(
     placed: &[(u32, Section)],
     pieces: &[Piece],
+    stands: [u32; Section::COUNT],
     pricing: Pricing<'_>,
     request: &Request,
     too_long: bool,
@@ -216,8 +226,8 @@ fn may_be_cut(
     }
     let around = pricing.most_around(request);
     let over = |section: &Section| {
-        let max = policy.section(*section).max;
-        max > 0 && sums[section.index()] + around > u64::from(max)
+        let (max, at) = (policy.section(*section).max, section.index());
+        max > 0 && sums[at] + u64::from(stands[at]) + around > u64::from(max)
     };
     Ok(sums.iter().sum::<u64>() + around > u64::from(budget)
         || policy.document().cost_sensitivity > 0.0

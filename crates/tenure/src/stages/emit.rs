@@ -132,6 +132,7 @@ pub(crate) fn emit(
             said: kept.map(|ledger| ledger.said.clone()).unwrap_or_default(),
             task: kept.and_then(|ledger| ledger.task),
             state: kept.and_then(|ledger| ledger.state.clone()),
+            chosen_for: kept.and_then(|ledger| ledger.chosen_for),
             ends: None,
         },
     };

@@ -175,6 +175,14 @@ impl Layer {
     }
 }
 
+impl Layer {
+    fn stance(&self, at: usize) -> Option<&Stance> {
+        let stances = self.stances();
+        let found = stances.binary_search_by_key(&(at as u32), |stance| stance.at);
+        stances.get(found.ok()?)
+    }
+}
+
 impl Normalized {
     /// The digest of everything that a compile may depend on in the candidates.
     pub(crate) fn digest(&self) -> Digest {
@@ -233,12 +241,16 @@ impl Normalized {
         })
     }
 
+    /// Whether a row asks or forbids.
+    pub(crate) fn has_stance(&self, row: u32) -> bool {
+        let (layer, at) = self.layer(row);
+        layer.stance(at).is_some()
+    }
+
     /// The topic of a row that asks or forbids; none of any other.
     pub(crate) fn topic(&self, row: u32) -> Option<&Topic> {
         let (layer, at) = self.layer(row);
-        let stances = layer.stances();
-        let found = stances.binary_search_by_key(&(at as u32), |stance| stance.at);
-        let stance = stances.get(found.ok()?)?;
+        let stance = layer.stance(at)?;
         let make = || Topic::of(layer.objects[at].revision().content());
         Some(stance.topic.get_or_init(make))
     }

@@ -41,6 +41,8 @@ pub(crate) struct Planned<'a> {
     moved: Vec<bool>,
     /// Which rows stand behind all that was sent, by the provider's own channels.
     pub(crate) late: Late,
+    /// The rows that were sent in a tail of this epoch, each with the section that its cost counts against.
+    pub(crate) sent: Vec<(u32, Section)>,
     /// The digest of what the floor's bytes depend on besides its objects.
     pub(crate) settings: Digest,
     /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
@@ -122,28 +124,47 @@ pub(crate) fn plan<'a>(
         .as_ref()
         .filter(|_| cause == EpochCause::Kept);
     let mut late = Late::default();
+    let mut sent = Vec::new();
     match kept {
         None => live.pass(Stage::Plan),
         Some(ledger) => {
             // All of them are there, or the epoch would have ended.
             let said = Wanted::of(&ledger.said);
+            let chosen = ledger.chosen_for == Some(request.asked());
+            let tail_section = |row: u32| match set.row(row).section {
+                section if policy.freezes(section) => Section::Recall,
+                section => section,
+            };
+            // What must stand is no choice.
+            let is_choice = |row: u32| {
+                let found = set.row(row);
+                !found.section.tier().is_fixed() && (found.removable || found.optional)
+            };
+            // What belongs to this conversation alone was not there to be chosen before.
+            let is_own = |row: u32| set.scopes[set.row(row).scope as usize].session.is_some();
             live.judge(Stage::Plan, |row| {
                 if !is_fresh(row) {
                     return None;
                 }
+                let section = set.row(row).section;
                 if !said.find(set.row(row).revision.key()).is_empty() {
                     if set.row(row).is_tool() {
                         late.sent_tools.push(set.name(row));
+                    } else if is_choice(row) {
+                        sent.push((row, tail_section(row)));
                     }
                     return Some(Reason::AlreadySent);
                 }
-                let section = set.row(row).section;
                 if policy.freezes(section) && channels.take(set, row) {
                     late.rows.insert(row);
                     return None;
                 }
                 let waits = section == Section::Tools && policy.freezes(section);
-                waits.then_some(Reason::NextEpoch)
+                if waits {
+                    return Some(Reason::NextEpoch);
+                }
+                let is_tail = matches!(tail_section(row), Section::Evidence | Section::Recall);
+                (chosen && is_tail && is_choice(row) && !is_own(row)).then_some(Reason::NextRequest)
             });
         }
     }
@@ -181,6 +202,7 @@ pub(crate) fn plan<'a>(
         short,
         moved,
         late,
+        sent,
         settings,
         obligations: Vec::new(),
         strategy: Strategy::Full,

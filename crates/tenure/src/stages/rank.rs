@@ -16,7 +16,7 @@ use crate::facts::{Asked, Fact, Facts, Need, Needs};
 use crate::gate::{self, Before, Gate, Gated, Gating, Standing, Standings};
 use crate::links::Links;
 use crate::num::Score;
-use crate::object::DecayRule;
+use crate::object::{DecayRule, ObjectType};
 use crate::pieces::ARCHIVE;
 use crate::policy::{Order, Policy, Scorer};
 use crate::ranker::each_term;
@@ -100,6 +100,18 @@ pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &
     }
 }
 
+/// Whether it asks or forbids something whatever the task is about: it holds without being near to the task.
+fn guides(set: &Normalized, row: u32) -> bool {
+    let is_guidance = matches!(
+        set.row(row).object_type,
+        ObjectType::Preference
+            | ObjectType::Rule
+            | ObjectType::PolicyRule
+            | ObjectType::ActionableConstraint
+    );
+    is_guidance || set.has_stance(row)
+}
+
 fn need(set: &Normalized, row: u32, query: Digest) -> Need {
     Need::Relevance {
         revision: set.row(row).revision,
@@ -120,8 +132,12 @@ pub(crate) fn rank<'a>(
     let query = request.query_text();
     let nearness = affinity::nearness(&mut planned, policy, facts, &query, true);
     let idle = activation::idle(&mut planned, policy, request, facts);
-    let (Nearness { raw, facts: used }, retrieved) =
-        retrieved(&planned, policy, request, facts, &idle, nearness);
+    let (nearness, retrieved) = retrieved(&planned, policy, request, facts, &idle, nearness);
+    let Nearness {
+        mut raw,
+        cosines,
+        facts: used,
+    } = nearness;
     let used = idle.used(used);
     let left = |row: u32| {
         let retrieved = retrieved.as_ref();
@@ -138,6 +154,10 @@ pub(crate) fn rank<'a>(
         if !standing.passes {
             obligations[*row as usize] = None;
         }
+    }
+    // A plan says itself what is near enough.
+    if let Some(cosines) = cosines.filter(|_| request.retrieval.is_none()) {
+        affinity::drop_unrelated(&planned, policy, &query, &cosines, &mut raw);
     }
     let relevance = relevance(&mut planned, policy, facts, &query, &raw);
     let document = policy.document();
@@ -205,8 +225,10 @@ pub(crate) fn rank<'a>(
             (Factor::Freshness, card.freshness, settings.freshness_floor),
             (Factor::Authority, card.authority, settings.authority_floor),
         ];
-        if let Some((factor, _, floor)) = floors.into_iter().find(|(_, value, floor)| value < floor)
-        {
+        let below = floors.into_iter().find(|(factor, value, floor)| {
+            value < floor && (*factor != Factor::Relevance || !guides(set, at))
+        });
+        if let Some((factor, _, floor)) = below {
             return Some(Reason::BelowFloor { factor, floor });
         }
         (card.grade == Grade::Irrelevant && section != Section::History).then_some(
@@ -261,6 +283,7 @@ fn retrieved(
     };
     let Nearness {
         mut raw,
+        cosines,
         facts: used,
     } = nearness;
     let live = &planned.resolved.live;
@@ -302,7 +325,12 @@ fn retrieved(
         raw[*row as usize] = 0.0;
     }
     let facts = Digest::of_parts([used.bytes().as_slice(), retrieved.used.bytes()]);
-    (Nearness { raw, facts }, Some(retrieved))
+    let nearness = Nearness {
+        raw,
+        cosines,
+        facts,
+    };
+    (nearness, Some(retrieved))
 }
 
 /// How every row that a gate of the request judges stands before it. `marks` says which vectors were used besides

@@ -40,6 +40,8 @@ pub(super) struct Elastic<'p> {
     /// What stands in a shorter form, by rank.
     growing: [Vec<u32>; Section::COUNT],
     demands: Vec<u32>,
+    /// The most that each section may spend: its maximum, net of what stands of it in this epoch.
+    pub(super) most: [u32; Section::COUNT],
     pub(super) allocation: Allocation,
     /// What each section has spent, flow-back included, and what of its own allocation.
     pub(super) used: [u32; Section::COUNT],
@@ -83,6 +85,14 @@ impl<'p> Elastic<'p> {
         near: BTreeMap<u32, Near>,
     ) -> Result<Self, Error> {
         let around = most_around(account, &queues);
+        let stands = &account.contained.stands;
+        let mut most = [u32::MAX; Section::COUNT];
+        for section in Section::ALL {
+            let max = policy.section(*section).max;
+            if max > 0 {
+                most[section.index()] = max.saturating_sub(stands[section.index()]);
+            }
+        }
         let claim = |section: &Section| {
             let at = section.index();
             let rows = queues[at].iter();
@@ -93,12 +103,15 @@ impl<'p> Elastic<'p> {
             };
             let demand = rows + u64::from(heading) + u64::from(around[at]);
             let settings = policy.section(*section);
+            let stands = stands[at];
             Claim {
-                weight: settings.weight,
+                // A maximum of zero would be no maximum: a section that has all it may have gains nothing by more.
+                weight: if most[at] == 0 { 0.0 } else { settings.weight },
                 alpha: settings.alpha,
-                beta: settings.beta,
-                min: settings.min,
-                max: settings.max,
+                // The next token is worth what it is worth behind those that stand.
+                beta: settings.beta + f64::from(stands),
+                min: settings.min.saturating_sub(stands).min(most[at]),
+                max: if most[at] == u32::MAX { 0 } else { most[at] },
                 demand: u32::try_from(demand).unwrap_or(u32::MAX),
                 cost: settings.cost,
             }
@@ -114,6 +127,7 @@ impl<'p> Elastic<'p> {
             waiting: Default::default(),
             growing: Default::default(),
             demands: claims.iter().map(|claim| claim.demand).collect(),
+            most,
             allocation,
             used: [0; Section::COUNT],
             own: [0; Section::COUNT],
@@ -361,10 +375,7 @@ impl<'p> Elastic<'p> {
 
     /// The most that a section may spend, however large the budget.
     fn limit(&self, section: Section) -> u32 {
-        let max = match self.policy.section(section).max {
-            0 => u32::MAX,
-            max => max,
-        };
+        let max = self.most[section.index()];
         if self.has_price(section) {
             max.min(self.allocation.ceilings[section.index()])
         } else {
@@ -400,11 +411,9 @@ impl<'p> Elastic<'p> {
         last: Option<&Arc<str>>,
     ) -> Reason {
         let at = section.index();
-        let max = match self.policy.section(section).max {
-            0 => u32::MAX,
-            max => max,
-        };
-        let left = account.left.min(max.saturating_sub(self.used[at]));
+        let left = account
+            .left
+            .min(self.most[at].saturating_sub(self.used[at]));
         if needed <= left && self.has_price(section) {
             let worth = self.allocation.ceilings[at];
             Reason::NotWorthItsCost { needed, worth }
@@ -443,6 +452,7 @@ impl<'p> Elastic<'p> {
                 min: settings.min,
                 max: settings.max,
                 demand: self.demands[at],
+                stands: account.contained.stands[at],
                 allocated: self.allocation.tokens[at],
                 used: self.used[at],
                 flow_back: self.used[at] - self.own[at],

@@ -87,10 +87,7 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         let evidence = std::mem::take(&mut elastic.queues[at]);
         let evidence = by_rank(&account, Section::Evidence, evidence).into_iter();
         let evidence: Vec<u32> = evidence.map(|entry| entry.row).collect();
-        let most = match policy.section(Section::Evidence).max {
-            0 => u32::MAX,
-            max => max,
-        };
+        let most = elastic.most[at];
         let longest = evidence.iter().map(|row| account.cost(*row)).max();
         let room = elastic.allocation.tokens[at].max(longest.unwrap_or(0));
         Ok(Split {

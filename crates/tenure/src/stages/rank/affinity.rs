@@ -2,6 +2,7 @@
 
 use crate::digest::Digest;
 use crate::facts::{Asked, Facts, Need, Next};
+use crate::num::Score;
 use crate::policy::{Policy, Scorer};
 use crate::ranker::{Dense, Seen};
 use crate::stages::Live;
@@ -12,6 +13,8 @@ use crate::trace::Note;
 /// How near each row is, where the nearest has 1, and what was used to find out.
 pub(super) struct Nearness {
     pub(super) raw: Vec<f64>,
+    /// By row, what is known of the similarity of its vector to that of the task.
+    pub(super) cosines: Option<Vec<f64>>,
     /// The digest of the facts that a compile may depend on.
     pub(super) facts: Digest,
 }
@@ -51,14 +54,73 @@ pub(super) fn nearness(
         rows: seen.as_deref(),
         count: live.rows.len(),
     };
-    let dense = dense.as_ref().map(|(similarities, unrelated)| Dense {
-        similarities,
-        unrelated: *unrelated,
-    });
+    let similarities = dense;
+    let dense = similarities
+        .as_ref()
+        .map(|(similarities, unrelated)| Dense {
+            similarities,
+            unrelated: *unrelated,
+        });
     let weights = policy.document().ranking.weights();
+    let raw = set.index().scores(query, &weights, seen, dense);
     Nearness {
-        raw: set.index().scores(query, &weights, seen, dense),
+        raw,
+        cosines: similarities.map(|(similarities, _)| similarities),
         facts,
+    }
+}
+
+/// From how much on an object is related to the task: its similarity and half the share of the words that both have.
+const RELATED: f64 = 0.45;
+/// From how much on, where the best has at least [`SURE`]: then the task is one that these objects are about.
+const RELATED_AMONG: f64 = 0.25;
+const SURE: f64 = 0.6;
+
+/// Takes their nearness from the rows that have nothing to do with the task, in sections that have a floor of
+/// relevance: the nearest of what is unrelated is still the nearest. Where no vectors are known, the terms alone
+/// decide as they are.
+pub(super) fn drop_unrelated(
+    planned: &Planned<'_>,
+    policy: &Policy,
+    query: &str,
+    cosines: &[f64],
+    raw: &mut [f64],
+) {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let has_floor = |row: &u32| policy.section(planned.section(*row)).relevance_floor > Score::ZERO;
+    let rows: Vec<u32> = live.rows.iter().copied().filter(has_floor).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let mut seen = vec![false; set.rows.len()];
+    rows.iter().for_each(|row| seen[*row as usize] = true);
+    let overlaps = set.index().overlaps(
+        query,
+        Seen {
+            rows: Some(&seen),
+            count: rows.len(),
+        },
+    );
+    let near = |row: u32| {
+        let (cosine, overlap) = (cosines[row as usize], overlaps[row as usize]);
+        // Without a vector the words alone decide.
+        if cosine < 0.0 {
+            overlap
+        } else {
+            cosine + overlap / 2.0
+        }
+    };
+    let best = rows.iter().map(|row| near(*row)).fold(0.0, f64::max);
+    let least = if best >= SURE { RELATED_AMONG } else { RELATED };
+    let mut related = vec![false; set.rows.len()];
+    rows.iter()
+        .for_each(|row| related[*row as usize] = near(*row) >= least);
+    set.index().mark_neighbours(&mut related);
+    for row in rows {
+        if !related[row as usize] {
+            raw[row as usize] = 0.0;
+        }
     }
 }
 
