@@ -106,6 +106,7 @@ impl Loop {
             }),
             counted: false,
             max_answer: None,
+            window: None,
         };
         let relayed = self
             .relay
