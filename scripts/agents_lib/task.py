@@ -6,6 +6,7 @@ the tools that the client offers, by their names and parameters.
 
 import json
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,7 +144,7 @@ class Script:
         """The step that this request is at: behind the newest call of the script that it answers."""
         answered = [self.issued[id] for id in view.results if id in self.issued]
         at = min(max(answered, default=-1) + 1, len(self.task.steps) - 1)
-        return at + (self.task.steps[at].kind == PAUSE and any(EDITING in said for said in view.said("user")[-3:]))
+        return at + (self.task.steps[at].kind == PAUSE and any(EDITING in said for said in view.said("user")))
 
     def answer(self, view, at, thinking):
         """What the model says at this step."""
@@ -257,8 +258,11 @@ class Talk(Script):
         self.prompts = ["\n".join(self.messages()) + "\n"]
 
     def next(self, view):
-        number = view.asked.rpartition(self.MARK)[2].split(":")[0]
-        return int(number) - 1 if number.isdigit() else 0
+        return int(self.asked(view)[len(self.MARK) :].split(":")[0]) - 1
+
+    def asked(self, view):
+        """The user's last message, whatever stands behind it."""
+        return next((said for said in reversed(view.said("user")) if re.match(self.MARK + r"\d+:", said)), "")
 
     def answer(self, view, at, thinking):
         if at < len(self.task.steps) - 1:

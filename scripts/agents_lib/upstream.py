@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import sys
 import threading
 import time
@@ -65,7 +66,7 @@ class Provider:
     # A request that offers tools is part of the task; so is each of a client without tools that says which message it is.
     def is_main(self, view):
         if self.talk:
-            return self.script.MARK in view.asked and not view.tools
+            return bool(self.script.asked(view)) and not view.tools
         return bool(view.tools)
 
     def take(self, path, body, raw):
@@ -117,6 +118,10 @@ class Provider:
             return "Overloaded"
         return None  # a stream that breaks off is answered, half of it
 
+    def constant(self, text):
+        """Without what differs from run to run and from step to step: the folder, and numbers (counts of tokens that are left)."""
+        return re.sub(r"\d+", "#", text.replace(self.run, "RUN"))
+
     def watch(self, exchange, view):
         """Notes what of the instructions is still there, in whose words, and what was cut."""
         here = {}
@@ -131,10 +136,10 @@ class Provider:
         exchange.rules = len([rule for rule in self.rules if rule in here])
         exchange.moved = [rule[2:12] for rule, roles in here.items() if not roles & self.rules[rule]]
         everything = "\n".join(block.text for block in view.blocks if block.kind == "text")
-        everything = "\n".join(block.text for block in view.blocks if block.kind == "text").replace(self.run, "RUN")
+        everything = self.constant("\n".join(block.text for block in view.blocks if block.kind == "text"))
         if self.expected is None:
             for line in late_lines(view):
-                self.late.setdefault(line.replace(self.run, "RUN"), exchange.step)
+                self.late.setdefault(self.constant(line), exchange.step)
         due = [line for line, step in (self.expected or self.late).items() if step <= exchange.step]
         exchange.late_due = len(due)
         exchange.late = sum(1 for line in due if line in everything)

@@ -49,11 +49,6 @@ class View:
     def said(self, role):
         return [block.text for block in self.blocks if block.role == role and block.kind == "text"]
 
-    @property
-    def asked(self):
-        """What the user said last, in words."""
-        return next((b.text for b in reversed(self.blocks) if b.role == "user" and b.kind == "text"), "")
-
 
 @dataclass
 class Think:
