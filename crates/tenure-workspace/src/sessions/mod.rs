@@ -15,17 +15,18 @@ mod past;
 mod recall;
 mod rehydrate;
 mod standing;
+mod turn;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Mutex;
 
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
-use tenure::object::{ObjectId, ObjectType, Role, clip};
+use tenure::object::{ObjectId, clip};
 use tenure::session::{Checkpoint, Frontier};
 use tenure::time::Instant;
-use tenure::wire::{self, ClientBlock, Conversation, Format};
-use tenure::{ContextObject, Error, ObjectDocument, Target, World};
+use tenure::wire::{self, Conversation, Format};
+use tenure::{Error, ObjectDocument, Target, World};
 use tenure_store::{Tenant, Writing, Written};
 
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
@@ -37,6 +38,7 @@ use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
 use held::Pending;
 use layers::Layers;
 use standing::Instruction;
+use turn::{Made, Sealed, Turn};
 
 /// The logs of sessions are named so.
 const PREFIX: &str = "session/";
@@ -46,37 +48,6 @@ const CHUNK: u64 = 256;
 const MAX_ID: usize = 128;
 /// The most messages that are added at once.
 const MAX_MESSAGES: usize = 100_000;
-
-/// A message of the window.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    number: u64,
-    entry: wire::Entry,
-    /// Whether it may be taken back.
-    reply: bool,
-    sealed: Mutex<Option<Sealed>>,
-    /// What it costs, and by whose vocabulary.
-    tokens: OnceLock<(String, u64)>,
-    /// The blocks that a client put into it, each with its part.
-    blocks: OnceLock<Vec<(u32, ClientBlock)>>,
-}
-
-/// The objects of a message, with the shorter forms that some of its parts have there.
-#[derive(Debug)]
-struct Sealed {
-    forms: Vec<(u32, String)>,
-    objects: Arc<[Arc<ContextObject>]>,
-    /// What they cost, and by whose vocabulary.
-    tokens: Option<(String, u64)>,
-}
-
-/// A summary, what the user demanded, or a tail that was sent; and what it costs by whose vocabulary.
-#[derive(Debug)]
-struct Made {
-    object: Arc<ContextObject>,
-    model: String,
-    tokens: u64,
-}
 
 /// A session, as far as its next compile needs it.
 #[derive(Debug)]
@@ -903,43 +874,6 @@ impl Session {
             Ok(())
         })?;
         wire::write(&objects.iter().collect::<Vec<_>>(), format)
-    }
-}
-
-impl Turn {
-    fn new(number: u64, message: Message) -> Turn {
-        let wire = message
-            .objects
-            .first()
-            .and_then(|object| object.wire.as_ref());
-        Turn {
-            number,
-            reply: message.reply,
-            entry: wire::Entry {
-                format: wire.map_or(Format::OpenAiChat, |wire| wire.format),
-                message: String::new(),
-                objects: message.objects,
-                signed: message.signed,
-                opaque: message.opaque,
-                faults: Vec::new(),
-            },
-            sealed: Mutex::default(),
-            tokens: OnceLock::new(),
-            blocks: OnceLock::new(),
-        }
-    }
-
-    /// Whether the user says something in it, besides what a client added.
-    fn is_request(&self) -> bool {
-        let mut objects = (0u32..).zip(&self.entry.objects);
-        objects.any(|(part, object)| {
-            let is_users = object.object_type == Some(ObjectType::Turn)
-                && object.role.unwrap_or(Role::User) == Role::User;
-            let is_added = |(of, _): &(u32, ClientBlock)| *of == part;
-            is_users
-                && (!self.blocks().iter().any(is_added)
-                    || !self.without(part, &|_| true).trim().is_empty())
-        })
     }
 }
 
