@@ -539,7 +539,6 @@ impl Relay {
         let compiled = unnoted.note(session, asked.now)?;
         if !asked.counted {
             let done = Done::of(&job, (session, after), gated, &compiled)?;
-            relayed.added = done.added();
             relayed.done = Some(Box::new(done));
         }
         let Compiled { envelope, trace } = compiled.outcome.single()?;
@@ -771,6 +770,7 @@ impl Relay {
                 }
                 continue;
             }
+            open.goes_on |= length < count;
             if length < count {
                 open.append(conversation.without_first(length), asked.now)?;
                 last = open.last_turn();

@@ -143,6 +143,10 @@ fn brief(number: usize, record: &ExchangeRecord, before: Option<&ExchangeRecord>
             line(epoch);
         }
     }
+    if !record.notices.is_empty() {
+        let notices = record.notices.iter().map(String::as_str);
+        line(format!("told to its client: {}", names(notices)));
+    }
     if !record.tools_left_out.is_empty() {
         let tools = record.tools_left_out.keys().map(String::as_str);
         line(format!("tools not offered: {}", names(tools)));

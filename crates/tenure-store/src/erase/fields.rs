@@ -246,6 +246,7 @@ mod tests {
         assert!(found.len() > 60, "{found:?}");
         let digests = [
             "candidates",
+            "chosen_for",
             "digest",
             "facts",
             "input_digest",

@@ -71,12 +71,6 @@ impl Done {
         self.compile.cut
     }
 
-    /// The tokens that stand beside the conversation, as far as they are named.
-    pub(super) fn added(&self) -> u64 {
-        let beside = self.compile.included.beside();
-        beside.map(|chosen| u64::from(chosen.tokens)).sum()
-    }
-
     /// How many bytes it holds.
     pub fn held(&self) -> usize {
         self.payload.len()

@@ -181,7 +181,7 @@ impl Session {
             let before = standing.insert(before.collect::<Vec<Instruction>>());
             let is_kept =
                 |turn: u64| turn >= from || request.is_some_and(|kept| kept.number == turn);
-            entries.push(Entry::Epoch(Mark {
+            entries.push(Entry::Epoch(Box::new(Mark {
                 cause: ending.cause,
                 rewritten: self
                     .served
@@ -204,7 +204,7 @@ impl Session {
                     .collect(),
                 compiler: tenure::COMPILER,
                 standing: Some(before.iter().map(|one| one.place.clone()).collect()),
-            }));
+            })));
         }
         let standing = standing.as_ref().unwrap_or(&self.standing).iter();
         // What stands in the request stands there.

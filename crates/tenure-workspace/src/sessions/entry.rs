@@ -31,7 +31,7 @@ pub(super) enum Entry {
     /// A summary.
     Checkpoint(Checkpoint),
     /// An epoch ended, and the next begins with this.
-    Epoch(Mark),
+    Epoch(Box<Mark>),
     /// A request was compiled.
     Served(Box<Served>),
     /// Turns whose originals stand in the tail until the epoch ends; of those that have some here, the passages

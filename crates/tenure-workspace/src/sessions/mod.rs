@@ -90,6 +90,8 @@ pub struct Session {
     pub(crate) keeps: Option<u32>,
     /// With which calibration of counts the next request is compiled.
     pub(crate) calibrated: Option<u32>,
+    /// Whether an agent goes on with it, so that what it sent before went to a provider, compiled or as it came.
+    pub(crate) goes_on: bool,
     /// Whether it is a copy of which nothing is written.
     detached: bool,
 }
@@ -215,6 +217,7 @@ impl Session {
             lost: false,
             reading: 0,
             keeps: None,
+            goes_on: false,
             calibrated: None,
             detached: false,
         }
@@ -286,7 +289,7 @@ impl Session {
                 let Entry::Epoch(mark) = parsed(&self.log, number, &body)? else {
                     continue;
                 };
-                return self.begin(number, mark);
+                return self.begin(number, *mark);
             }
             end = start;
         }
@@ -431,7 +434,7 @@ impl Session {
                 self.turns.retain(|turn| turn.number <= after);
                 self.messages -= (before - self.turns.len()) as u64;
             }
-            Entry::Epoch(mark) => self.begin(number, mark)?,
+            Entry::Epoch(mark) => self.begin(number, *mark)?,
             Entry::Served(served) => self.served.push((number, *served)),
             Entry::Carried { turns, passages } => self.take_over(turns, passages),
             Entry::Pinned { turn } => self.pinned.push(turn),

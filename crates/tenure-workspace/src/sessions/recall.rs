@@ -161,7 +161,7 @@ const FRAME: u64 = 64;
 impl Session {
     /// Whether none of its history was ever sent: there is no prefix that a cut would change.
     pub(super) fn is_unsent(&self) -> bool {
-        self.served.is_empty() && self.mark.ledger.is_none()
+        !self.goes_on && self.served.is_empty() && self.mark.ledger.is_none()
     }
 
     /// Takes over what stands in the tail again: messages, or these passages of them.

@@ -244,7 +244,8 @@ impl Checkpoint {
         self.kept.iter().filter(users)
     }
 
-    /// The text of what else was said, for the model. `number` is where the originals are found, for a model that is
+    /// The text of what else was said, for the model. The instant is not in it, because the same messages give the same
+    /// bytes whenever they come. `number` is where the originals are found, for a model that is
     /// offered the tool that reads them.
     pub fn text(&self, number: Option<u64>) -> String {
         let mut text = format!(
@@ -253,9 +254,6 @@ impl Checkpoint {
         );
         if let Some(ratio) = self.compression_ratio {
             text.push_str(&format!("; compression_ratio {ratio}"));
-        }
-        if let Some(at) = self.at {
-            text.push_str(&format!("; as of {at}"));
         }
         text.push_str(").");
         if let Some(number) = number {

@@ -253,7 +253,7 @@ fn file(name: &str, arguments: &Value, command: Option<&str>) -> Option<File> {
     })
 }
 
-/// The file that a command prints: `cat x`, `cd y && nl -ba x | sed -n '5,80p'`.
+/// The file that a command prints: `cat x`, `cd y && cat -n x | sed -n '5,80p'`.
 fn printed(command: &str) -> Option<File> {
     let mut path = None;
     let mut from = None;
