@@ -112,7 +112,7 @@ impl Loop {
             .relay
             .relay(&self.workspace, &self.tenant, &self.world, &asked);
         let sent = relayed.unwrap().body.unwrap_or_else(|| body.clone());
-        let count = |text: &str| self.world.tokenizer().count(text) as usize;
+        let count = |text: &str| self.world.tokenizer().count(text);
         self.direct += count(&body);
         self.sent += count(&sent);
         let facts = sent.split("Fact ").skip(1);
@@ -155,7 +155,7 @@ fn facts(of: &str) -> Vec<ObjectDocument> {
         let mut document = ObjectDocument::new(format!("fact-{at}"), text);
         document.tenant_id = Some("local".to_owned());
         document.object_type = Some(ObjectType::ProjectDecision);
-        if at % 2 == 0 {
+        if at.is_multiple_of(2) {
             document.object_type = Some(ObjectType::RetrievedPassage);
             document.provenance = Some(Provenance {
                 source_id: Some("manual".to_owned()),
