@@ -325,7 +325,7 @@ fn cut(compile: &ExchangeCompile) -> Option<String> {
     })
 }
 
-/// What stands beside the conversation, and what of it did not before.
+/// The objects that were added to the conversation, and which of them are new.
 fn evidence(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Option<String> {
     let stood = |choices: &Choices| -> BTreeSet<String> {
         choices.beside().map(|chosen| chosen.name.clone()).collect()

@@ -51,7 +51,7 @@ pub(super) struct Fitted {
     pub(super) added: u64,
     /// Whether any of its messages no longer stands as it was said.
     pub(super) cut: bool,
-    /// How it was compiled, for its record, and what stood beside it.
+    /// The compile, for its record, with the objects that were added.
     pub(super) done: Option<Box<Done>>,
     pub(super) beside: Option<Arc<Standing>>,
     /// What it added to its session, which is to be written while the provider thinks.

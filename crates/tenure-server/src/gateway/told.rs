@@ -70,7 +70,7 @@ pub(super) struct Sent {
     pub(super) fault: Option<String>,
     pub(super) retries: u32,
     pub(super) done: Option<Box<Done>>,
-    /// What stood beside the conversation.
+    /// The objects that were added to the conversation.
     beside: Option<Arc<Standing>>,
 }
 
@@ -89,7 +89,7 @@ impl Sent {
         }
     }
 
-    /// How many bytes it holds beside the request.
+    /// The bytes that it holds besides the request.
     pub(super) fn held(&self, request: Option<&Bytes>) -> usize {
         let body = self.body.as_ref().filter(|body| Some(*body) != request);
         body.map_or(0, Bytes::len) + self.done.as_ref().map_or(0, |done| done.held())
