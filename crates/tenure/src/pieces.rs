@@ -396,16 +396,11 @@ impl Pricing<'_> {
         }
         let chat = self.world.model().chat;
         let all = [true; Section::COUNT];
-        let messages = chat::shared_messages(
-            self.policy,
-            self.target,
-            &all,
-            &all,
-            chat::LateParts {
-                texts: true,
-                tools: true,
-            },
-        );
+        let late = chat::LateParts {
+            texts: true,
+            tools: true,
+        };
+        let messages = chat::SharedMessages::new(self.policy, self.target, &all).count(&all, late);
         let messages = u64::from(messages);
         let ends = [self.opening(), self.closing()];
         let ends: u64 = ends.iter().map(|piece| u64::from(piece.tokens)).sum();

@@ -29,7 +29,8 @@ use crate::work::Unwanted;
 const FULL: &str = "name = \"gateway\"\nextends = \"standard\"\nrequired = []\n\
 [sections.codex]\nmax = 4096\n[sections.karma]\nmax = 512\nrelevance_floor = 0.02\n\
 [sections.memory]\nmax = 1024\nrelevance_floor = 0.02\n\
-[sections.evidence]\nmax = 2048\n[sections.recall]\nmax = 512\nrelevance_floor = 0.02\n";
+[sections.evidence]\nmax = 2048\n[sections.recall]\nmax = 512\nrelevance_floor = 0.02\n\
+[session]\nhigh_water = 0.95\n";
 /// What a tenant's own policy for the gateway is called.
 const POLICY: &str = "gateway";
 /// What a provider's window may depend on beside the model.

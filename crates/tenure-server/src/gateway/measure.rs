@@ -227,7 +227,7 @@ pub(super) fn usage(protocol: Protocol, parts: &[Vec<u8>]) -> Option<ProviderUsa
 }
 
 fn holds(data: &[u8], word: &[u8]) -> bool {
-    data.windows(word.len()).any(|window| window == word)
+    memchr::memmem::find(data, word).is_some()
 }
 
 fn unpacked(encoding: &str, packed: &[u8], most: u64) -> Option<Vec<u8>> {

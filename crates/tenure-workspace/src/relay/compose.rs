@@ -114,7 +114,9 @@ pub(super) fn marked(
     let mut options = Options::default();
     options.turn_stays = Some(!renewed.is_some_and(Renewed::closes));
     options.renew = renews;
-    if let Ok((floor, messages)) = cache::lifetimes(asked.format, asked.body) {
+    if has_marks(asked)
+        && let Ok((floor, messages)) = cache::lifetimes(asked.format, asked.body)
+    {
         let rules = world.model().cache.as_ref();
         let known = |ttl: &u32| rules.is_some_and(|rules| rules.ttl_seconds.contains(ttl));
         options.ttl = messages.filter(known);

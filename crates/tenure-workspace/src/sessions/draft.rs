@@ -489,13 +489,23 @@ impl Session {
 
     /// The cost of its tools, at most, by this vocabulary.
     pub(crate) fn tools_cost(&self, world: &World) -> u64 {
-        let each = self.opening.tools.iter().map(|tool| {
-            let schema = tool.input_schema.as_ref().map(ToString::to_string);
-            let texts = [&tool.name, &tool.content, &schema.unwrap_or_default()];
-            let texts: u64 = texts.iter().map(|text| u64::from(world.price(text))).sum();
-            texts + 2 * AROUND
-        });
-        each.sum()
+        let count = || {
+            let each = self.opening.tools.iter().map(|tool| {
+                let schema = tool.input_schema.as_ref().map(ToString::to_string);
+                let texts = [&tool.name, &tool.content, &schema.unwrap_or_default()];
+                let texts: u64 = texts.iter().map(|text| u64::from(world.price(text))).sum();
+                texts + 2 * AROUND
+            });
+            each.sum()
+        };
+        let (model, tokens) = self
+            .tools_cost
+            .get_or_init(|| (world.model_name().to_owned(), count()));
+        if model == world.model_name() {
+            *tokens
+        } else {
+            count()
+        }
     }
 
     /// What stands before the history.

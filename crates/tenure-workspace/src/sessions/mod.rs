@@ -18,7 +18,7 @@ mod standing;
 mod turn;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
@@ -61,6 +61,8 @@ pub struct Session {
     opened: Opened,
     opening: Opening,
     opening_at: Option<u64>,
+    /// What the tools of its opening cost, and by whose vocabulary.
+    tools_cost: OnceLock<(String, u64)>,
     mark: Mark,
     frontier: Frontier,
     request: Option<Turn>,
@@ -183,6 +185,7 @@ impl Session {
             opened,
             opening: Opening::default(),
             opening_at: None,
+            tools_cost: OnceLock::new(),
             mark: Mark {
                 cause: tenure::trace::EpochCause::First,
                 rewritten: 0,
@@ -296,6 +299,11 @@ impl Session {
         Ok(())
     }
 
+    fn open_with(&mut self, opening: Opening, at: u64) {
+        (self.opening, self.opening_at) = (opening, Some(at));
+        self.tools_cost = OnceLock::new();
+    }
+
     /// Takes an epoch's beginning as the state: reads what the mark names, and the messages that stay.
     fn begin(&mut self, number: u64, mark: Mark) -> Result<(), Error> {
         let mut checkpoints = Vec::new();
@@ -309,7 +317,7 @@ impl Session {
             let Entry::Opening(opening) = self.one(at)? else {
                 return Err(unreadable(&self.log, at, "an opening is expected there"));
             };
-            (self.opening, self.opening_at) = (opening, Some(at));
+            self.open_with(opening, at);
         }
         self.request = match mark.request {
             Some(at) => match self.one(at)? {
@@ -421,9 +429,7 @@ impl Session {
         match entry {
             Entry::Opened(_) | Entry::Checkpoint(_) => {}
             Entry::Erased {} => self.erased |= !self.served.is_empty(),
-            Entry::Opening(opening) => {
-                (self.opening, self.opening_at) = (opening, Some(number));
-            }
+            Entry::Opening(opening) => self.open_with(opening, number),
             Entry::Said(message) => {
                 self.latest = self.latest.max(Some(message.at));
                 self.messages += 1;

@@ -293,8 +293,8 @@ impl Session {
             .collect())
     }
 
-    /// The draft that begins an epoch with about so many tokens: passages and summaries take their room from the turns
-    /// that stay.
+    /// The draft that begins an epoch with about so many tokens beside the standing instructions: passages and summaries
+    /// take their room from the turns that stay.
     pub(super) fn lowered(
         &self,
         how: &Drafting<'_>,
@@ -302,7 +302,8 @@ impl Session {
         low: u64,
     ) -> Result<Draft, Error> {
         let draft = self.draft(how, Some(ending))?;
-        let over = draft.tokens.saturating_sub(low);
+        let most = low.saturating_add(self.instructions_about());
+        let over = draft.tokens.saturating_sub(most);
         if over == 0 {
             return Ok(draft);
         }

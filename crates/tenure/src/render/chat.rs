@@ -99,49 +99,83 @@ pub(crate) fn is_alone(section: Section) -> bool {
     section == Section::History
 }
 
-/// How many messages, or content blocks, the texts of these sections share: pieces of one joint that
-/// stand together make one. More sections never make fewer, so the count for all candidates is a
-/// bound for any choice.
-pub(crate) fn shared_messages(
-    policy: &Policy,
-    target: Target,
-    candidates: &[bool; Section::COUNT],
-    added: &[bool; Section::COUNT],
-    late: LateParts,
-) -> u32 {
-    // The joints of the texts in their order; `None` where messages of the history part them.
-    let mut flow = Vec::new();
-    let text = |present: bool, section: Section, is_candidate: bool| {
-        present.then(|| Some(Joint::of(policy, target, section, is_candidate)))
-    };
-    if policy.document().order == Order::Registry {
-        let task = added[Section::Task.index()] || added[Section::Query.index()];
-        let before = policy.document().task_position == TaskPosition::Before;
-        let mut candidates = Section::ALL.iter().zip(candidates);
-        let all = candidates.any(|(section, stands)| *stands && !is_alone(*section));
-        flow.extend(text(
-            added[Section::Identity.index()],
-            Section::Identity,
-            false,
-        ));
-        flow.extend(text(task && before, Section::Task, false));
-        flow.extend(text(all, Section::Identity, true));
-        flow.extend(text(task && !before, Section::Task, false));
-    } else {
+/// The places where texts stand in a body, in their order: from what stands there follows how many messages, or content
+/// blocks, the texts share. Pieces of one joint that stand together make one.
+pub(crate) struct SharedMessages {
+    places: Vec<TextPlace>,
+}
+
+struct TextPlace {
+    /// Whether the compiler's own text stands there.
+    is_added: bool,
+    /// The sections whose candidates stand there, a bit each.
+    candidates: u32,
+    /// None where messages of the history part the texts.
+    joint: Option<Joint>,
+}
+
+impl SharedMessages {
+    pub(crate) fn new(policy: &Policy, target: Target, added: &[bool; Section::COUNT]) -> Self {
+        let is_added = |section: Section| added[section.index()];
+        let joint = |section, is_candidate| Some(Joint::of(policy, target, section, is_candidate));
+        if policy.document().order == Order::Registry {
+            let own = |is_added, section| TextPlace {
+                is_added,
+                candidates: 0,
+                joint: joint(section, false),
+            };
+            let task = own(
+                is_added(Section::Task) || is_added(Section::Query),
+                Section::Task,
+            );
+            let together = Section::ALL.iter().filter(|section| !is_alone(**section));
+            let candidates = TextPlace {
+                is_added: false,
+                candidates: together.map(|section| 1 << section.index()).sum(),
+                joint: joint(Section::Identity, true),
+            };
+            let identity = own(is_added(Section::Identity), Section::Identity);
+            let places = match policy.document().task_position {
+                TaskPosition::Before => vec![identity, task, candidates],
+                TaskPosition::After => vec![identity, candidates, task],
+            };
+            return SharedMessages { places };
+        }
         let mut sections = Section::ALL.to_vec();
         sections.sort_by_key(|section| policy.place(*section));
-        for section in sections {
-            let at = section.index();
-            if section != Section::History {
-                flow.extend(text(candidates[at] || added[at], section, false));
-            } else {
-                flow.extend(candidates[at].then_some(None));
+        let places = sections.into_iter().map(|section| {
+            let is_history = section == Section::History;
+            TextPlace {
+                is_added: is_added(section) && !is_history,
+                candidates: 1 << section.index(),
+                joint: (!is_history).then(|| Joint::of(policy, target, section, false)),
             }
+        });
+        SharedMessages {
+            places: places.collect(),
         }
     }
-    flow.extend(late.texts.then_some(Some(Joint::LATE)));
-    flow.dedup();
-    flow.iter().flatten().count() as u32 + u32::from(late.tools)
+
+    /// How many there are where candidates of these sections stand. More sections never make fewer, so the count for
+    /// all candidates is a bound for any choice.
+    pub(crate) fn count(&self, candidates: &[bool; Section::COUNT], late: LateParts) -> u32 {
+        let stand = Section::ALL
+            .iter()
+            .filter(|section| candidates[section.index()]);
+        let stand: u32 = stand.map(|section| 1 << section.index()).sum();
+        let places = self.places.iter();
+        let present = places.filter(|place| place.is_added || place.candidates & stand != 0);
+        let present = present.map(|place| place.joint);
+        let mut before = None;
+        let mut count = u32::from(late.tools);
+        for joint in present.chain(late.texts.then_some(Some(Joint::LATE))) {
+            if joint.is_some() && joint != before {
+                count += 1;
+            }
+            before = joint;
+        }
+        count
+    }
 }
 
 /// Whether the history must open with words of the user: the first message of blocks is the user's,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::frame::Piece;
 use crate::policy::{Order, Policy};
-use crate::render::chat::{LateParts, shared_messages};
+use crate::render::chat::{LateParts, SharedMessages};
 use crate::request::Target;
 use crate::section::Section;
 use crate::stages::contain::Contained;
@@ -16,10 +16,9 @@ use crate::world::{ChatOverhead, World};
 /// What a provider adds around the text, as it follows from what stands in the body.
 pub(super) struct Around<'p> {
     pub(super) policy: &'p Policy,
-    target: Target,
+    messages: SharedMessages,
     /// None for a target that adds nothing.
     pub(super) chat: Option<ChatOverhead>,
-    pub(super) added: [bool; Section::COUNT],
 }
 
 /// What stands in a body, as far as the provider's overhead depends on it.
@@ -45,21 +44,14 @@ impl<'p> Around<'p> {
         let chat = target.is_chat().then_some(world.model().chat);
         Around {
             policy,
-            target,
+            messages: SharedMessages::new(policy, target, &added),
             chat,
-            added,
         }
     }
 
     pub(super) fn tokens(&self, present: &Present) -> u32 {
         let Some(chat) = self.chat else { return 0 };
-        let messages = shared_messages(
-            self.policy,
-            self.target,
-            &present.texts,
-            &self.added,
-            present.late,
-        );
+        let messages = self.messages.count(&present.texts, present.late);
         let tools = if present.tools { chat.tools } else { 0 };
         messages * (chat.per_message + 1) + chat.reply + tools
     }
