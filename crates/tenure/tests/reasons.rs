@@ -1165,6 +1165,40 @@ fn already_sent() {
 }
 
 #[test]
+fn a_section_that_has_its_share_gets_nothing_of_what_is_left() {
+    let x = || passage("x", "The pressure is 1.");
+    let y = || passage("y", "The pressure is 2 pascal.");
+    let needed = {
+        let first = check(json!([x()]), json!({}), STANDARD, &[("x", Reason::Fits)]);
+        tokens_in(&first, "x").unwrap()
+    };
+    let policy = format!("{STANDARD}\nheadings = false\n[sections.evidence]\nmax = {needed}\n");
+    let first = compiled(&beside(json!([x()])), json!({}), &policy).unwrap();
+    let evidence = first.envelope.section(Section::Evidence).unwrap();
+    let sent: Vec<_> = evidence
+        .items
+        .iter()
+        .filter_map(|item| item.revision)
+        .collect();
+    assert_eq!(sent.len(), 1);
+    // Twice there, it was sent once.
+    let said = json!({ "served": { "said": sent } });
+    let objects = beside(json!([x(), x(), y()]));
+    let second = compiled(&objects, next(&first, said), &policy).unwrap();
+    let reason = &second.trace.verdict("y").unwrap().reason;
+    assert!(
+        matches!(reason, Reason::NoRoom { left: 0, .. }),
+        "{reason:?}"
+    );
+    let report = second
+        .trace
+        .allocations
+        .iter()
+        .find(|report| report.section == Section::Evidence);
+    assert_eq!(report.unwrap().stands, needed);
+}
+
+#[test]
 fn next_epoch() {
     let first = compiled(&beside(json!([])), json!({}), STANDARD).unwrap();
     let mut late = tool("x");

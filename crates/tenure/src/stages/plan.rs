@@ -141,15 +141,18 @@ pub(crate) fn plan<'a>(
             };
             // What belongs to this conversation alone was not there to be chosen before.
             let is_own = |row: u32| set.scopes[set.row(row).scope as usize].session.is_some();
+            // Of what is there twice one was sent.
+            let mut counted = BTreeSet::new();
             live.judge(Stage::Plan, |row| {
                 if !is_fresh(row) {
                     return None;
                 }
                 let section = set.row(row).section;
-                if !said.find(set.row(row).revision.key()).is_empty() {
+                let key = set.row(row).revision.key();
+                if !said.find(key).is_empty() {
                     if set.row(row).is_tool() {
                         late.sent_tools.push(set.name(row));
-                    } else if is_choice(row) {
+                    } else if is_choice(row) && counted.insert(key) {
                         sent.push((row, tail_section(row)));
                     }
                     return Some(Reason::AlreadySent);

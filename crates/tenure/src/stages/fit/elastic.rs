@@ -118,7 +118,12 @@ impl<'p> Elastic<'p> {
                 cost: settings.cost,
             }
         };
-        let claims: Vec<Claim> = Section::ALL.iter().map(claim).collect();
+        let mut claims: Vec<Claim> = Section::ALL.iter().map(claim).collect();
+        let demands = claims.iter().map(|claim| claim.demand).collect();
+        // Of what is left over, too, a section that has all it may have takes nothing.
+        for (claim, _) in claims.iter_mut().zip(most).filter(|(_, most)| *most == 0) {
+            claim.demand = 0;
+        }
         let allocation = Problem::new(&claims, account.left)?
             .with_sensitivity(policy.document().cost_sensitivity)?
             .solve();
@@ -128,7 +133,7 @@ impl<'p> Elastic<'p> {
             near,
             waiting: Default::default(),
             growing: Default::default(),
-            demands: claims.iter().map(|claim| claim.demand).collect(),
+            demands,
             parted: false,
             most,
             allocation,
