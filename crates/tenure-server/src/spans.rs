@@ -228,7 +228,12 @@ impl Spans {
     }
 
     /// Exchanges with providers that are over.
-    pub(crate) fn exchanges(&self, tenant: &str, exchanges: &[ExchangeRecord], metrics: &Metrics) {
+    pub(crate) fn exchanges<'e>(
+        &self,
+        tenant: &str,
+        exchanges: impl Iterator<Item = &'e ExchangeRecord>,
+        metrics: &Metrics,
+    ) {
         if !self.on {
             return;
         }

@@ -92,13 +92,23 @@ impl Judged {
         valid: Interval,
         before: Option<&Standing>,
     ) -> Result<(ContradictionStatus, Option<ObjectId>), Error> {
-        let last = match before {
-            // What was retracted is judged as it was then.
-            Some(before) if before.beliefs.is_empty() => rows.history(id)?.pop(),
-            _ => None,
+        let retracted = match before {
+            // What was retracted is judged as it was then, for whatever time.
+            Some(before) if before.beliefs.is_empty() => {
+                let mut all = rows.history(id)?;
+                let last = all
+                    .iter()
+                    .filter_map(|row| row.closed)
+                    .max_by_key(|end| end.version);
+                all.retain(|row| row.closed == last);
+                all
+            }
+            _ => Vec::new(),
         };
         let held = before.iter().flat_map(|before| &before.beliefs);
-        let held = held.filter(|row| overlap(row.valid, valid)).chain(&last);
+        let held = held
+            .filter(|row| overlap(row.valid, valid))
+            .chain(&retracted);
         let known = held.max_by_key(|row| (row.contradiction, row.superseded_by.is_some()));
         let contradiction = known.map(|row| row.contradiction);
         let contradiction = self.contradiction.or(contradiction);
@@ -118,25 +128,25 @@ pub(crate) fn refuse_cycle(
     fresh: &BTreeMap<ObjectId, ObjectId>,
 ) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
-    let mut at = by;
-    while seen.insert(at) {
+    let mut open = vec![by];
+    while let Some(at) = open.pop() {
         if at == id {
             let what = format!("`{id}` would replace itself by way of `{by}`");
             return Err(Error::new(ErrorKind::Conflict, what)
                 .expected("an object that it does not replace")
                 .hint("judge the other one first"));
         }
-        let next = match fresh.get(&at) {
-            Some(next) => Some(*next),
+        if !seen.insert(at) {
+            continue;
+        }
+        match fresh.get(&at) {
+            Some(next) => open.push(*next),
+            // At another time, something else may replace it.
             None => {
                 let standing = rows.standing(&[at])?.remove(&at);
                 let beliefs = standing.map_or(Vec::new(), |standing| standing.beliefs);
-                beliefs.iter().find_map(|row| row.superseded_by)
+                open.extend(beliefs.iter().filter_map(|row| row.superseded_by));
             }
-        };
-        match next {
-            Some(next) => at = next,
-            None => break,
         }
     }
     Ok(())

@@ -1,16 +1,17 @@
 //! What a tenant's store keeps beside objects: compile records, texts found by their digests, logs.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
-use tenure::object::clip;
+use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
 use crate::engine::{Answered, Read, RecordRow, Write};
 use crate::erase::refuse_buried_log;
-use crate::tenant::{Tenant, check_key, repeated, unwritable};
+use crate::tenant::{Tenant, buried, check_key, repeated, unwritable};
 
 /// Entries for a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +55,20 @@ impl WriteKey {
     }
 }
 
+/// A compile record to be kept with the texts that it refers to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptRecord {
+    /// The record.
+    pub row: RecordRow,
+    /// The texts that it names by their digests.
+    pub texts: Vec<Vec<u8>>,
+    /// The log that the texts quote, where they quote one.
+    pub log: Option<String>,
+    /// The record without what it says of objects and the log, JSON: what is kept, without any text, where one of them
+    /// has been erased meanwhile. Without it, nothing is kept then.
+    pub after_erasure: Option<String>,
+}
+
 /// An entry that holds from an instant on.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,6 +85,47 @@ impl Tenant {
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn put_records(&self, records: Vec<RecordRow>) -> Result<(), Error> {
         self.write(move |rows| rows.put_records(&records))
+    }
+
+    /// Keeps compile records with the texts that they refer to: all of them, or none. What was erased since a compile
+    /// read it does not come back.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`] when something that a record speaks of was erased, and it says nothing without it;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn keep_records(&self, records: Vec<KeptRecord>) -> Result<(), Error> {
+        self.write(move |rows| {
+            rows.hold()?;
+            let objects = records.iter().flat_map(|kept| &kept.row.objects);
+            let objects: BTreeSet<ObjectId> = objects.copied().collect();
+            let objects: Vec<ObjectId> = objects.into_iter().collect();
+            let erased = buried(rows, &objects)?;
+            let mut put = Vec::with_capacity(records.len());
+            for kept in &records {
+                let mut row = kept.row.clone();
+                row.objects.retain(|object| !erased.contains(object));
+                let log = kept.log.iter();
+                let log = log.map(|log| refuse_buried_log(rows, log));
+                let whole = row.objects.len() == kept.row.objects.len();
+                match (log.collect::<Result<(), Error>>(), &kept.after_erasure) {
+                    (Ok(()), _) if whole => {
+                        for text in &kept.texts {
+                            rows.put_blob(Digest::of(text), text)?;
+                        }
+                    }
+                    (Err(error), _) if error.kind != ErrorKind::Policy => return Err(error),
+                    (_, Some(body)) => row.body.clone_from(body),
+                    (log, None) => {
+                        let what = format!("what the record `{}` speaks of was erased", row.id);
+                        let gone = Error::new(ErrorKind::Policy, what).hint("compile again");
+                        return Err(log.err().unwrap_or(gone));
+                    }
+                }
+                put.push(row);
+            }
+            rows.put_records(&put)
+        })
     }
 
     /// Changes what a compile record says: `change` gives the new text, and what else came of it. No other

@@ -52,7 +52,7 @@ mod texts;
 pub mod tls;
 
 pub use doc::{Line, StoredObject};
-pub use keep::{Append, WriteKey};
+pub use keep::{Append, KeptRecord, WriteKey};
 pub use labels::Sees;
 pub use resident::Resident;
 pub use sqlite::Outside;

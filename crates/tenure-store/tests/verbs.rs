@@ -13,8 +13,8 @@ use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
 use tenure_store::engine::RecordRow;
 use tenure_store::{
-    Append, Expect, ExportLine, Line, MAX_BATCH, Outcome, Put, Resident, Retention, StoredObject,
-    Tenant, TextLine, WriteKey, Writing, true_at,
+    Append, Expect, ExportLine, KeptRecord, Line, MAX_BATCH, Outcome, Put, Resident, Retention,
+    StoredObject, Tenant, TextLine, WriteKey, Writing, true_at,
 };
 
 on_both_engines!(
@@ -24,6 +24,7 @@ on_both_engines!(
     what_is_retracted_is_believed_no_more,
     judgement_is_history_too,
     a_write_that_says_nothing_of_it_leaves_a_judgement,
+    what_was_retracted_keeps_the_gravest_of_its_judgements,
     objects_do_not_replace_each_other_in_a_cycle,
     expectations_are_kept,
     a_key_makes_a_write_happen_once,
@@ -40,6 +41,7 @@ on_both_engines!(
     what_is_too_old_goes_by_its_own_rule,
     records_are_kept_as_long_as_they_may,
     a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile,
+    a_record_brings_nothing_back_that_was_erased_meanwhile,
     texts_are_found_by_their_digests,
     logs_are_appended_to_by_one_at_a_time,
     an_append_under_a_key_is_done_once,
@@ -243,6 +245,24 @@ fn what_is_retracted_is_believed_no_more(home: &Home) {
     assert_eq!(nobody.unwrap_err().kind, ErrorKind::Input);
 }
 
+fn what_was_retracted_keeps_the_gravest_of_its_judgements(home: &Home) {
+    let acme = home.tenant("acme");
+    let claim = put_one(&acme, "claim", "x");
+    let quarantined = ContradictionStatus::Quarantined;
+    acme.judge(claim, quarantined, None, &quietly()).unwrap();
+    // The latest of its times is clean.
+    let clean = ObjectDocument {
+        contradiction_status: Some(ContradictionStatus::Clean),
+        ..during("claim", "y", Some(9), None)
+    };
+    put(&acme, vec![clean]);
+    acme.retract(claim, Expect::Any, &quietly()).unwrap();
+    put_one(&acme, "claim", "x");
+    let parts = acme.get(claim).unwrap();
+    let judged = parts.iter().map(|part| part.object.status().contradiction);
+    assert_eq!(judged.collect::<Vec<_>>(), [quarantined]);
+}
+
 fn a_write_that_says_nothing_of_it_leaves_a_judgement(home: &Home) {
     let acme = home.tenant("acme");
     let (claim, other) = (put_one(&acme, "claim", "x"), put_one(&acme, "other", "y"));
@@ -311,6 +331,19 @@ fn objects_do_not_replace_each_other_in_a_cycle(home: &Home) {
     let error = put(vec![own("a", 11, 12), own("b", 12, 11)]).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
     put(vec![own("a", 11, 12), own("b", 12, 13)]).unwrap();
+    // Nor at any of its times.
+    let by_time = |by: ObjectId, from, until| ObjectDocument {
+        supersession_link: Some(by),
+        ..during("four", "four", Some(from), Some(until))
+    };
+    put(vec![by_time(ids[2], 1, 5)]).unwrap();
+    let four = put(vec![by_time(ids[1], 5, 9)]).unwrap().objects[0].object_id;
+    let error = judge(ids[2], four).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
+    let five = put_one(&acme, "five", "five");
+    put(vec![by_time(five, 9, 12)]).unwrap();
+    let error = judge(five, four).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
 }
 
 fn judgement_is_history_too(home: &Home) {
@@ -846,6 +879,54 @@ fn records_are_kept_as_long_as_they_may(home: &Home) {
     };
     acme.put_records(vec![other.clone()]).unwrap();
     assert_eq!(acme.record("r7").unwrap().unwrap(), other);
+}
+
+fn a_record_brings_nothing_back_that_was_erased_meanwhile(home: &Home) {
+    let acme = home.tenant("acme");
+    let secret = "Ada lives at 12 Analytical Street.";
+    let ada = put_one(&acme, "ada", secret);
+    let other = put_one(&acme, "other", "y");
+    let log = |name: &str| {
+        let name = name.to_owned();
+        acme.append(&name, 0, vec![r#"{"at":1}"#.to_owned()])
+            .unwrap();
+        name
+    };
+    let (gone, stays) = (log("gone"), log("stays"));
+    acme.erase(vec![ada], &quietly()).unwrap();
+    acme.erase_log(&gone, &quietly()).unwrap();
+    let whole = serde_json::json!({ "whole": true });
+    let kept = |id: &str, objects: &[ObjectId], log: &String| KeptRecord {
+        row: record_of(id, 1, &whole, objects),
+        texts: vec![format!("{id}: {secret}").into_bytes()],
+        log: Some(log.clone()),
+        after_erasure: Some("{}".into()),
+    };
+    acme.keep_records(vec![
+        kept("r1", &[ada, other], &stays),
+        kept("r2", &[other], &gone),
+        kept("r3", &[other], &stays),
+    ])
+    .unwrap();
+    let record = |id: &str| acme.record(id).unwrap().unwrap();
+    let texts = |id: &str| {
+        let digest = Digest::of(format!("{id}: {secret}").as_bytes());
+        acme.blob(digest).unwrap()
+    };
+    assert_eq!((record("r1").body.as_str(), texts("r1")), ("{}", None));
+    assert_eq!(record("r1").objects, [other]);
+    assert_eq!((record("r2").body.as_str(), texts("r2")), ("{}", None));
+    assert_eq!(record("r3"), kept("r3", &[other], &stays).row);
+    assert!(texts("r3").is_some());
+    // What says nothing without it is not kept, nor what came with it.
+    let alone = KeptRecord {
+        after_erasure: None,
+        ..kept("r4", &[ada], &stays)
+    };
+    let refused = acme.keep_records(vec![kept("r5", &[other], &stays), alone]);
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Policy);
+    assert_eq!(acme.record("r5").unwrap(), None);
+    assert_eq!(texts("r5"), None);
 }
 
 fn a_record_that_is_changed_keeps_nothing_of_what_is_erased_meanwhile(home: &Home) {

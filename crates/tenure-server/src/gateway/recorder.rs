@@ -278,13 +278,6 @@ impl Scribe {
     }
 }
 
-/// Records of one tenant that are stored together, with what they refer to.
-#[derive(Default)]
-struct Batch {
-    records: Vec<ExchangeRecord>,
-    kept: Vec<Kept>,
-}
-
 /// The thread's own.
 struct Desk {
     replies: SyncSender<Reply>,
@@ -304,7 +297,7 @@ impl Desk {
     fn work(mut self) {
         let mut stopping = false;
         while !stopping {
-            let mut batch: BTreeMap<Arc<str>, Batch> = BTreeMap::new();
+            let mut batch: BTreeMap<Arc<str>, Vec<(ExchangeRecord, Kept)>> = BTreeMap::new();
             let mut size = 0;
             let mut until: Option<Clock> = None;
             while size < BATCH {
@@ -319,10 +312,8 @@ impl Desk {
                         until.get_or_insert_with(|| Clock::now() + LINGER);
                         size += 1;
                         let tenant = Arc::clone(&job.exchange.tenant);
-                        let (record, kept) = self.record(job);
-                        let batch = batch.entry(tenant).or_default();
-                        batch.records.push(record);
-                        batch.kept.extend(kept);
+                        let record = self.record(job);
+                        batch.entry(tenant).or_default().push(record);
                     }
                     Err(RecvTimeoutError::Timeout) if until.is_some() || stopping => break,
                     Err(RecvTimeoutError::Timeout) => {}
@@ -340,7 +331,7 @@ impl Desk {
         }
     }
 
-    fn record(&mut self, job: Job) -> (ExchangeRecord, Option<Kept>) {
+    fn record(&mut self, job: Job) -> (ExchangeRecord, Kept) {
         let Job {
             mut exchange,
             ending,
@@ -505,7 +496,7 @@ impl Desk {
                 .collect(),
             calibrated_percent: exchange.calibrated,
         };
-        (record, kept)
+        (record, kept.unwrap_or_default())
     }
 
     /// Notes what a provider reports of a request that it answered whole.
@@ -530,16 +521,16 @@ impl Desk {
     }
 
     /// Stores records; waits a while for a store that is away.
-    fn keep(&self, tenant: &str, batch: &Batch) {
-        let records = batch.records.as_slice();
+    fn keep(&self, tenant: &str, records: &[(ExchangeRecord, Kept)]) {
         if let Some(spans) = self.metrics.spans.get() {
+            let records = records.iter().map(|(record, _)| record);
             spans.exchanges(tenant, records, &self.metrics);
         }
         let Some(store) = &self.store else { return };
         for tries in 1..=TRIES {
             let kept = store
                 .tenant(tenant)
-                .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records, &batch.kept));
+                .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records));
             match kept {
                 Ok(()) => {
                     self.metrics.recorded.inc_by(records.len() as u64);

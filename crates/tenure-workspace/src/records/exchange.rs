@@ -7,13 +7,14 @@ use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::trace::ProviderUsage;
 use tenure::{CountKind, Digest, Error};
-use tenure_store::Tenant;
 use tenure_store::engine::RecordRow;
+use tenure_store::{KeptRecord, Tenant};
 
 use super::compiled::ExchangeCompile;
 use super::pieces::pieces;
 use super::unwritable;
 use crate::relay::Done;
+use crate::sessions::Session;
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
@@ -215,7 +216,8 @@ impl Workspace {
         Ok((Box::new(compile), Kept { texts }))
     }
 
-    /// Keeps the records of exchanges in the tenant's store, with what they refer to.
+    /// Keeps the records of exchanges in the tenant's store, each with what it refers to. One that speaks of what has been
+    /// erased meanwhile is kept without its compile.
     ///
     /// # Errors
     ///
@@ -223,24 +225,29 @@ impl Workspace {
     pub fn keep_exchanges(
         &self,
         tenant: &Tenant,
-        exchanges: &[ExchangeRecord],
-        kept: &[Kept],
+        exchanges: &[(ExchangeRecord, Kept)],
     ) -> Result<(), Error> {
-        let mut texts: Vec<&Vec<u8>> = kept.iter().flat_map(|kept| &kept.texts).collect();
-        texts.sort_unstable();
-        texts.dedup();
-        if !texts.is_empty() {
-            tenant.put_blobs(texts.into_iter().cloned().collect())?;
-        }
-        let row = |exchange: &ExchangeRecord| {
-            Ok(RecordRow {
-                id: exchange.record_id.clone(),
-                compiled_at: exchange.at,
-                body: serde_json::to_string(exchange).map_err(unwritable)?,
-                objects: exchange.objects(),
+        let rows = exchanges.iter().map(|(exchange, kept)| {
+            let json = |exchange| serde_json::to_string(exchange).map_err(unwritable);
+            let without = ExchangeRecord {
+                session: None,
+                compile: None,
+                broken: Vec::new(),
+                ..exchange.clone()
+            };
+            Ok(KeptRecord {
+                row: RecordRow {
+                    id: exchange.record_id.clone(),
+                    compiled_at: exchange.at,
+                    body: json(exchange)?,
+                    objects: exchange.objects(),
+                },
+                texts: kept.texts.clone(),
+                log: exchange.session.as_deref().map(Session::log_of),
+                after_erasure: Some(json(&without)?),
             })
-        };
-        tenant.put_records(exchanges.iter().map(row).collect::<Result<_, Error>>()?)
+        });
+        tenant.keep_records(rows.collect::<Result<_, Error>>()?)
     }
 
     /// The record of an exchange, where there is one of this id.
@@ -319,7 +326,7 @@ mod tests {
             calibrated_percent: Some(125),
         };
         workspace
-            .keep_exchanges(&tenant, std::slice::from_ref(&record), &[])
+            .keep_exchanges(&tenant, &[(record.clone(), Kept::default())])
             .unwrap();
         assert_eq!(workspace.exchange(&tenant, "gw-1").unwrap(), Some(record));
         assert_eq!(workspace.exchange(&tenant, "gw-2").unwrap(), None);

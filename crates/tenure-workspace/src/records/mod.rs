@@ -21,8 +21,8 @@ use tenure::{
     ChatTemplate, CompileRecord, ContextObject, Digest, Envelope, Error, Facts, Outcome, Policy,
     Request, Unfetched,
 };
-use tenure_store::Tenant;
 use tenure_store::engine::RecordRow;
+use tenure_store::{KeptRecord, Tenant};
 
 use crate::stored::{Gathered, RegistryRef};
 use crate::workspace::Workspace;
@@ -130,6 +130,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
+    /// [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when an object that was compiled has been erased meanwhile;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn keep_record(&self, tenant: &Tenant, job: &Recording<'_>) -> Result<Vec<String>, Error> {
         let mut blobs = Vec::new();
@@ -188,18 +189,23 @@ impl Workspace {
                 labels: None,
             };
             ids.push(kept.record.record_id.clone());
-            rows.push(RecordRow {
-                id: kept.record.record_id.clone(),
-                compiled_at: job.compiled_at,
-                body: serde_json::to_string(&kept).map_err(unwritable)?,
-                objects: stored
-                    .iter()
-                    .map(|object| object.revision().object_id())
-                    .collect(),
+            rows.push(KeptRecord {
+                row: RecordRow {
+                    id: kept.record.record_id.clone(),
+                    compiled_at: job.compiled_at,
+                    body: serde_json::to_string(&kept).map_err(unwritable)?,
+                    objects: stored
+                        .iter()
+                        .map(|object| object.revision().object_id())
+                        .collect(),
+                },
+                // Each page refers to the same texts.
+                texts: std::mem::take(&mut blobs),
+                log: None,
+                after_erasure: None,
             });
         }
-        tenant.put_blobs(blobs)?;
-        tenant.put_records(rows)?;
+        tenant.keep_records(rows)?;
         tenant.record_use(used(job, stored))?;
         Ok(ids)
     }

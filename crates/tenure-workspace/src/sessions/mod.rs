@@ -108,6 +108,11 @@ pub struct SessionSummary {
 }
 
 impl Session {
+    /// The name of the log that holds a session.
+    pub(crate) fn log_of(id: &str) -> String {
+        format!("{PREFIX}{id}")
+    }
+
     /// Begins a session. Without an id it gets a random one.
     ///
     /// # Errors
@@ -153,7 +158,7 @@ impl Session {
             format,
             once,
         };
-        let log = format!("{PREFIX}{id}");
+        let log = Session::log_of(&id);
         let appended = tenant.append(&log, 0, vec![written(&Entry::Opened(opened.clone()))?]);
         if let (Err(error), Some(once)) = (&appended, &opened.once)
             && error.kind == ErrorKind::Conflict
@@ -246,7 +251,7 @@ impl Session {
     /// [`ErrorKind::Input`] when its log cannot be read; [`ErrorKind::Unavailable`] when the store cannot be
     /// reached.
     pub fn find(tenant: Tenant, id: &str) -> Result<Option<Session>, Error> {
-        let log = format!("{PREFIX}{}", checked_id(id)?);
+        let log = Session::log_of(checked_id(id)?);
         let last = tenant.last(&log)?;
         if last == 0 {
             return Ok(None);
@@ -418,7 +423,7 @@ impl Session {
     ///
     /// [`ErrorKind::Input`] when there is no such session; otherwise as [`Tenant::erase`].
     pub fn erase(tenant: &Tenant, id: &str, writing: &Writing) -> Result<Written, Error> {
-        let log = format!("{PREFIX}{}", checked_id(id)?);
+        let log = Session::log_of(checked_id(id)?);
         if tenant.last(&log)? == 0 {
             return Err(missing(tenant, id)?);
         }
