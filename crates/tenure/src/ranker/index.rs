@@ -249,8 +249,15 @@ impl Index {
         let share = b / mean;
         let rest = &weights.fields[..FIELDS - 1];
         let (numbers, words): (Vec<_>, Vec<_>) = asked.iter().partition(|term| is_number(term));
-        // A number alone makes nothing relevant, unless nothing else is asked for.
-        let only_numbers = words.is_empty();
+        // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
+        let is_seen = |term: &Box<str>| {
+            let holders = |(first, part): &(u32, Arc<Part>)| {
+                let mut holders = part.holders(term).iter();
+                holders.any(|held| seen.has(first + held.unit))
+            };
+            self.parts.iter().any(holders)
+        };
+        let only_numbers = !words.iter().any(|term| is_seen(term));
         let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
         let words = words.into_iter().map(|term| (term, false));
         for (term, is_weak) in words.chain(numbers) {
@@ -353,7 +360,7 @@ impl Index {
 
     /// Of ordered material each unit takes over something of those around it.
     fn add_neighbours(&self, scores: &mut [f64], weights: &Weights, seen: Seen<'_>) -> bool {
-        if self.places.len() < 2 || weights.neighbours == [0.0; 4] {
+        if weights.neighbours == [0.0; 4] {
             return false;
         }
         let [before, after, second_before, second_after] = weights.neighbours;
@@ -367,6 +374,10 @@ impl Index {
                 )
             })
             .collect();
+        // What is not seen is no line, either.
+        if line.len() < 2 {
+            return false;
+        }
         let close = |one: usize, next: usize| {
             let (one, next) = (line[one].0, line[next].0);
             one.material == next.material && next.from <= one.until
@@ -399,18 +410,21 @@ impl Index {
         if weights.named == 0.0 || self.parts.iter().all(|(_, part)| part.speakers.is_empty()) {
             return false;
         }
+        let mut any = false;
         let words = terms::words(query);
         let named = |name: &Vec<Box<str>>| name.iter().any(|word| words.contains(word));
         for (first, part) in &self.parts {
             let named: Vec<bool> = part.speakers.iter().map(named).collect();
             let units = (*first..).zip(&part.said_by);
             for (unit, said_by) in units {
-                if seen.has(unit) && said_by.is_some_and(|speaker| named[speaker as usize]) {
+                let by = said_by.filter(|_| seen.has(unit));
+                any |= by.is_some();
+                if by.is_some_and(|speaker| named[speaker as usize]) {
                     scores[unit as usize] += weights.named;
                 }
             }
         }
-        true
+        any
     }
 }
 

@@ -159,6 +159,7 @@ impl Ranker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn text(text: &str) -> Unit<'_> {
         Unit {
@@ -239,5 +240,55 @@ mod tests {
         let scores = Ranker::new(&units, Weights::default()).scores("pump", None);
         assert!(scores[0] > scores[1] && scores[1] > scores[3] && scores[3] > 0.0);
         assert_eq!(scores[2], 0.0);
+    }
+
+    fn drawn() -> impl Strategy<Value = (String, &'static str, Option<u64>, bool, u8)> {
+        let word = prop::sample::select(vec!["pump", "valve", "7", "41", "film", "漢"]);
+        let words = prop::collection::vec(word, 0..5).prop_map(|words| words.join(" "));
+        let speaker = prop::sample::select(vec!["", "", "Ann", "Bob"]);
+        (
+            words,
+            speaker,
+            prop::option::of(0..6u64),
+            any::<bool>(),
+            0..5u8,
+        )
+    }
+
+    proptest! {
+        /// What is not seen counts for nothing: scores are those of an index that never held it.
+        #[test]
+        fn what_is_not_seen_changes_nothing(
+            all in prop::collection::vec(drawn(), 1..9),
+            query in "(pump |valve |7 |41 |Ann ){0,4}",
+            is_dense in any::<bool>(),
+        ) {
+            let index = |units: &[&(String, &'static str, Option<u64>, bool, u8)]| {
+                let units = units.iter().map(|(text, speaker, order, ..)| {
+                    let unit = Unit { text, speaker, ..Unit::default() };
+                    let place = |from: u64| Place { material: 1, from, until: from + 2 };
+                    (unit, order.map(place))
+                });
+                Index::of([Arc::new(Part::of(units))])
+            };
+            let scores = |units: &[&(String, &'static str, Option<u64>, bool, u8)], rows: Option<&[bool]>| {
+                let count = rows.map_or(units.len(), |rows| rows.iter().filter(|row| **row).count());
+                let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
+                let similarities = units.iter().enumerate();
+                let similarities: Vec<f64> = similarities
+                    .map(|(at, unit)| if is_seen(at) { f64::from(unit.4) / 5.0 } else { 0.0 })
+                    .collect();
+                let dense = Dense { similarities: &similarities, unrelated: 0.3 };
+                let weights = Weights::default();
+                index(units).scores(&query, &weights, Seen { rows, count }, is_dense.then_some(dense))
+            };
+            let each: Vec<_> = all.iter().collect();
+            let rows: Vec<bool> = all.iter().map(|unit| unit.3).collect();
+            let wide = scores(&each, Some(&rows));
+            let seen: Vec<_> = all.iter().filter(|unit| unit.3).collect();
+            let wide = wide.into_iter().zip(&rows).filter(|(_, seen)| **seen);
+            let wide: Vec<f64> = wide.map(|(score, _)| score).collect();
+            prop_assert_eq!(wide, scores(&seen, None));
+        }
     }
 }
