@@ -196,6 +196,37 @@ fn pages_that_cannot_be_made_fail() {
 }
 
 #[test]
+fn pages_that_are_made_are_made_with_more_room() {
+    let turn = |role: &str, words: usize| {
+        let name = format!("{role} turn");
+        json!({ "name": name, "object_type": "turn", "role": role, "content": "timer ".repeat(words).trim() })
+    };
+    let page = |at: usize| passage(&format!("page {at}"), "pressure ".repeat(4 + 3 * at).trim());
+    let mut objects = vec![turn("user", 1), turn("assistant", 86)];
+    objects.extend((0..4).map(page));
+    let objects = Value::from(objects);
+    // The history parts the evidence from the task, with which it shares a message otherwise.
+    let policy = r#"extends = "stable-floor"
+        name = "x"
+        headings = false
+        precedence = false
+        required = []
+        overflow = "paginate"
+        layout.floor = ["identity", "policy", "codex", "karma", "memory"]
+        layout.history = []
+        layout.tail = ["evidence", "history", "tools", "recall", "task", "query"]
+        sections.evidence = { max = 174, weight = 0 }"#;
+    let made = |tokens: u32| {
+        let request = json!({ "target": "openai-chat", "budget": { "tokens": tokens } });
+        outcome(&objects, request, policy).map(|outcome| outcome.compiled().count())
+    };
+    let least = (1..300).find(|tokens| made(*tokens).is_ok()).unwrap();
+    for tokens in least..least + 120 {
+        made(tokens).unwrap_or_else(|error| panic!("{tokens}: {error}"));
+    }
+}
+
+#[test]
 fn many_overviews_before_one_whole_text() {
     let entry = |at: usize| {
         let name = format!("m{at}");

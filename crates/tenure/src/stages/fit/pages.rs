@@ -89,7 +89,10 @@ impl<'m, 'c, 'a, 'p> Split<'m, 'c, 'a, 'p> {
         let evidence: Vec<u32> = evidence.map(|entry| entry.row).collect();
         let most = elastic.most[at];
         let longest = evidence.iter().map(|row| account.cost(*row)).max();
-        let room = elastic.allocation.tokens[at].max(longest.unwrap_or(0));
+        // What other sections hold may part it from the texts that it would share a message with.
+        let message = account.around.chat.map_or(0, |chat| chat.per_message + 1);
+        let longest = longest.map_or(0, |longest| longest.saturating_add(message));
+        let room = elastic.allocation.tokens[at].max(longest);
         Ok(Split {
             room: room.min(most).min(account.left),
             max_pages: policy.document().max_pages,
