@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tenure::{Digest, Error};
 
 use crate::doc::Line;
-use crate::engine::Write;
+use crate::engine::{Read, Write};
 use crate::erase::refuse_buried_blobs;
 use crate::keep::unaltered;
 use crate::tenant::{Tenant, each_line};
@@ -123,7 +123,7 @@ impl Tenant {
             let digests = rows.blobs()?;
             let mut left = most;
             for digest in &digests {
-                let bytes = unaltered(rows, *digest)?.unwrap_or_default();
+                let bytes = listed(rows, *digest)?;
                 left = left.checked_sub(bytes.len() as u64).ok_or_else(|| {
                     Error::input(format!("the kept texts have more than {most} bytes"))
                         .hint("allow more with --texts-limit")
@@ -131,10 +131,18 @@ impl Tenant {
             }
             each_line(rows, &mut |line| each(ExportLine::Belief(line)))?;
             for digest in digests {
-                let bytes = unaltered(rows, digest)?.unwrap_or_default();
+                let bytes = listed(rows, digest)?;
                 each(ExportLine::Text(&TextLine::of(digest, bytes)))?;
             }
             Ok(())
         })
     }
+}
+
+/// A text that the list of all names.
+fn listed(rows: &mut dyn Read, digest: Digest) -> Result<Vec<u8>, Error> {
+    unaltered(rows, digest)?.ok_or_else(|| {
+        Error::damaged(format!("the text {digest} is listed and not there"))
+            .hint("`tenure store check` says what else is damaged")
+    })
 }

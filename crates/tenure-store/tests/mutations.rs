@@ -29,6 +29,8 @@ use tenure_store::{Expect, Outside, Put, Store, Tenant, Writing};
 
 /// How many alterations are made in the usual tier, the same in each run.
 const FEW: u64 = 60;
+/// Alterations by their numbers that once gave an answer that had never been written.
+const FOUND: [u64; 3] = [556, 1_535, 81_579];
 
 /// A word that stands in everything that is kept.
 const WORDS: [&str; 3] = ["kelvin", "pascal", "newton"];
@@ -472,7 +474,8 @@ fn every_alteration_is_found_or_harms_nothing() {
     let mut came: BTreeMap<Came, u64> = BTreeMap::new();
     let altered = folder.path().join("altered.db");
     let mut wrong = Vec::new();
-    for seed in seed..seed + count {
+    let once = FOUND.into_iter().filter(|_| count == FEW);
+    for seed in (seed..seed + count).chain(once) {
         match round(seed, &bytes, &altered, &known, &before) {
             Ok(this) => *came.entry(this).or_default() += 1,
             Err(error) => {
