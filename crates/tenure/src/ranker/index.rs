@@ -250,7 +250,7 @@ impl Index {
         let rest = &weights.fields[..FIELDS - 1];
         let (numbers, words): (Vec<_>, Vec<_>) = asked.iter().partition(|term| is_number(term));
         // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
-        let is_seen = |term: &Box<str>| {
+        let is_seen = |term: &str| {
             let holders = |(first, part): &(u32, Arc<Part>)| {
                 let mut holders = part.holders(term).iter();
                 holders.any(|held| seen.has(first + held.unit))
@@ -321,18 +321,19 @@ impl Index {
         shared
     }
 
-    /// Marks the neighbours of what is marked, in ordered material.
-    pub(crate) fn mark_neighbours(&self, marked: &mut [bool]) {
-        let before: Vec<bool> = self
-            .places
-            .iter()
-            .map(|at| marked[at.unit as usize])
+    /// Marks the neighbours of what is marked, in ordered material, as far as it is seen.
+    pub(crate) fn mark_neighbours(&self, marked: &mut [bool], seen: Seen<'_>) {
+        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
+        let line: Vec<(&Placed, bool)> = line
+            .map(|placed| (placed, marked[placed.unit as usize]))
             .collect();
-        for at in 1..self.places.len() {
-            let (one, next) = (self.places[at - 1], self.places[at]);
+        for pair in line.windows(2) {
+            let [(one, is_one), (next, is_next)] = pair else {
+                continue;
+            };
             if one.place.material == next.place.material && next.place.from <= one.place.until {
-                marked[next.unit as usize] |= before[at - 1];
-                marked[one.unit as usize] |= before[at];
+                marked[next.unit as usize] |= is_one;
+                marked[one.unit as usize] |= is_next;
             }
         }
     }

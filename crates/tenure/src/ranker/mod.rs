@@ -242,7 +242,10 @@ mod tests {
         assert_eq!(scores[2], 0.0);
     }
 
-    fn drawn() -> impl Strategy<Value = (String, &'static str, Option<u64>, bool, u8)> {
+    /// Its text, who says it, its place, whether it is seen, and how similar it is.
+    type Drawn = (String, &'static str, Option<u64>, bool, u8);
+
+    fn drawn() -> impl Strategy<Value = Drawn> {
         let word = prop::sample::select(vec!["pump", "valve", "7", "41", "film", "漢"]);
         let words = prop::collection::vec(word, 0..5).prop_map(|words| words.join(" "));
         let speaker = prop::sample::select(vec!["", "", "Ann", "Bob"]);
@@ -263,7 +266,7 @@ mod tests {
             query in "(pump |valve |7 |41 |Ann ){0,4}",
             is_dense in any::<bool>(),
         ) {
-            let index = |units: &[&(String, &'static str, Option<u64>, bool, u8)]| {
+            let index = |units: &[&Drawn]| {
                 let units = units.iter().map(|(text, speaker, order, ..)| {
                     let unit = Unit { text, speaker, ..Unit::default() };
                     let place = |from: u64| Place { material: 1, from, until: from + 2 };
@@ -271,7 +274,7 @@ mod tests {
                 });
                 Index::of([Arc::new(Part::of(units))])
             };
-            let scores = |units: &[&(String, &'static str, Option<u64>, bool, u8)], rows: Option<&[bool]>| {
+            let scores = |units: &[&Drawn], rows: Option<&[bool]>| {
                 let count = rows.map_or(units.len(), |rows| rows.iter().filter(|row| **row).count());
                 let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
                 let similarities = units.iter().enumerate();
@@ -289,6 +292,15 @@ mod tests {
             let wide = wide.into_iter().zip(&rows).filter(|(_, seen)| **seen);
             let wide: Vec<f64> = wide.map(|(score, _)| score).collect();
             prop_assert_eq!(wide, scores(&seen, None));
+            let neighbours = |units: &[&Drawn], rows: Option<&[bool]>| {
+                let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
+                let marked = units.iter().enumerate();
+                let mut marked: Vec<bool> = marked.map(|(at, unit)| is_seen(at) && unit.4 == 0).collect();
+                index(units).mark_neighbours(&mut marked, Seen { rows, count: 0 });
+                let marked = marked.into_iter().enumerate().filter(|(at, _)| is_seen(*at));
+                marked.map(|(_, is_marked)| is_marked).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(neighbours(&each, Some(&rows)), neighbours(&seen, None));
         }
     }
 }

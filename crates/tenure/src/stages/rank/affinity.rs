@@ -116,7 +116,13 @@ pub(super) fn drop_unrelated(
     let mut related = vec![false; set.rows.len()];
     rows.iter()
         .for_each(|row| related[*row as usize] = near(*row) >= least);
-    set.index().mark_neighbours(&mut related);
+    let mut there = vec![false; set.rows.len()];
+    live.rows.iter().for_each(|row| there[*row as usize] = true);
+    let there = Seen {
+        rows: Some(&there),
+        count: live.rows.len(),
+    };
+    set.index().mark_neighbours(&mut related, there);
     for row in rows {
         if !related[row as usize] {
             raw[row as usize] = 0.0;
