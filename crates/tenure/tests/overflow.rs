@@ -227,6 +227,42 @@ fn pages_that_are_made_are_made_with_more_room() {
 }
 
 #[test]
+fn a_short_form_is_wanted_where_the_line_of_the_archive_takes_the_room() {
+    let long = "pressure at the inlet of every pump in the hall ".repeat(6);
+    let mut first = rule(json!({ "name": "first", "content": long.trim() }));
+    merge(
+        &mut first,
+        json!({ "abstract": "pressure", "overview": "pressure at the inlet", "object_type": "identity_fact" }),
+    );
+    let mut second = rule(json!({ "name": "second", "content": "The pressure is in pascal." }));
+    merge(&mut second, json!({ "object_type": "identity_fact" }));
+    let objects = json!([first, second]);
+    let policy = "headings = false\nrequired = []\ncontext.mode = \"retrieve\"";
+    let mut both = false;
+    let mut forms = 0;
+    for tokens in 1..400 {
+        let Ok(made) = outcome(
+            &objects,
+            json!({ "target": "text", "budget": { "tokens": tokens } }),
+            policy,
+        ) else {
+            continue;
+        };
+        let compiled = self::first(&made);
+        let stand = compiled
+            .trace
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.verdict == Ruling::Included)
+            .count();
+        assert!(stand == 2 || !both, "{tokens}");
+        both |= stand == 2;
+        forms += usize::from(!compiled.trace.condensed.is_empty());
+    }
+    assert!(both && forms > 0);
+}
+
+#[test]
 fn many_overviews_before_one_whole_text() {
     let entry = |at: usize| {
         let name = format!("m{at}");

@@ -104,7 +104,13 @@ pub(crate) fn contain<'a>(
     let limit = |row: u32| policy.limit(set.row(row).authority);
     let too_long = |(piece, (row, _)): (&Piece, &(u32, Section))| piece.tokens > limit(*row);
     let too_long = framed.iter().zip(&placed).any(too_long);
-    if may_be_cut(&placed, &framed, stands, pricing, request, too_long)? {
+    let archive = if planned.offers_archive {
+        pricing.archive()?.piece.tokens
+    } else {
+        0
+    };
+    let beside = (stands, archive);
+    if may_be_cut(&placed, &framed, beside, pricing, request, too_long)? {
         forms = pricing.shorter_forms(set, &placed, &framed);
         let query = request.query_text();
         let missing = pricing.condensed_forms(set, &placed, &framed, &query, facts, &mut forms);
@@ -203,7 +209,7 @@ pub(crate) fn contain<'a>(
 fn may_be_cut(
     placed: &[(u32, Section)],
     pieces: &[Piece],
-    stands: [u32; Section::COUNT],
+    (stands, archive): ([u32; Section::COUNT], u32),
     pricing: Pricing<'_>,
     request: &Request,
     too_long: bool,
@@ -227,7 +233,7 @@ fn may_be_cut(
     for ((_, section), piece) in placed.iter().zip(pieces) {
         sums[section.index()] += u64::from(piece.tokens);
     }
-    let around = pricing.most_around(request);
+    let around = pricing.most_around(request) + u64::from(archive);
     let over = |section: &Section| {
         let (max, at) = (policy.section(*section).max, section.index());
         max > 0 && sums[at] + u64::from(stands[at]) + around > u64::from(max)
