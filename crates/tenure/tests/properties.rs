@@ -1061,8 +1061,10 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
         let alone = object.revision().keep_with().is_empty()
             && ![Section::History, Section::Tools].contains(&verdict.section);
         let opens = real.envelope.section(verdict.section).is_none();
+        let document = object.to_document().unwrap();
         let shortens = cascades
-            && (object.to_document().unwrap().abstract_text.is_some()
+            && (document.abstract_text.is_some()
+                || document.overview.is_some()
                 || run.policy.document().condense_above > 0);
         // What is new in an epoch may bring a message of its own.
         let late = real.trace.plan.cause == EpochCause::Kept && run.policy.freezes(verdict.section);

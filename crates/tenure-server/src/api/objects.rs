@@ -203,6 +203,7 @@ pub(super) struct Page {
     objects: Vec<Line>,
     /// How many more there would be, whose revisions are damaged.
     #[serde(skip_serializing_if = "is_none")]
+    #[schemars(default)]
     damaged: usize,
     /// What to ask for after, where there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
