@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tenure::object::{Classification, ContradictionStatus, Modality, Status, TaskType};
+use tenure::object::{Classification, ContradictionStatus, Modality, RevisionId, Status, TaskType};
 use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation};
 use tenure::{Candidates, Compiled, Error, ErrorKind, FrameKey, Reason, Ruling, World, num::Score};
@@ -1139,16 +1139,18 @@ fn left_to_retrieval() {
     );
 }
 
+/// The revisions of the evidence that stands.
+fn evidence_of(compiled: &Compiled) -> Vec<RevisionId> {
+    let evidence = compiled.envelope.section(Section::Evidence).unwrap();
+    let items = evidence.items.iter();
+    items.filter_map(|item| item.revision).collect()
+}
+
 #[test]
 fn already_sent() {
     let page = || json!([passage("x", "The pressure is 1.")]);
     let first = check(page(), json!({}), STANDARD, &[("x", Reason::Fits)]);
-    let evidence = first.envelope.section(Section::Evidence).unwrap();
-    let sent: Vec<_> = evidence
-        .items
-        .iter()
-        .filter_map(|item| item.revision)
-        .collect();
+    let sent = evidence_of(&first);
     let said = json!({ "served": { "said": sent } });
     let second = compiled(&beside(page()), next(&first, said.clone()), STANDARD).unwrap();
     assert_eq!(
@@ -1174,12 +1176,7 @@ fn a_section_that_has_its_share_gets_nothing_of_what_is_left() {
     };
     let policy = format!("{STANDARD}\nheadings = false\n[sections.evidence]\nmax = {needed}\n");
     let first = compiled(&beside(json!([x()])), json!({}), &policy).unwrap();
-    let evidence = first.envelope.section(Section::Evidence).unwrap();
-    let sent: Vec<_> = evidence
-        .items
-        .iter()
-        .filter_map(|item| item.revision)
-        .collect();
+    let sent = evidence_of(&first);
     assert_eq!(sent.len(), 1);
     // Twice there, it was sent once.
     let said = json!({ "served": { "said": sent } });

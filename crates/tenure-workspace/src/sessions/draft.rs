@@ -498,14 +498,7 @@ impl Session {
             });
             each.sum()
         };
-        let (model, tokens) = self
-            .tools_cost
-            .get_or_init(|| (world.model_name().to_owned(), count()));
-        if model == world.model_name() {
-            *tokens
-        } else {
-            count()
-        }
+        self.tools_cost.by(world, count)
     }
 
     /// What stands before the history.

@@ -18,7 +18,7 @@ mod standing;
 mod turn;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
@@ -38,7 +38,7 @@ use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
 use held::Pending;
 use layers::Layers;
 use standing::Instruction;
-use turn::{Made, Turn};
+use turn::{Made, Priced, Turn};
 
 /// The logs of sessions are named so.
 const PREFIX: &str = "session/";
@@ -61,8 +61,8 @@ pub struct Session {
     opened: Opened,
     opening: Opening,
     opening_at: Option<u64>,
-    /// What the tools of its opening cost, and by whose vocabulary.
-    tools_cost: OnceLock<(String, u64)>,
+    /// The cost of the tools of its opening.
+    tools_cost: Priced,
     mark: Mark,
     frontier: Frontier,
     request: Option<Turn>,
@@ -190,7 +190,7 @@ impl Session {
             opened,
             opening: Opening::default(),
             opening_at: None,
-            tools_cost: OnceLock::new(),
+            tools_cost: Priced::default(),
             mark: Mark {
                 cause: tenure::trace::EpochCause::First,
                 rewritten: 0,
@@ -306,7 +306,7 @@ impl Session {
 
     fn open_with(&mut self, opening: Opening, at: u64) {
         (self.opening, self.opening_at) = (opening, Some(at));
-        self.tools_cost = OnceLock::new();
+        self.tools_cost = Priced::default();
     }
 
     /// Takes an epoch's beginning as the state: reads what the mark names, and the messages that stay.

@@ -293,8 +293,8 @@ impl Session {
             .collect())
     }
 
-    /// The draft that begins an epoch with about so many tokens beside the standing instructions: passages and summaries
-    /// take their room from the turns that stay.
+    /// The draft that begins an epoch with about `low` tokens, standing instructions not counted. Passages and summaries take
+    /// their room from the turns that stay.
     pub(super) fn lowered(
         &self,
         how: &Drafting<'_>,

@@ -25,8 +25,7 @@ pub(crate) struct Turn {
     /// Whether it may be taken back.
     pub(super) reply: bool,
     pub(super) sealed: Mutex<Option<Sealed>>,
-    /// What it costs, and by whose vocabulary.
-    pub(super) tokens: OnceLock<(String, u64)>,
+    pub(super) tokens: Priced,
     /// The blocks that a client put into it, each with its part.
     pub(super) blocks: OnceLock<Vec<(u32, ClientBlock)>>,
     /// The same message without its reasoning, where it has any.
@@ -48,6 +47,23 @@ pub(super) struct Made {
     pub(super) object: Arc<ContextObject>,
     pub(super) model: String,
     pub(super) tokens: u64,
+}
+
+/// A cost in tokens, kept for the vocabulary that asked first.
+#[derive(Debug, Default)]
+pub(super) struct Priced(OnceLock<(String, u64)>);
+
+impl Priced {
+    /// The cost by the vocabulary of this world.
+    pub(super) fn by(&self, world: &World, count: impl Fn() -> u64) -> u64 {
+        let kept = || (world.model_name().to_owned(), count());
+        let (model, tokens) = self.0.get_or_init(kept);
+        if model == world.model_name() {
+            *tokens
+        } else {
+            count()
+        }
+    }
 }
 
 impl Turn {
@@ -73,7 +89,7 @@ impl Turn {
             reply,
             entry,
             sealed: Mutex::default(),
-            tokens: OnceLock::new(),
+            tokens: Priced::default(),
             blocks: OnceLock::new(),
             bare: OnceLock::new(),
         }
@@ -208,14 +224,7 @@ impl Turn {
             });
             each.sum()
         };
-        let (model, tokens) = self
-            .tokens
-            .get_or_init(|| (world.model_name().to_owned(), count()));
-        if model == world.model_name() {
-            *tokens
-        } else {
-            count()
-        }
+        self.tokens.by(world, count)
     }
 
     /// What it costs as it stands.
