@@ -1,12 +1,8 @@
 //! `tenure allocate`: what it prints from numbers and from a request, and what it refuses. Runs the
 //! real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
+use crate::support::{Bench, text};
 use serde_json::{Value, json};
-use support::{Bench, text};
 
 const LIBRARY: &str = "---\nname: safety\nremovable: false\n---\nNever open the valve under pressure.\n\
 ---\nname: pump\n---\nThe pump turns at 50 Hz and stops within two seconds of the alarm.\n\

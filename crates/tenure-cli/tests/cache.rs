@@ -1,11 +1,7 @@
 //! `tenure cache`, and `tenure compile` with `--cache` and `--previous`. Runs the real binary.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 const BODY: &str = r#"{"model":"claude-opus-4-5","max_tokens":9,"system":"Be brief.","messages":[{"role":"user","content":"Go."}]}"#;
 

@@ -1,11 +1,7 @@
 //! `tenure check`, and bodies for each provider. Runs the real binary.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 const ORPHAN: &str = r#"{"messages":[{"role":"user","content":"Go."},{"role":"tool","tool_call_id":"c1","content":"ok"}]}"#;
 

@@ -1,13 +1,9 @@
 //! Trees of source code as artifacts. Runs the real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
 use std::fs;
 
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 fn tree() -> Bench {
     let bench = Bench::new();

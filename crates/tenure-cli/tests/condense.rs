@@ -1,17 +1,13 @@
 //! What `condense` promises and `rehydrate` gives back. Runs the real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::time::SystemTime;
 
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 fn records() -> String {
     let records: Vec<String> = (0..300)

@@ -1,15 +1,11 @@
 //! The contract that scripts rely on: output, messages, exit codes. Runs the real binary.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 const RULES: &str =
     "---\nname: brief\n---\nBe brief about the pump.\n---\nname: metric\n---\nUse metric units.\n";

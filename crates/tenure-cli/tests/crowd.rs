@@ -3,16 +3,13 @@
 //! all.
 
 #![cfg(target_os = "linux")] // it reads /proc
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::{Bench, Serving};
+use crate::support::{Bench, Serving};
 
 const CROWD: usize = 10_000;
 /// What this process and the server need beside the connections.
@@ -67,7 +64,7 @@ fn ten_thousand_connections_hold_nobody_up() {
         let raised = Command::new("sh")
             .args([
                 "-c",
-                "ulimit -n \"$1\" && exec \"$2\" --exact ten_thousand_connections_hold_nobody_up",
+                "ulimit -n \"$1\" && exec \"$2\" --exact crowd::ten_thousand_connections_hold_nobody_up",
                 "sh",
             ])
             .arg(hard.min(4 * CROWD).to_string())

@@ -1,12 +1,8 @@
 //! A store that is not what was written, one that may only be read, and judgements, through the real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::{Bench, text};
+use crate::support::{Bench, text};
 
 /// A folder with a store of two objects, of which the first is damaged.
 fn damaged() -> Bench {

@@ -1,11 +1,7 @@
 //! What `tenure eval` measures. Runs the real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
+use crate::support::Bench;
 use serde_json::json;
-use support::Bench;
 
 #[test]
 fn recall_is_what_stands_in_the_budget() {

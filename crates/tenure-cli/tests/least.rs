@@ -2,20 +2,14 @@
 //! of row-level security ends, as the documents say.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "../../tenure-store/tests/common/server.rs"]
-#[allow(dead_code)]
-mod server;
-mod support;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use crate::server::{PASSWORD, Server};
+use crate::support::{Bench, Serving};
 use serde_json::{Value, json};
-use server::{PASSWORD, Server};
-use support::{Bench, Serving};
 
 /// The status and the body of an answer.
 fn ask(server: &Serving, method: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {

@@ -1,11 +1,7 @@
 //! `tenure log` through the real binary: a conversation as its records have it.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
+use crate::support::Bench;
 use serde_json::{Value, json};
-use support::Bench;
 use tenure::Digest;
 use tenure::time::Instant;
 use tenure_store::Store;
@@ -160,9 +156,9 @@ fn older_records_are_still_read() {
     assert_eq!(shown, serde_json::from_str::<Value>(BEFORE).unwrap());
     let output = bench.run(&["replay", "gw-0"]);
     assert!(output.status.success() && output.stdout.is_empty());
-    assert!(support::text(&output.stderr).contains("does not say what it was made of"));
+    assert!(crate::support::text(&output.stderr).contains("does not say what it was made of"));
     let output = bench.run(&["replay", "gw-1"]);
-    assert!(support::text(&output.stderr).contains("as it came"));
+    assert!(crate::support::text(&output.stderr).contains("as it came"));
     let other = bench.json(&["replay", "gw-3", "--format", "json"]);
     assert_eq!(other["proof"], "as_it_came");
     let principle = |id: &str| bench.json(&["store", "records", id, "--form", "principle"]);

@@ -1,11 +1,7 @@
 //! The contract of `tenure models` and of the catalogue that users lay over the built-in one.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod support;
-
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 const MINE: &str = "dated = 2026-12-01\n\n\
     [models.gpt-4o]\nwindow = 64000\nprices = [{ input = \"2.50\", output = \"10\" }]\n\n\

@@ -2,12 +2,6 @@
 //! is seen by the others, a node may be killed, and the database may go away and come back.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "../../tenure-store/tests/common/server.rs"]
-#[allow(dead_code)]
-mod server;
-mod support;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::server::Server;
+use crate::support::{Bench, Serving};
 use serde_json::{Value, json};
-use server::Server;
-use support::{Bench, Serving};
 use tenure_store::Store;
 
 /// The longest that anything is waited for.
@@ -289,7 +283,7 @@ fn a_revoked_key_opens_nothing_on_any_node() {
     let keys: Vec<String> = (0..6)
         .map(|_| {
             let made = bench.run(&[&create[..], &["--store", &url]].concat());
-            support::text(&made.stdout).trim().to_owned()
+            crate::support::text(&made.stdout).trim().to_owned()
         })
         .collect();
     let nodes: Vec<Serving> = (0..3).map(|_| node(&bench, &url, &[])).collect();
@@ -508,7 +502,10 @@ fn while_the_database_is_away_nodes_say_so_and_go_on_when_it_is_back() {
                 problem["type"], "urn:tenure:problem:unavailable",
                 "{problem}"
             );
-            assert!(!problem.to_string().contains(server::PASSWORD), "{problem}");
+            assert!(
+                !problem.to_string().contains(crate::server::PASSWORD),
+                "{problem}"
+            );
             assert_eq!(get(node, "/readyz").status, 503);
             assert_eq!(get(node, "/healthz").status, 200);
             // What needs no store goes on.

@@ -1,13 +1,9 @@
 //! What the command says and writes when not everything fits.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
 use std::fs;
 
+use crate::support::Bench;
 use serde_json::Value;
-use support::Bench;
 
 const MANUAL: &str = "---\nname: page-1\nobject_type: retrieved_passage\n\
     provenance: {source_id: manual, retrieved_at: \"2026-05-01\"}\n---\nThe pump starts at 3 bar.\n\

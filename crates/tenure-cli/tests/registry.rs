@@ -1,14 +1,10 @@
 //! `tenure import` and `tenure registry`: what they print, what they refuse, and that a refusal
 //! changes nothing. Runs the real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
 use std::fs;
 
+use crate::support::{Bench, text};
 use serde_json::Value;
-use support::{Bench, text};
 
 const SEEDS: &str = "---\nname: pins\ntags: [pwm]\n---\nPWM on TIM4 comes out on PB7.\n\
 ---\nname: uart\n---\nThe UART runs at 115200 baud.\n\

@@ -1,17 +1,11 @@
 //! Encoders, cross-encoders and judges by configuration alone: the binary, a real ONNX Runtime, real servers.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "../../tenure-workspace/tests/support/onnx.rs"]
-mod onnx;
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use crate::support::{Bench, Serving, text};
 use serde_json::{Value, json};
-use support::{Bench, Serving, text};
 
 const RULES: &str = "---\nname: kittens\n---\nA kitten naps in the sun.\n---\nname: taxes\n---\n\
     File the return by April.\n---\nname: pumps\n---\nThe pump in the cellar leaks.\n";
@@ -31,11 +25,11 @@ fn gate<'a>(task: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn model(name: &str) -> String {
-    onnx::models().join(name).display().to_string()
+    crate::onnx::models().join(name).display().to_string()
 }
 
 fn library() -> String {
-    onnx::library().display().to_string()
+    crate::onnx::library().display().to_string()
 }
 
 /// A real server on the loopback that judges as `says` does: of the body that it gets, the text of the answer. Gives

@@ -1,15 +1,11 @@
 //! The retrieval plan of a request, what answers `query_archive`, the tools of a step, and a gate by an encoder of
 //! one's own, through the real binary.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use crate::support::Bench;
 use serde_json::{Value, json};
-use support::Bench;
 
 fn passages() -> Bench {
     let bench = Bench::new();

@@ -1,15 +1,11 @@
 //! `tenure serve` and `tenure keys`: the real binary, its address, its end.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Bench, Serving, text};
+use crate::support::{Bench, Serving, text};
 
 /// The answer to a request of this header.
 fn get(server: &Serving, path: &str, header: &str) -> String {

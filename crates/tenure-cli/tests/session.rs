@@ -1,11 +1,7 @@
 //! Sessions through the real binary: in from a provider's messages, on turn after turn, out again.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
+use crate::support::{Bench, text};
 use serde_json::{Value, json};
-use support::{Bench, text};
 
 const TALK: &str = r#"{"model":"claude-sonnet-4-5","system":"You watch over pumps.",
 "tools":[{"name":"sense","description":"Reads a sensor.","input_schema":{"type":"object","properties":{"id":{"type":"string"}}}}],

@@ -1,11 +1,7 @@
 //! What a store keeps, shows and proves, through the real binary and a real file.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod support;
-
+use crate::support::{Bench, text};
 use serde_json::{Value, json};
-use support::{Bench, text};
 
 /// A folder with a store in which an object has two revisions.
 fn revised() -> Bench {

@@ -1,9 +1,7 @@
 //! Text through a model's chat template, through the real binary.
 
-mod support;
-
+use crate::support::Bench;
 use serde_json::{Value, json};
-use support::Bench;
 
 const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}<start_of_turn>{{ m.role }}\n{{ m.content | trim }}\
 <end_of_turn>\n{% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}";

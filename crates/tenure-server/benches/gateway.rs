@@ -1,7 +1,7 @@
-//! What the server costs: `cargo build --release && cargo bench -p tenure-server --bench gateway`. With `-- modes`,
+//! What the server costs: `cargo build --profile dist && cargo bench -p tenure-server --bench gateway`. With `-- modes`,
 //! only what the modes `fit` and `full` cost.
 //!
-//! It starts the release binary (`TENURE`, else `target/release/tenure`) as users do, with a store on disk
+//! It starts the binary of the profile `dist` (`TENURE`, else `target/dist/tenure`) as users do, with a store on disk
 //! and every exchange recorded, in front of an upstream of threads in this process. Clients are blocking
 //! sockets in this process, too: client, gateway and upstream share the machine's cores.
 
@@ -221,7 +221,7 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("the release binary: cargo build --release");
+            .expect("the binary: cargo build --profile dist");
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut url)
@@ -440,7 +440,7 @@ fn main() {
         return;
     }
     let binary = std::env::var_os("TENURE").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/tenure"),
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/dist/tenure"),
         PathBuf::from,
     );
     let folder = tempfile::tempdir().unwrap();

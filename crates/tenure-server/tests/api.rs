@@ -1,11 +1,7 @@
 //! The API: the verbs of the command line over HTTP, and who may call them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Reply, Upstream, wait_for};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, wait_for};
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure_server::{Limits, Options, Server};
@@ -1151,7 +1147,7 @@ fn the_committed_description_is_that_of_the_server() {
     assert!(
         committed == text,
         "schemas/openapi.json is not what the server says.\n\
-         If that was meant to change: UPDATE_SCHEMAS=1 cargo test -p tenure-server --test api"
+         If that was meant to change: UPDATE_SCHEMAS=1 cargo test -p tenure-server --test runner api::"
     );
     let bench = Bench::new(&[]);
     assert_eq!(bench.get("/openapi.json").body, text.as_bytes());
@@ -1244,7 +1240,7 @@ fn a_query_finds_passages_of_what_its_caller_may_see() {
     let ask_as = |grant: Grant, body: &Value| {
         let own = format!("authorization: Bearer {}", key(&bench.store, grant));
         let headers = ["content-type: application/json", own.as_str()];
-        support::wait_for(|| {
+        crate::support::wait_for(|| {
             let reply = bench.ask(
                 "POST",
                 "/api/v1/query",

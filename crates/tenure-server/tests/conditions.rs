@@ -1,11 +1,7 @@
 //! Writes that are done on a state or not at all, and once.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Reply};
 use serde_json::{Value, json};
-use support::{Bench, Reply};
 use tenure::object::Usage;
 use tenure::time::Instant;
 

@@ -1,11 +1,7 @@
 //! A server over a store that is not what was written.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Reply};
 use serde_json::{Value, json};
-use support::{Bench, Reply};
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure_workspace::keys::{Grant, Keys};

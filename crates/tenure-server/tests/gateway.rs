@@ -1,14 +1,10 @@
 //! The gateway in `observe`: what goes in comes out, in both directions, and a record says what it was.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::Write;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use support::{Bench, LONG, Upstream, answer, chunk, compiling, wait_for};
+use crate::support::{Bench, LONG, Upstream, answer, chunk, compiling, wait_for};
 use tenure::CountKind;
 use tenure_server::{Mode, Options};
 use tenure_workspace::records::Ending;

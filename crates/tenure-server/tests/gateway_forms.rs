@@ -1,14 +1,10 @@
 //! Each provider's requests go where its key may go, and what is refused is refused in its own form.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::Write;
 use std::net::Shutdown;
 
+use crate::support::{Bench, Reply, Upstream, compiling};
 use serde_json::json;
-use support::{Bench, Reply, Upstream, compiling};
 use tenure_server::Mode;
 use tenure_workspace::records::Ending;
 

@@ -1,14 +1,10 @@
 //! Models that the catalogue does not name: by their families, and by what their upstreams state.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::Write;
 use std::net::TcpStream;
 
+use crate::support::{Bench, Reply, Seen, Upstream, answer, wait_for};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Seen, Upstream, answer, wait_for};
 use tenure::FrameKey;
 use tenure_server::{Mode, Options};
 use tenure_workspace::Workspace;

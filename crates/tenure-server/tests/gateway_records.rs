@@ -1,14 +1,10 @@
 //! What records say of relayed requests: what was done, why, and that it can be done again.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Bench, Reply, Upstream, answer, compiling};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, answer, compiling};
 use tenure::Digest;
 use tenure_server::Mode;
 use tenure_workspace::records::ExchangeRecord;

@@ -1,13 +1,9 @@
 //! The room for an answer, and what a provider reports of its counts, as the gateway tells them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::Write as _;
 
+use crate::support::{Bench, Reply, Upstream, answer, compiling};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, answer, compiling};
 use tenure::{FrameKey, Policy};
 use tenure_server::{Mode, Options};
 use tenure_workspace::Workspace;

@@ -1,15 +1,11 @@
 //! The gateway in `fit` and `full`: what is answered becomes a turn of the session, what is too long goes once
 //! more, and what the tenant knows stands beside the conversation.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Bench, Reply, Upstream, answer, chunk, compiling, wait_for};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, answer, chunk, compiling, wait_for};
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{FrameKey, Policy};

@@ -1,13 +1,9 @@
 //! The agent's own tools in `full`: which of them an epoch offers, where the tenant's policy has a gate for them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::{Bench, Reply, Seen, Upstream, answer, compiling};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Seen, Upstream, answer, compiling};
 use tenure::{FrameKey, Policy};
 use tenure_server::Mode;
 use tenure_workspace::Workspace;

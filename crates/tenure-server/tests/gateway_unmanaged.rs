@@ -1,11 +1,7 @@
 //! What the gateway does not manage says so: in the header, in the record and in the metric.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Reply, Upstream, compiling};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, compiling};
 use tenure::{FrameKey, Policy};
 use tenure_server::{Mode, Options};
 use tenure_workspace::Workspace;
@@ -230,7 +226,7 @@ fn hidden(bench: &Bench, asked: &Value) {
     let log = format!("session/{session}");
     bench.record("local", &first.record());
     // The answer is in its session.
-    let entries = support::wait_for(|| {
+    let entries = crate::support::wait_for(|| {
         let entries = tenant.entries(&log, 0).unwrap();
         let said = entries
             .iter()

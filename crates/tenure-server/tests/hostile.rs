@@ -1,14 +1,10 @@
 //! Clients and upstreams that break the rules, or keep nobody's time.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::Write;
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use support::{Bench, Upstream, answer, chunk, compiling, wait_for};
+use crate::support::{Bench, Upstream, answer, chunk, compiling, wait_for};
 use tenure::{ErrorKind, FrameKey};
 use tenure_server::{Limits, Mode, Options, Server};
 use tenure_workspace::Workspace;

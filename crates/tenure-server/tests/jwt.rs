@@ -1,9 +1,5 @@
 //! Tokens of an identity provider: real keys, real signatures, and whoever would like to be let in.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -11,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::support::{Bench, Reply, Upstream, answer};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
@@ -23,7 +20,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, answer};
 use tenure_server::{Jwt, Options, Server};
 use tenure_workspace::keys::{Grant, Keys};
 
@@ -325,7 +321,7 @@ fn a_token_opens_what_its_claims_say() {
         .unwrap()
         .create(operator, now)
         .unwrap();
-    support::wait_for(|| (ask(&bench, &key).status == 200).then_some(()));
+    crate::support::wait_for(|| (ask(&bench, &key).status == 200).then_some(()));
     assert_eq!(ask(&bench, &token).status, 200);
 }
 

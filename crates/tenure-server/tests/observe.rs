@@ -1,11 +1,7 @@
 //! What is told of requests: spans for a collector, quality metrics and their thresholds.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Upstream};
 use serde_json::{Value, json};
-use support::{Bench, Upstream};
 use tenure_server::Options;
 
 fn body() -> Value {
@@ -119,7 +115,7 @@ fn a_collector_that_is_away_holds_nobody_up_and_is_counted() {
             .status,
         200
     );
-    support::wait_for(|| {
+    crate::support::wait_for(|| {
         let dropped = bench.metric("tenure_telemetry_dropped_total{what=\"span\"}")?;
         (dropped >= 2.0).then_some(())
     });

@@ -1,11 +1,7 @@
 //! What a caller says in a request is never hidden from that caller, and nothing else becomes visible by it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Reply, Upstream, compiling};
 use serde_json::{Value, json};
-use support::{Bench, Reply, Upstream, compiling};
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure_server::Mode;
@@ -31,9 +27,9 @@ fn key(bench: &Bench, grant: Grant) -> String {
 /// Waits until the server knows its keys: before, every request is the owner's.
 fn locked(bench: &Bench) {
     let asked = || bench.get("/api/v1/objects").status;
-    support::wait_for(|| (asked() == 401).then_some(()));
+    crate::support::wait_for(|| (asked() == 401).then_some(()));
     let asked = || bench.post("/v1/chat/completions", b"{}").status;
-    support::wait_for(|| (asked() == 401).then_some(()));
+    crate::support::wait_for(|| (asked() == 401).then_some(()));
 }
 
 /// A key that is cleared for what is public.
@@ -144,7 +140,7 @@ fn an_operators_key_sees_every_class_unless_it_says_otherwise() {
                 &chat("small"),
             )
         };
-        support::wait_for(|| (asked().status == 200).then_some(()));
+        crate::support::wait_for(|| (asked().status == 200).then_some(()));
         let sent = String::from_utf8(upstream.seen().pop().unwrap().body).unwrap();
         assert!(sent.contains(ASKED), "{sent}");
         assert_eq!(sent.contains("hides a door"), sees, "{sent}");
@@ -196,7 +192,7 @@ fn who_compiles_for_themselves_sees_what_they_send_and_who_compiles_for_another_
             "objects": [{ "name": "units", "content": "Report pressure in pascal." }],
         });
         let asked = || call(&bench, "POST", "/api/v1/compile", &caller, &body);
-        let reply = support::wait_for(|| Some(asked()).filter(|reply| reply.status != 401));
+        let reply = crate::support::wait_for(|| Some(asked()).filter(|reply| reply.status != 401));
         assert_eq!(reply.status, 200, "{}", reply.json());
         reply.json()["envelope"]["payload"]
             .as_str()

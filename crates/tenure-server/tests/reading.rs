@@ -2,16 +2,10 @@
 //! the labels and lists of objects let it see, and cannot tell the rest from what is not there.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../../tenure-store/tests/common/server.rs"]
-#[allow(dead_code)]
-mod server;
-mod support;
-
+use crate::server::Server;
+use crate::support::{Bench, Reply};
 use serde_json::{Value, json};
-use server::Server;
-use support::{Bench, Reply};
 use tenure::Principal;
 use tenure::object::Classification;
 use tenure::time::Instant;

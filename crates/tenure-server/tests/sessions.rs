@@ -1,11 +1,7 @@
 //! Sessions over the API: begun, added to, shown, compiled, given back and summarised, by whoever may.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, Reply};
 use serde_json::{Value, json};
-use support::{Bench, Reply};
 use tenure::object::Classification;
 use tenure::time::Instant;
 use tenure_store::Store;

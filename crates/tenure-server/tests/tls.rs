@@ -1,18 +1,14 @@
 //! Upstreams over TLS: a server on loopback whose certificate is of an authority of its own.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use crate::support::Bench;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use support::Bench;
 use tenure_server::{Options, Upstream};
 
 fn file(name: &str) -> String {

@@ -1,16 +1,12 @@
 //! Many writers at once, processes and servers that are killed, and disks that are full.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::server::{PASSWORD, Server};
-use common::{Dice, Home, contents, document, exported, put_one, rounds};
+use crate::common::server::{PASSWORD, Server};
+use crate::common::{Dice, Home, contents, document, exported, put_one, rounds};
 use tenure::{Error, ErrorKind};
 use tenure_store::{Expect, Put, Store, Tenant, Writing, Written};
 
@@ -159,7 +155,11 @@ fn what_was_acknowledged_outlives_a_killed_writer(home: &Home) {
     let mut last = 0;
     for _ in 0..rounds(20, 200) {
         let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "writes_until_it_is_killed", "--nocapture"])
+            .args([
+                "--exact",
+                "crashes::writes_until_it_is_killed",
+                "--nocapture",
+            ])
             .env(WRITER, &home.url)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -327,7 +327,8 @@ fn a_full_disk_loses_nothing() {
     // Who may not mount may still limit how large a file grows.
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/store.db", folder.path().display());
-    let limited = "trap '' XFSZ; ulimit -f 2048; exec \"$0\" --exact fills_a_file_up_to_its_limit";
+    let limited =
+        "trap '' XFSZ; ulimit -f 2048; exec \"$0\" --exact crashes::fills_a_file_up_to_its_limit";
     let mut filler = Command::new("sh");
     filler
         .args(["-c", limited])

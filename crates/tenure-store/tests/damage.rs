@@ -1,12 +1,8 @@
 //! What is done about a store that is not what was written: rows that were altered or lost, files that are gone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{Home, contents, document, exported, put, put_one};
+use crate::common::{Home, contents, document, exported, put, put_one};
 use tenure::object::ObjectId;
 use tenure::{
     Budget, Candidates, Error, ErrorKind, Facts, FrameKey, ObjectDocument, Policy, Reason, Request,

@@ -1,17 +1,13 @@
 //! TLS to PostgreSQL: a real server with a certificate of an authority that only these tests know.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::server::{PASSWORD, Server};
-use common::{contents, put_one};
+use crate::common::server::{PASSWORD, Server};
+use crate::common::{contents, put_one};
 use tenure::ErrorKind;
 use tenure_store::Store;
 

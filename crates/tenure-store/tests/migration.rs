@@ -1,19 +1,10 @@
 //! Files of older versions of the schema: brought up to date when they are opened, they answer as before.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::disallowed_methods
-)]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::{document, exported};
+use crate::common::{document, exported};
 use tempfile::TempDir;
 use tenure::object::ObjectId;
 use tenure::{Digest, ErrorKind};
@@ -141,8 +132,8 @@ fn a_file_of_version_1_answers_as_before() {
     // It is written as any other: by revisions, by what makes older ones hold again, and by erasures.
     let loaded = Arc::new(local.load().unwrap());
     let before = exported(&local).len();
-    common::put(&local, vec![document("limit", "At most 14 kW.")]);
-    common::put(&local, vec![document("lamp", "The lamp is green.")]);
+    crate::common::put(&local, vec![document("limit", "At most 14 kW.")]);
+    crate::common::put(&local, vec![document("lamp", "The lamp is green.")]);
     assert_eq!(local.version().unwrap(), 9);
     assert_eq!(exported(&local).len(), before + 2);
     let fresh = local.refresh(&loaded).unwrap();

@@ -5,22 +5,13 @@
 //! number on. The file is the same each time, so that a number says all of an alteration: the test prints the command
 //! that repeats one that failed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::disallowed_methods
-)]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Dice, document};
+use crate::common::{Dice, document};
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};
@@ -453,7 +444,7 @@ fn round(
     let judged = judged.unwrap_or_else(|_| Err("it panicked".into()));
     judged.map_err(|error| {
         let error: String = error.chars().take(500).collect();
-        format!("{what}: {error}; `TENURE_MUTATION_SEED={seed} TENURE_MUTATIONS=1 cargo test -p tenure-store --test mutations` repeats it")
+        format!("{what}: {error}; `TENURE_MUTATION_SEED={seed} TENURE_MUTATIONS=1 cargo test -p tenure-store --test runner mutations::` repeats it")
     })
 }
 

@@ -1,17 +1,13 @@
 //! What is peculiar to PostgreSQL: migration, logins, connections that are lost, and hearing of writes.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::server::{PASSWORD, Server};
-use common::{Home, contents, document, exported, put_one};
+use crate::common::server::{PASSWORD, Server};
+use crate::common::{Home, contents, document, exported, put_one};
 use tenure::ErrorKind;
 use tenure_store::{Put, Store, Writing};
 
@@ -151,7 +147,10 @@ fn where_the_extension_is_not_to_be_had_a_trigger_stands_in() {
     let acme = store.tenant("acme").unwrap();
     let id = put_one(&acme, "limit", "1");
     put_one(&acme, "limit", "2");
-    common::put(&acme, vec![common::during("limit", "3", Some(5), Some(9))]);
+    crate::common::put(
+        &acme,
+        vec![crate::common::during("limit", "3", Some(5), Some(9))],
+    );
     assert_eq!(contents(&acme, id), ["2", "3", "2"]);
     let copy = "INSERT INTO tenure.beliefs SELECT tenant, object, tx_start, part + 9, opened, tx_end, \
                 closed, revision, valid_from, valid_until, contradiction, superseded_by, lifecycle \

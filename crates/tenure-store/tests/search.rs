@@ -1,20 +1,11 @@
 //! Search, the same on both engines: it finds what has the words, follows what is written, and keeps nothing
 //! of what is erased.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::disallowed_methods
-)]
-
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::{Dice, Home, document, put, put_one};
+use crate::common::{Dice, Home, document, put, put_one};
 use tenure::object::{Classification, Lifecycle, ObjectId};
 use tenure::ranker::Terms;
 use tenure::{ContextObject, Digest, ErrorKind, ObjectDocument};
@@ -64,7 +55,7 @@ fn what_has_the_words_is_found(home: &Home) {
     // What it says now counts, of all times for which it says something.
     let id = put_one(&acme, "manual", "The relief valve opens at three bar.");
     assert_eq!(found(&acme, "two bar"), names([]));
-    let later = common::during(
+    let later = crate::common::during(
         "manual",
         "The lamp is green.",
         Some(4_000_000_000_000_000),
@@ -128,7 +119,7 @@ fn random_write(tenant: &Tenant, dice: &mut Dice) {
             let text = format!("{} {} {}.", words(), words(), words());
             let until = (dice.roll(3) == 0).then_some(50);
             let from = (dice.roll(3) == 0).then_some(20);
-            let put = Put::new(common::during(&name, &text, from, until));
+            let put = Put::new(crate::common::during(&name, &text, from, until));
             // What was erased is refused.
             drop(tenant.put(vec![put], &Writing::default()));
         }

@@ -1,13 +1,9 @@
 //! What the store does, the same on both engines.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::{Dice, Home, contents, document, during, exported, put, put_one};
+use crate::common::{Dice, Home, contents, document, during, exported, put, put_one};
 use tenure::object::{Authority, ContradictionStatus, Lifecycle, ObjectId, RetirementRule, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument};

@@ -1,13 +1,9 @@
 //! What the database itself refuses, and that nothing of one tenant is seen by another.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::server::Server;
-use common::{Dice, Home, document, exported, put, put_one, rounds};
+use crate::common::server::Server;
+use crate::common::{Dice, Home, document, exported, put, put_one, rounds};
 use tenure::object::{ObjectId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, ErrorKind, ObjectDocument};
@@ -465,7 +461,7 @@ fn a_login_that_owns_nothing_works_and_lists_nobody() {
     let sql = format!(
         "CREATE ROLE worker LOGIN PASSWORD '{0}'; GRANT tenure_app TO worker; \
          CREATE ROLE stranger LOGIN PASSWORD '{0}'",
-        common::server::PASSWORD
+        crate::common::server::PASSWORD
     );
     home.administrator().batch_execute(&sql).unwrap();
     let worker = Store::open(&server.url_as("worker", home.database())).unwrap();

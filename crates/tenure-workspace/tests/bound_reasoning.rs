@@ -1,7 +1,5 @@
 //! After a cut the provider takes what stays: reasoning that is bound to its beginning, and results that a user
 //! interrupted.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::wire::Format;

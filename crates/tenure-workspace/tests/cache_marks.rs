@@ -1,9 +1,5 @@
 //! The marks of a cache in what is sent, held against a strict simulation of Anthropic's cache: whole tool loops,
 //! sent as the agent sends them, made to fit, and compiled with a store beside them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/provider_cache.rs"]
-mod provider_cache;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +12,7 @@ use tenure_store::{Store, Tenant};
 use tenure_workspace::relay::{Beside, Relay, Relaying};
 use tenure_workspace::{Gathered, Workspace};
 
-use provider_cache::{Cache, Used};
+use crate::support::provider_cache::{Cache, Used};
 
 const NOW: i64 = 1_790_000_000_000_000;
 /// The policy of a gateway that compiles with the store beside the conversation.

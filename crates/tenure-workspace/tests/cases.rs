@@ -15,10 +15,8 @@
 //! - `notes`: one line for each note, `name: code`;
 //! - `error`: the message expected instead.
 //!
-//! `UPDATE_CASES=1 cargo test -p tenure-workspace --test cases` writes what came out into the blocks
+//! `UPDATE_CASES=1 cargo test -p tenure-workspace --test runner cases::` writes what came out into the blocks
 //! that are there; read the difference before you keep it.
-
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
 use std::fs;

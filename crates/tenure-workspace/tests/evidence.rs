@@ -1,6 +1,4 @@
 //! What a store adds to an agent's loop of tools: once for a request, within a share, and nothing that is unrelated.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! A long conversation that is cut before any of it was sent: the request is as full as it may be, and what the
 //! last message asks for stands in it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::wire::{self, Format};

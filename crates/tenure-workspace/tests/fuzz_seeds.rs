@@ -1,11 +1,6 @@
 //! Replays every committed seed of the fuzz targets, and every input that a target ever failed on,
 //! through the functions that the targets call. No fuzzer is needed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "../../../fuzz/src/harness.rs"]
-mod harness;
-
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -39,7 +34,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn every_seed_and_every_found_input_is_read_or_refused() {
     let mut failed = Vec::new();
-    for (target, check) in harness::TARGETS {
+    for (target, check) in crate::harness::TARGETS {
         let seeds = files(&fuzz().join("seeds").join(target));
         assert!(seeds.len() > 3, "`{target}` has {} seeds", seeds.len());
         for path in seeds
@@ -116,7 +111,7 @@ fn reading_takes_time_in_proportion() {
         "trace",
     ];
     let mut slow = Vec::new();
-    for (target, check) in harness::TARGETS {
+    for (target, check) in crate::harness::TARGETS {
         if !readers.contains(&target) {
             continue;
         }
@@ -139,7 +134,10 @@ fn reading_takes_time_in_proportion() {
 
 #[test]
 fn every_target_has_its_file_and_no_folder_is_left_behind() {
-    let targets: Vec<&str> = harness::TARGETS.iter().map(|(name, _)| *name).collect();
+    let targets: Vec<&str> = crate::harness::TARGETS
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
     assert_eq!(names(&fuzz().join("seeds")), targets);
     let files: Vec<String> = targets.iter().map(|name| format!("{name}.rs")).collect();
     assert_eq!(names(&fuzz().join("targets")), files);
@@ -158,7 +156,7 @@ fn every_target_has_its_file_and_no_folder_is_left_behind() {
 
 #[test]
 fn seeds_are_small() {
-    for (target, _) in harness::TARGETS {
+    for (target, _) in crate::harness::TARGETS {
         let seeds = files(&fuzz().join("seeds").join(target));
         let bytes: u64 = seeds
             .iter()

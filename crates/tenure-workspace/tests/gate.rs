@@ -1,8 +1,6 @@
 //! RAMPART's gating result on its own terms: a library of 31 rules and 20 tasks, each of which needs one
 //! of them. The gated context costs a third of the tokens at most and holds that one.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use serde_json::Value;

@@ -1,6 +1,4 @@
 //! A request that is given up while it is compiled: its session is what it would be after a failure.
-#![allow(clippy::unwrap_used)]
-
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,6 @@
 //! Whatever comes from outside, reading it ends in objects or in an error that says where, never in
 //! a panic; and what was read compiles within its budget.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use proptest::prelude::*;
 use tenure::{
     Budget, Candidates, ErrorKind, Facts, FrameKey, Policy, Request, Trace, World, compile,

@@ -1,8 +1,6 @@
 //! Instruction files as agents already have them: what is loaded of a project, in which order, and
 //! what becomes of everything else.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

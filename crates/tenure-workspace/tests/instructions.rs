@@ -1,6 +1,4 @@
 //! The agent's own instructions outlive every cut, whole, in their rank, and once.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::wire::Format;

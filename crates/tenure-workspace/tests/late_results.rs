@@ -1,7 +1,5 @@
 //! A user who speaks between a call and its result: in the form of responses they find each other by id, so no cut parts
 //! them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::wire::Format;

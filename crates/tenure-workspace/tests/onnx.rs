@@ -1,14 +1,9 @@
 //! Encoders and cross-encoders in the ONNX format, run by a real ONNX Runtime.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "support/onnx.rs"]
-mod onnx;
-
 use std::path::Path;
 use std::sync::OnceLock;
 
-use onnx::{library, models};
+use crate::support::onnx::{library, models};
 use serde_json::Value;
 use tenure::num::Score;
 use tenure::{Budget, Candidates, Error, ErrorKind, FrameKey, ObjectDocument, Policy, Request};

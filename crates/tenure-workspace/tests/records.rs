@@ -1,7 +1,5 @@
 //! Records: what they say of a compile and of a request that went through a gateway, and what they prove.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! Libraries from sources, and registries that outlive a process.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 use std::fs;
 use std::path::PathBuf;
 

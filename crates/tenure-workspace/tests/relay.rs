@@ -1,8 +1,4 @@
 //! Requests on their way: what fits goes on as it came, what does not is cut, and sessions are found again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/recorded.rs"]
-mod recorded;
 
 use std::sync::Arc;
 
@@ -16,7 +12,7 @@ use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unmanaged, Unset
 use tenure_workspace::sessions::{Session, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
-use recorded::recording;
+use crate::support::recorded::recording;
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -91,7 +87,7 @@ fn request(messages: &[Value]) -> String {
     format!(
         "{{\"stream\": true,  \"messages\": [{}], \"temperature\": 0.50, \"seed\": 12345678901234567890, \"max_tokens\": 400, \"tools\": {}}}",
         all.join(", "),
-        recorded::tools()
+        crate::support::recorded::tools()
     )
 }
 
@@ -468,7 +464,7 @@ fn tools_take_room_too() {
     let tools = bench
         .world
         .tokenizer()
-        .count(&recorded::tools().to_string()) as u32;
+        .count(&crate::support::recorded::tools().to_string()) as u32;
     assert!(with >= without + tools / 2, "{with} {without} {tools}");
 }
 

@@ -1,7 +1,5 @@
 //! Agents that renew parts of each request (files as they are now, examples, closing rules): their requests go on with one
 //! session, and what they renew stands whole in all that is sent.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use serde_json::{Value, json};
 use tenure::object::{Authority, ObjectType};
 use tenure::time::Instant;

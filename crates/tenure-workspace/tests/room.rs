@@ -1,6 +1,4 @@
 //! How much of a window a request may fill: the room for its answer, and what providers report of their counts.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::wire::Format;

@@ -1,8 +1,4 @@
 //! Logs of sessions: what earlier programs wrote, what an erasure leaves of them, and results that nothing answers for any more.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/recorded.rs"]
-mod recorded;
 
 use serde_json::{Value, json};
 use tenure::time::Instant;
@@ -13,7 +9,7 @@ use tenure_store::{Store, Tenant, Writing};
 use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob};
 use tenure_workspace::{Gathered, Workspace};
 
-use recorded::recording;
+use crate::support::recorded::recording;
 
 struct Bench {
     _folder: tempfile::TempDir,
@@ -77,7 +73,7 @@ impl Bench {
 }
 
 fn append(session: &mut Session, format: Format, messages: &[Value]) {
-    let body = json!({ "messages": messages, "tools": recorded::tools() });
+    let body = json!({ "messages": messages, "tools": crate::support::recorded::tools() });
     let conversation = wire::read(format, &body.to_string()).unwrap();
     session.append(conversation, at(60)).unwrap();
 }

@@ -1,12 +1,5 @@
 //! Sessions over a real store (those that write much, or erase, over both engines): what was sent stays, what leaves can be read back, two writers do not
 //! overwrite each other.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/recorded.rs"]
-mod recorded;
-#[allow(dead_code, clippy::disallowed_methods)]
-#[path = "../../tenure-store/tests/common/server.rs"]
-mod server;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,7 +18,7 @@ use tenure_workspace::records::{self, Proof, Replay};
 use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
-use recorded::{Recording, recording};
+use crate::support::recorded::{Recording, recording};
 
 const CHATS: [Target; 4] = [
     Target::OpenAiChat,
@@ -91,7 +84,7 @@ impl Bench {
             Engine::Postgresql => {
                 static NEXT: AtomicU32 = AtomicU32::new(0);
                 let database = format!("bench{}", NEXT.fetch_add(1, Ordering::Relaxed));
-                let server = server::Server::shared();
+                let server = crate::server::Server::shared();
                 server.create(&database);
                 let store = Store::open(&server.url(&database)).unwrap();
                 store.migrate().unwrap();
@@ -170,7 +163,8 @@ fn at(seconds: i64) -> Instant {
 fn append(session: &mut Session, messages: &[Value]) -> Vec<u64> {
     let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
     let recent: Vec<&ObjectDocument> = recent.iter().collect();
-    let json = json!({ "messages": messages, "tools": recorded::tools() }).to_string();
+    let json =
+        json!({ "messages": messages, "tools": crate::support::recorded::tools() }).to_string();
     let conversation = wire::read_after(Format::OpenAiChat, &json, &recent).unwrap();
     session.append(conversation, at(60)).unwrap()
 }
@@ -960,7 +954,7 @@ mod random {
                 // What the system says before all others stands before the history.
                 let leads = |message: &&Value| all.is_empty() && message["role"] == "system";
                 let messages: Vec<Value> = messages.iter().skip_while(leads).cloned().collect();
-                let json = json!({ "messages": messages, "tools": recorded::tools() }).to_string();
+                let json = json!({ "messages": messages, "tools": crate::support::recorded::tools() }).to_string();
                 let Ok(conversation) = wire::read_after(Format::OpenAiChat, &json, &recent) else { continue };
                 if session.append(conversation, at(60)).is_ok() {
                     all.extend(messages.clone());

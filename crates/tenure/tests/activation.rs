@@ -1,7 +1,5 @@
 //! When a preference is active, by the vectors of what it is good for; and guidance that is opposed.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // helpers of tests
-
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,9 +8,7 @@ use tenure::trace::Note;
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{Compiled, Digest, Facts, Need, Reason, compile, needs};
 
-use support::{Case, STANDARD, rule};
-
-mod support;
+use crate::support::{Case, STANDARD, rule};
 
 /// Vectors that differ by an angle whose cosine is known.
 fn facts(pairs: &[(&str, f32)]) -> Facts {

@@ -1,8 +1,6 @@
 //! Random requests of every provider: a plan keeps to the provider's limits, its marks change nothing
 //! else and can be taken back, and one changed byte is found wherever it is.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use std::sync::OnceLock;
 
 use proptest::prelude::*;

@@ -2,8 +2,6 @@
 //! that must change in another way than by new optional fields gets a new version, and fixtures of
 //! its own.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

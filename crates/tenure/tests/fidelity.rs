@@ -4,8 +4,6 @@
 //! when it was done, and found four mistakes, which are mended. No label comes from the measure;
 //! `docs/testing.md` says how well it agrees with them.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,16 +1,12 @@
 //! What is new in the middle of an epoch, and the provider's own channels for it: messages of the system, and tools
 //! that are added behind all that was sent.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // helpers of tests
-
 use serde_json::{Value, json};
 use tenure::trace::{EpochCause, Note};
 use tenure::wire::Format;
 use tenure::{Compiled, FrameKey, Reason, World, conform};
 
-use support::{Case, STANDARD, merge, passage, result, turn};
-
-mod support;
+use crate::support::{Case, STANDARD, merge, passage, result, turn};
 
 fn rule(name: &str, says: &str) -> Value {
     json!({ "name": name, "content": says, "object_type": "policy_rule" })

@@ -1,10 +1,6 @@
 //! Objects and their published form: what is sealed is written and sealed again as the same.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
-mod common;
-
-use common::{drafts, sealed};
+use crate::common::{drafts, sealed};
 use proptest::prelude::*;
 use tenure::ObjectDocument;
 use tenure::num::Score;

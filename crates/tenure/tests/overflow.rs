@@ -1,11 +1,7 @@
 //! What happens when not everything fits, and how a corpus gets in: scenarios with their numbers.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
-mod support;
-
+use crate::support::{Case, STANDARD, merge, passage, rule, tool};
 use serde_json::{Value, json};
-use support::{Case, STANDARD, merge, passage, rule, tool};
 use tenure::policy::Overflow;
 use tenure::request::{Strategy, TaskClass};
 use tenure::section::Section;
@@ -731,15 +727,15 @@ fn records(count: usize) -> String {
 }
 
 fn measured(count: usize) -> Value {
-    let mut output = support::result("output", "c0");
+    let mut output = crate::support::result("output", "c0");
     merge(&mut output, json!({ "content": records(count) }));
     json!([
         tool("read_sensor"),
-        support::turn("question", "user", "What was the pressure of id 123?"),
-        support::calls("call", &["c0"]),
+        crate::support::turn("question", "user", "What was the pressure of id 123?"),
+        crate::support::calls("call", &["c0"]),
         output,
-        support::turn("thanks", "assistant", "Noted."),
-        support::turn("next", "user", "And the errors?"),
+        crate::support::turn("thanks", "assistant", "Noted."),
+        crate::support::turn("next", "user", "And the errors?"),
     ])
 }
 

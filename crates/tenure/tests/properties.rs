@@ -2,16 +2,12 @@
 //! that shares nothing with the compiler: another tokenizer, a validator of its own for messages,
 //! SHA-256 from the hash crate, a trace read as data.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
-mod common;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use common::wire::{legal, wire};
-use common::{Case, Draft, PLENTY, Run, case, compiled, oracle, payload, room, run, within};
+use crate::common::wire::{legal, wire};
+use crate::common::{Case, Draft, PLENTY, Run, case, compiled, oracle, payload, room, run, within};
 use proptest::prelude::*;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -43,7 +39,7 @@ fn silent(run: &Run, real: &Compiled) -> usize {
 /// What a chat body costs: its texts by an independent count, and what the catalogue says that the
 /// provider adds around them. A message's role is one token; blocks are priced as messages.
 fn recount(case: &Case, run: &Run, real: &Compiled) -> usize {
-    let chat = common::world(case.model).model().chat;
+    let chat = crate::common::world(case.model).model().chat;
     let count = |text: &str| oracle(case.model, text);
     let wire = wire(real);
     let messages = wire.texts.len() + silent(run, real);
@@ -159,7 +155,7 @@ fn layered(candidates: &Candidates, cuts: &[usize]) -> Candidates {
     let mut from = 0;
     for until in cuts.iter().copied().chain([objects.len()]) {
         let until = until.clamp(from, objects.len());
-        layers.push(Arc::new(common::said_or_not(&objects[from..until])));
+        layers.push(Arc::new(crate::common::said_or_not(&objects[from..until])));
         from = until;
     }
     Candidates::layered(layers).with_unfetched(candidates.unfetched().to_vec())
@@ -180,7 +176,10 @@ fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
     let expected = seen(run.result.clone());
     prop_assert_eq!(&seen(same(run.world, &run.candidates)), &expected);
     prop_assert_eq!(
-        &seen(same(&common::fresh_world(case.model), &case.candidates())),
+        &seen(same(
+            &crate::common::fresh_world(case.model),
+            &case.candidates()
+        )),
         &expected
     );
     // In how many layers the candidates come is not seen.
@@ -195,7 +194,7 @@ fn byte_identical(case: &Case) -> Result<(), TestCaseError> {
         );
     }
     // Several threads start at once on a world and candidates that have cached nothing yet.
-    let world = common::fresh_world(case.model);
+    let world = crate::common::fresh_world(case.model);
     let candidates = case.candidates();
     #[allow(clippy::disallowed_methods)] // threads of the test, not of the crate
     let from_threads = std::thread::scope(|scope| {
@@ -690,7 +689,7 @@ fn huge(words: usize, kind: ObjectType) -> ObjectDocument {
         optional: Some(true),
         provenance: Some(tenure::object::Provenance {
             source_id: Some("huge".into()),
-            retrieved_at: Some(common::day(1)),
+            retrieved_at: Some(crate::common::day(1)),
             ..Default::default()
         }),
         ..ObjectDocument::new("huge", "pressure ".repeat(words))
@@ -735,7 +734,7 @@ fn the_oversized_starve_nobody(
     if !over_limit && (policy.document().order == Order::Sections || strict) {
         return Ok(());
     }
-    let world = common::world(case.model);
+    let world = crate::common::world(case.model);
     // Before a gate, and before the questions of a plan, everything takes a place.
     let request = Request {
         served: None,
@@ -764,7 +763,7 @@ fn the_oversized_starve_nobody(
     };
     let without = Candidates::new(objects.clone());
     let place = if front { 0 } else { objects.len() };
-    objects.insert(place, common::sealed(huge(words, kind)));
+    objects.insert(place, crate::common::sealed(huge(words, kind)));
     let with = Candidates::new(objects);
     let without = compiled(world, &policy, &request, &without, &own(&without));
     let with = compiled(world, &policy, &request, &with, &own(&with));
@@ -795,7 +794,7 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
     let denied = |at: &usize| told.trace.verdicts[*at].verdict == Ruling::Denied;
     let visible = |at: usize, object: &Arc<_>| (!denied(&at)).then(|| Arc::clone(object));
     let visible = run.candidates.filter_map(visible);
-    let facts = common::facts(run.world, &run.policy, &run.request, &visible);
+    let facts = crate::common::facts(run.world, &run.policy, &run.request, &visible);
     prop_assert_eq!(&facts, &run.facts);
     // Vectors of what the caller may not see change nothing, either, unless the caller says the same.
     let needs = tenure::needs(run.world, &run.policy, &run.request, &visible);
@@ -819,7 +818,7 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
     let all = objects
         .iter()
         .map(|object| object.revision().content_digest());
-    let hidden = common::vectors(all.filter(|text| !seen(text)));
+    let hidden = crate::common::vectors(all.filter(|text| !seen(text)));
     if !more.vectors().is_empty() {
         more.add_vectors(Arc::new(hidden)).unwrap();
     }
@@ -1113,12 +1112,12 @@ fn paginated(case: &Case, passages: usize, share: u32) -> Option<Run> {
             security_classification: Some(Classification::Public),
             provenance: Some(tenure::object::Provenance {
                 source_id: Some("manual".into()),
-                retrieved_at: Some(common::day(1)),
+                retrieved_at: Some(crate::common::day(1)),
                 ..Default::default()
             }),
             ..rule(&format!("page {at}"), 4 + at * 3)
         };
-        objects.push(common::sealed(passage));
+        objects.push(crate::common::sealed(passage));
     }
     let request = Request {
         context: Some(tenure::policy::ContextMode::Retrieve),
@@ -1127,7 +1126,7 @@ fn paginated(case: &Case, passages: usize, share: u32) -> Option<Run> {
         tools: None,
         ..case.request.clone()
     };
-    let world = common::world(case.model);
+    let world = crate::common::world(case.model);
     let whole = run(
         world,
         policy.clone(),
@@ -1260,7 +1259,7 @@ fn deferral_is_all_or_nothing(case: &Case) -> Result<(), TestCaseError> {
         return Ok(()); // In registry order there is nothing to defer.
     };
     let run = run(
-        common::world(case.model),
+        crate::common::world(case.model),
         policy,
         case.request.clone(),
         case.candidates(),
@@ -1329,7 +1328,7 @@ fn breadth_before_depth(
             let name = format!("r{at}");
             let of = |n: usize| rule(&name, n).content;
             let (first, second) = (words(*shortest), words(*shortest) + words(*middle));
-            common::sealed(ObjectDocument {
+            crate::common::sealed(ObjectDocument {
                 priority,
                 abstract_text: Some(of(first)),
                 overview: Some(of(second)),
@@ -1345,7 +1344,7 @@ fn breadth_before_depth(
     let steps = |tokens: u32| -> Vec<i32> {
         let request = Request::new("pressure", tenure::Budget::tokens(tokens));
         let run = run(
-            common::world(0),
+            crate::common::world(0),
             policy.clone(),
             request,
             Candidates::new(objects.clone()),
@@ -1402,17 +1401,22 @@ fn uses_the_budget(sizes: &[u16], kinds: &[u8], budget: u32) -> Result<(), TestC
             layer: (kind % 3 == 1).then_some(tenure::object::Layer::User),
             provenance: evidence.then(|| tenure::object::Provenance {
                 source_id: Some("s".into()),
-                retrieved_at: Some(common::day(1)),
+                retrieved_at: Some(crate::common::day(1)),
                 ..Default::default()
             }),
             ..ObjectDocument::new(format!("o{at}"), format!("{at} {}", text.trim()))
         };
-        total += common::world(0).price(&document.content) + if evidence { 40 } else { 0 };
-        objects.push(common::sealed(document));
+        total += crate::common::world(0).price(&document.content) + if evidence { 40 } else { 0 };
+        objects.push(crate::common::sealed(document));
     }
     let policy = tenure::Policy::preset("standard").unwrap();
     let request = Request::new("pressure", tenure::Budget::tokens(budget));
-    let run = run(common::world(0), policy, request, Candidates::new(objects));
+    let run = run(
+        crate::common::world(0),
+        policy,
+        request,
+        Candidates::new(objects),
+    );
     let real = run.result.unwrap();
     let longest = real
         .trace
@@ -1490,7 +1494,7 @@ fn next_call(
             security_classification: Some(Classification::Public),
             ..ObjectDocument::new(format!("new {text}"), text)
         };
-        objects.push(common::sealed(new));
+        objects.push(crate::common::sealed(new));
     }
     let request = Request {
         query: Some("pascal sensor timer, next".into()),
@@ -1513,7 +1517,7 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
     prop_assert_eq!(before.trace.plan.cause, EpochCause::First);
     let served = before.envelope.served.clone();
     let (request, candidates) = next_call(&case, &first, served.clone());
-    let facts = common::facts(first.world, &first.policy, &request, &candidates);
+    let facts = crate::common::facts(first.world, &first.policy, &request, &candidates);
     let Ok(after) = compiled(first.world, &first.policy, &request, &candidates, &facts) else {
         return Ok(());
     };
@@ -1563,7 +1567,7 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
     let changed = format!("version = \"9.9.9\"\n{}", case.policy);
     let changed = tenure::Policy::from_toml(&changed).unwrap();
     let ample = within(PLENTY, &request);
-    let facts = common::facts(first.world, &changed, &ample, &candidates);
+    let facts = crate::common::facts(first.world, &changed, &ample, &candidates);
     if let Ok(after) = compiled(first.world, &changed, &ample, &candidates, &facts) {
         prop_assert_eq!(after.trace.plan.cause, EpochCause::SettingsChanged);
         prop_assert_eq!(after.envelope.served.epoch, served.epoch + 1);
@@ -1578,7 +1582,7 @@ fn epochs(case: &Case, gone: prop::sample::Index) -> Result<(), TestCaseError> {
         (object.revision().id() != lost).then(|| Arc::clone(object))
     };
     let candidates = candidates.filter_map(stays);
-    let facts = common::facts(first.world, &first.policy, &ample, &candidates);
+    let facts = crate::common::facts(first.world, &first.policy, &ample, &candidates);
     if let Ok(after) = compiled(first.world, &first.policy, &ample, &candidates, &facts) {
         prop_assert_eq!(after.trace.plan.cause, EpochCause::FrozenGone);
     }
@@ -1592,7 +1596,7 @@ fn an_epoch_has_one_share(case: &Case) -> Result<(), TestCaseError> {
         follows: false,
         ..case.clone()
     };
-    let (world, policy) = (common::world(case.model), case.policy());
+    let (world, policy) = (crate::common::world(case.model), case.policy());
     if policy.document().order != Order::Sections {
         return Ok(());
     }
@@ -1608,7 +1612,7 @@ fn an_epoch_has_one_share(case: &Case) -> Result<(), TestCaseError> {
     ] {
         let again = request.served.is_some() && request.query.as_deref() == Some(query);
         request.query = Some(query.into());
-        let facts = common::facts(world, &policy, &request, &candidates);
+        let facts = crate::common::facts(world, &policy, &request, &candidates);
         let Ok(sent) = compiled(world, &policy, &request, &candidates, &facts) else {
             return Ok(());
         };

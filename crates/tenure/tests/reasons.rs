@@ -4,8 +4,6 @@
 //! Each case stands beside a neighbour, a plain rule that must come out the same with and without
 //! the objects of the case.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -14,9 +12,7 @@ use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation};
 use tenure::{Candidates, Compiled, Error, ErrorKind, FrameKey, Reason, Ruling, World, num::Score};
 
-use support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
-
-mod support;
+use crate::support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
 
 fn compiled(objects: &Value, request: Value, policy: &str) -> Result<Compiled, Error> {
     Case::new(objects, request, policy).compile()

@@ -1,8 +1,6 @@
 //! Registries: what the primitives do, who may use them, and that the log, a snapshot and a view each
 //! hold the whole state.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use std::sync::Arc;
 
 use proptest::prelude::*;

@@ -1,16 +1,12 @@
 //! The retrieval plan: what each strategy brings, what stays away and why, and what is refused.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // helpers of tests
-
 use serde_json::{Value, json};
 use tenure::retrieval::{RetrievalStrategy, SubqueryReport};
 use tenure::trace::Note;
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{Compiled, Digest, Facts, Reason, Ruling, compile};
 
-use support::{Case, STANDARD, merge, passage, rule};
-
-mod support;
+use crate::support::{Case, STANDARD, merge, passage, rule};
 
 fn library() -> Value {
     let bees = rule(json!({

@@ -1,8 +1,6 @@
 //! What a lossless condensation gives back: JSON as it was but for the white space between its
 //! tokens, logs byte for byte. A thousand texts as programs write them, and random ones.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
-
 use std::fmt::Write;
 
 use proptest::prelude::*;

@@ -5,10 +5,8 @@
 //! is, in the order of the conversation: `user`, `assistant`, `call NAME` with its arguments in JSON, `result`;
 //! `task` is what the model is about to do, `summary` the text expected.
 //!
-//! `UPDATE_CASES=1 cargo test -p tenure --test summaries` writes what came out into the blocks that are there; read
+//! `UPDATE_CASES=1 cargo test -p tenure --test runner summaries::` writes what came out into the blocks that are there; read
 //! the difference before you keep it.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! House rules, run as a test: documents name only what exists, every module says what it is for,
 //! and the project speaks of itself alone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +38,33 @@ fn every_module_opens_with_what_it_is_for() {
             "{} does not open with `//!`",
             path.display()
         );
+    }
+}
+
+/// A test file that no target has is never run, and nothing says so.
+#[test]
+fn every_test_file_is_run() {
+    for crate_folder in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = crate_folder.unwrap().path();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let Ok(runner) = fs::read_to_string(folder.join("tests/runner.rs")) else {
+            assert!(
+                !manifest.contains("autotests = false"),
+                "{}",
+                folder.display()
+            );
+            continue;
+        };
+        for file in fs::read_dir(folder.join("tests")).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let name = path.file_stem().unwrap().to_string_lossy();
+            let runs = runner.contains(&format!("\nmod {name};\n"))
+                || manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+            assert!(runs, "{} is in no test program", path.display());
+        }
     }
 }
 

@@ -1,15 +1,11 @@
 //! Tools matched to the current step: which are offered, which always are, and what is said of the others.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // helpers of tests
-
 use serde_json::{Value, json};
 use tenure::gate::Gate;
 use tenure::trace::EpochCause;
 use tenure::{Compiled, Facts, Reason, Ruling};
 
-use support::{Case, STANDARD, merge, result, turn};
-
-mod support;
+use crate::support::{Case, STANDARD, merge, result, turn};
 
 fn tool(name: &str, says: &str, parameters: &[&str]) -> Value {
     let properties = parameters.iter().map(|name| ((*name).into(), json!({})));

@@ -1,7 +1,5 @@
 //! The core is pure: no clock, randomness, environment, file, network or thread of its own. Clippy
 //! bans the calls (`clippy.toml`); here the dependencies and the sources are read.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // the test reads files, not the crate
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,10 @@
 //! What `why_not` says would have let an object in does let it in: each remedy is applied.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use serde_json::{Value, json};
 use tenure::inspect::{Remedy, why_not};
 use tenure::{Facts, Ruling};
 
-use support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
-
-mod support;
+use crate::support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
 
 /// Why `x` is in or out.
 #[track_caller]

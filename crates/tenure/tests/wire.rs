@@ -1,8 +1,6 @@
 //! The message arrays of the providers: what goes in comes out, byte for byte, and nothing that is read
 //! is lost on the way.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use serde_json::Value;
 use tenure::ObjectDocument;
 use tenure::object::{ObjectType, Protection, Role, Sealer};

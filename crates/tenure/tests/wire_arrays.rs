@@ -2,8 +2,6 @@
 //! what was untouched is written byte for byte, and what is compiled is refused in plain words or passes
 //! the checker, with no call or result alone and no group parted.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 

@@ -22,17 +22,16 @@ use tenure_store::{Put, Store, Tenant, Writing, Written};
 use server::Server;
 
 /// Makes a test of each function for each engine.
-#[macro_export]
 macro_rules! on_both_engines {
     ($($test:ident),* $(,)?) => {$(
         mod $test {
             #[test]
             fn sqlite() {
-                super::$test(&super::common::Home::sqlite());
+                super::$test(&crate::common::Home::sqlite());
             }
             #[test]
             fn postgresql() {
-                super::$test(&super::common::Home::postgresql());
+                super::$test(&crate::common::Home::postgresql());
             }
         }
     )*};

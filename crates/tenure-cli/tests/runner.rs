@@ -1,0 +1,37 @@
+//! The integration tests of the crate, as one program: it is linked once, and all tests share the processors.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)] // they are tests
+
+#[path = "../../tenure-workspace/tests/support/onnx.rs"]
+mod onnx;
+#[allow(dead_code)] // helpers, of which not all are used here
+#[path = "../../tenure-store/tests/common/server.rs"]
+mod server;
+mod support;
+
+mod allocate;
+mod cache;
+mod check;
+mod code_tree;
+mod condense;
+mod contract;
+mod crowd;
+mod damage;
+mod eval;
+mod least;
+mod log;
+mod models;
+mod nodes;
+mod overflow;
+mod registry;
+mod relevance;
+mod retrieval;
+mod serve;
+mod session;
+mod store;
+mod template;

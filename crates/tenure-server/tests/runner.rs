@@ -1,0 +1,32 @@
+//! The integration tests of the crate, as one program: it is linked once, and all tests share the processors.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)] // they are tests
+
+#[allow(dead_code)] // helpers, of which not all are used here
+#[path = "../../tenure-store/tests/common/server.rs"]
+mod server;
+mod support;
+
+mod api;
+mod conditions;
+mod damage;
+mod gateway;
+mod gateway_forms;
+mod gateway_models;
+mod gateway_records;
+mod gateway_room;
+mod gateway_sessions;
+mod gateway_tools;
+mod gateway_unmanaged;
+mod hostile;
+mod jwt;
+mod observe;
+mod own_words;
+mod reading;
+mod sessions;
+mod tls;

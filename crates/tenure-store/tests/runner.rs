@@ -1,0 +1,21 @@
+//! The integration tests of the crate, as one program: it is linked once, and all tests share the processors.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)] // they are tests
+
+#[macro_use]
+mod common;
+
+mod crashes;
+mod damage;
+mod encrypted;
+mod migration;
+mod mutations;
+mod postgresql;
+mod search;
+mod verbs;
+mod walls;

@@ -1,0 +1,36 @@
+//! The integration tests of the crate, as one program: it is linked once, and all tests share the processors.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods
+)] // they are tests
+
+#[path = "../../../fuzz/src/harness.rs"]
+mod harness;
+#[allow(dead_code)] // helpers, of which not all are used here
+#[path = "../../tenure-store/tests/common/server.rs"]
+mod server;
+mod support;
+
+mod bound_reasoning;
+mod cache_marks;
+mod cases;
+mod evidence;
+mod first_cut;
+mod fuzz_seeds;
+mod gate;
+mod given_up;
+mod hostile;
+mod import;
+mod instructions;
+mod late_results;
+mod onnx;
+mod records;
+mod registries;
+mod relay;
+mod renewed;
+mod room;
+mod session_logs;
+mod sessions;

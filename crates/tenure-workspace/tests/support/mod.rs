@@ -1,0 +1,5 @@
+//! Helpers that several tests share.
+
+pub(crate) mod onnx;
+pub(crate) mod provider_cache;
+pub(crate) mod recorded;
