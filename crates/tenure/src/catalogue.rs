@@ -23,7 +23,7 @@ use serde::Serialize;
 use self::layers::{File, Located, Stack, line};
 use self::resolve::Stems;
 use crate::error::{Error, nearest};
-use crate::object::clip;
+use crate::text::clip;
 
 pub use image::Image;
 pub use model::{
@@ -255,7 +255,7 @@ impl Catalogue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::FrameKey;
+    use crate::key::FrameKey;
     use crate::tokenizer::Vocabulary;
     use crate::world::World;
     use proptest::prelude::*;

@@ -10,7 +10,7 @@
 use crate::candidates::Candidates;
 use crate::envelope::{Compiled, Outcome};
 use crate::error::Error;
-use crate::facts::{Facts, Needs};
+use crate::facts::{Asked, Facts, Needs};
 use crate::gate::Gating;
 use crate::outlines;
 use crate::policy::Policy;
@@ -37,8 +37,16 @@ pub fn needs(
 ) -> Result<Needs, Error> {
     let settled = settled(world, policy, request, candidates)?;
     let mut needs = stages::rank::needs(&settled, policy, request);
-    needs.asked.extend(outlines::needs(&settled, policy));
+    needs.asked.extend(outline_asks(&settled, policy));
     Ok(needs)
+}
+
+/// The questions about source code, of what is settled.
+fn outline_asks<'s>(
+    Settled(resolved): &'s Settled<'_>,
+    policy: &'s Policy,
+) -> impl Iterator<Item = Asked> + 's {
+    outlines::needs(resolved.live.set, &resolved.live.rows, policy)
 }
 
 /// Of [`needs`] the questions about source code alone, for whoever has no others answered.
@@ -54,7 +62,7 @@ pub fn outline_needs(
 ) -> Result<Needs, Error> {
     let settled = settled(world, policy, request, candidates)?;
     Ok(Needs {
-        asked: outlines::needs(&settled, policy).collect(),
+        asked: outline_asks(&settled, policy).collect(),
         ..Needs::default()
     })
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::str::FromStr;
 
+use hmac::{Hmac, KeyInit, Mac};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
@@ -40,7 +41,7 @@ impl Digest {
 
     /// The keyed digest (HMAC-SHA-256) of several parts: who lacks the key cannot guess them from it.
     pub fn keyed(key: &[u8; 32], parts: &[&[u8]]) -> Digest {
-        Digest(crate::frame::mac(key, parts))
+        Digest(mac(key, parts))
     }
 
     /// The 32 bytes.
@@ -146,6 +147,19 @@ impl Hasher for KeyHasher {
     fn write_u128(&mut self, key: u128) {
         self.0 = key as u64;
     }
+}
+
+/// HMAC-SHA256 of several parts, each preceded by its length.
+pub(crate) fn mac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    // HMAC takes a key of any length: the error is for other algorithms.
+    let Ok(mut mac) = <Hmac<Sha256> as KeyInit>::new_from_slice(key) else {
+        return [0; 32];
+    };
+    for part in parts {
+        mac.update(&(part.len() as u64).to_le_bytes());
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
 }
 
 #[cfg(test)]

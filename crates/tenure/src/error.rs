@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::object::clip;
-use crate::section::Section;
+use crate::text::clip;
 
 /// The longest name, in bytes, for which the nearest of those that are known is looked for.
 const LONG_NAME: usize = 256;
@@ -54,8 +53,8 @@ impl fmt::Display for Location {
 pub struct MandatoryItem {
     /// The object's name, or the name of a piece that the compiler adds.
     pub name: String,
-    /// Where it would stand.
-    pub section: Section,
+    /// The term of the section where it would stand.
+    pub section: &'static str,
     /// What it costs.
     pub tokens: u32,
 }
@@ -249,6 +248,23 @@ pub fn parse_error(message: &str) -> Error {
         None if known.is_empty() => error.expected("no field here"),
         None => error.expected(format!("one of {}", known.join(", "))),
     }
+}
+
+/// A parser's error as ours, with the line and the nearest known name.
+pub fn json_error(error: &serde_json::Error, source: &str) -> Error {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text);
+    let line = (error.line() > 0).then_some(error.line());
+    let mut ours = parse_error(message);
+    if message.contains("recursion limit") {
+        ours = ours.expected("at most 128 levels of nesting");
+    }
+    if message.contains("surrogate") || message.contains("hex escape") {
+        ours = ours.hint(
+            "a \\ud800–\\udfff escape must be one half of a pair; text must be valid Unicode",
+        );
+    }
+    ours.at(source, line)
 }
 
 /// A parser's message without the words of the language that we are written in.

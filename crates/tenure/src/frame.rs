@@ -13,25 +13,20 @@ mod message;
 mod task;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-
-use crate::condense::Method;
 use crate::digest::Digest;
 use crate::imitation::{self, Signs};
-use crate::num::Score;
+use crate::key::FrameKey;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role, Tool, ToolCall};
-use crate::pointer::PointerId;
+use crate::piece::{Mechanism, Piece, Seam};
 use crate::render::chat;
-use crate::request::Target;
 use crate::section::Section;
+use crate::served::Form;
+use crate::target::Target;
 use crate::template::ChatTemplate;
 use crate::tokenizer::is_block;
-use crate::trace::Form;
-use crate::wire::{self, Outgoing};
+use crate::wire;
 use crate::world::World;
 
 pub(crate) use self::message::image_tokens;
@@ -39,155 +34,12 @@ pub(crate) use self::task::task_state;
 
 use self::message::{message, told};
 
-/// The key that boundaries are made with, under an id that requests may name.
-#[derive(Clone, PartialEq, Eq)]
-pub struct FrameKey {
-    id: String,
-    secret: [u8; 32],
-}
-
-impl FrameKey {
-    /// A key under this id.
-    pub fn new(id: impl Into<String>, secret: [u8; 32]) -> FrameKey {
-        FrameKey {
-            id: id.into(),
-            secret,
-        }
-    }
-
-    /// The id.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// What stands for the key in the world's digest; the secret cannot be found from it.
-    pub(crate) fn digest(&self) -> Digest {
-        Digest::from_bytes(self.mac(&[b"tenure frame key digest"]))
-    }
-
-    pub(crate) fn mac(&self, parts: &[&[u8]]) -> [u8; 32] {
-        mac(&self.secret, parts)
-    }
-
-    /// The boundary for this content in this section: 16 hexadecimal digits that `body` does not
-    /// contain.
-    fn boundary(&self, section: &str, content: Digest, body: &str) -> String {
-        let mut attempt = 0u32;
-        loop {
-            let mac = self.mac(&[section.as_bytes(), content.bytes(), &attempt.to_le_bytes()]);
-            let boundary: String = mac[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-            if !body.contains(&boundary) {
-                return boundary;
-            }
-            attempt += 1;
-        }
-    }
-}
-
-/// HMAC-SHA256 of several parts, each preceded by its length.
-pub(crate) fn mac(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
-    // HMAC takes a key of any length: the error is for other algorithms.
-    let Ok(mut mac) = <Hmac<Sha256> as KeyInit>::new_from_slice(key) else {
-        return [0; 32];
-    };
-    for part in parts {
-        mac.update(&(part.len() as u64).to_le_bytes());
-        mac.update(part);
-    }
-    mac.finalize().into_bytes().into()
-}
-
-impl fmt::Debug for FrameKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FrameKey({})", self.id)
-    }
-}
-
-/// What keeps a piece from being read as instructions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mechanism {
-    /// It may be read as instructions.
-    Instruction,
-    /// A frame with an unpredictable boundary.
-    KeyedFrame,
-    /// The provider's own tool message.
-    ToolMessage,
-}
-
-/// Bytes as they will stand, priced: the only thing that the budget sees.
-#[derive(Clone, Debug)]
-pub(crate) struct Piece {
-    pub(crate) tokens: u32,
-    pub(crate) mechanism: Mechanism,
-    /// How many imitations of frames, headings, labels and control tokens were escaped.
-    pub(crate) escaped: u16,
-    /// How many stand as they came, in a message that is passed on byte for byte.
-    pub(crate) passed: u16,
-    /// Whether an imitation in disguise remains.
-    pub(crate) disguised: bool,
-    pub(crate) seam: Seam,
-    /// The bytes, unless they are the content's own with one newline.
-    pub(crate) text: Option<Arc<str>>,
-    /// How it was condensed, if it was.
-    pub(crate) how: Option<Arc<Condensation>>,
-    /// The message that goes back to its provider as it came, with the piece of its first part.
-    pub(crate) raw: Option<Arc<Outgoing>>,
-    /// Whether the price is an upper estimate, whatever the tokenizer.
-    pub(crate) bounded: bool,
-}
-
-/// How a piece came to be shorter than its content.
-#[derive(Debug)]
-pub(crate) struct Condensation {
-    pub(crate) method: Method,
-    pub(crate) fidelity: Score,
-    /// By what the original can be read back, where something was left out.
-    pub(crate) pointer: Option<PointerId>,
-}
-
-/// What was done at the ends of a content so that counts add up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Seam {
-    /// Nothing but the newline.
-    Whole,
-    /// White space at the end was left out.
-    Trimmed,
-    /// A label was put before it.
-    Labelled,
-}
-
 impl Piece {
-    /// Writes the bytes.
-    pub(crate) fn write(&self, content: &str, out: &mut String) {
-        match &self.text {
-            Some(text) => out.push_str(text),
-            None => {
-                out.push_str(content.trim_end());
-                out.push('\n');
-            }
-        }
-    }
-
     /// A piece that the compiler adds, of this text in block form.
     pub(crate) fn added(world: &World, text: impl Into<Arc<str>>) -> Piece {
         let text = text.into();
         debug_assert!(is_block(&text), "{text:?}");
         Piece::made(world.price(&text), Mechanism::Instruction, Some(text))
-    }
-
-    fn made(tokens: u32, mechanism: Mechanism, text: Option<Arc<str>>) -> Piece {
-        Piece {
-            tokens,
-            mechanism,
-            escaped: 0,
-            passed: 0,
-            disguised: false,
-            seam: Seam::Whole,
-            text,
-            how: None,
-            raw: None,
-            bounded: false,
-        }
     }
 }
 
@@ -507,18 +359,9 @@ fn turn(world: &World, revision: &Revision, signs: Option<Signs>) -> Piece {
     }
 }
 
-/// The arguments of a call as text: a text stays as it is, anything else is compact JSON.
-pub(crate) fn arguments(call: &ToolCall) -> String {
-    match &call.arguments {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => "{}".to_owned(),
-        other => other.to_string(),
-    }
-}
-
 /// The arguments of a call as they stand in a line: always JSON, so that what poses as a call is known by it.
 fn called_with(call: &ToolCall) -> String {
-    let text = arguments(call);
+    let text = call.arguments_text();
     if text.trim_start().starts_with(['{', '[', '"']) {
         text
     } else {
@@ -690,14 +533,6 @@ mod tests {
         };
         let theirs = frame(&other, &object.seal().unwrap(), EVIDENCE);
         assert_ne!(text, theirs.text.unwrap());
-    }
-
-    #[test]
-    fn a_boundary_in_the_content_is_not_used() {
-        let key = FrameKey::new("test", [7; 32]);
-        let digest = Digest::of(b"x");
-        let first = key.boundary("evidence", digest, "");
-        assert_ne!(key.boundary("evidence", digest, &first), first);
     }
 
     #[test]

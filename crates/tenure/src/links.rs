@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::candidates::Normalized;
 use crate::object::{MAX_CALLS, ObjectType, ToolCall};
 use crate::section::Section;
-use crate::stages::normalize::Normalized;
 use crate::trace::Reason;
 
 /// The most objects that one may bring along: the results of a turn with as many calls as it may

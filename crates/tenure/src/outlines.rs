@@ -1,13 +1,12 @@
 //! Which contents are source code, and what is asked and known about their parts.
 
+use crate::candidates::Normalized;
 use crate::condense::ContentType;
 use crate::condense::code::{Elidable, ending};
 use crate::digest::Digest;
 use crate::facts::{Asked, Fact, Facts, Need};
 use crate::object::{Authority, ContextObject, ObjectType, Protection};
 use crate::policy::Policy;
-use crate::stages::normalize::Normalized;
-use crate::stages::settle::Settled;
 
 /// What is known about the parts of a content.
 pub(crate) enum Outline<'f> {
@@ -21,13 +20,13 @@ pub(crate) enum Outline<'f> {
 
 /// The questions about the parts of what may have to be condensed.
 pub(crate) fn needs<'s>(
-    Settled(resolved): &'s Settled<'_>,
+    set: &'s Normalized,
+    rows: &'s [u32],
     policy: &'s Policy,
 ) -> impl Iterator<Item = Asked> + 's {
-    let live = &resolved.live;
-    live.rows.iter().filter_map(|row| {
+    rows.iter().filter_map(|row| {
         Some(Asked {
-            need: need(live.set, *row, policy)?,
+            need: need(set, *row, policy)?,
             candidate: *row as usize,
         })
     })

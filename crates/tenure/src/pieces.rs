@@ -5,21 +5,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::candidates::Normalized;
 use crate::condense::code::{self, Elidable};
 use crate::condense::{Goal, Method, condense};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::facts::Facts;
-use crate::frame::{self, Condensation, PRECEDENCE, Piece, Place, Seam};
+use crate::frame::{self, PRECEDENCE, Place};
 use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
 use crate::outlines::{self, Outline};
+use crate::piece::{Condensation, Piece, Seam};
 use crate::pointer::{pointer_id, pointer_line};
 use crate::policy::{Order, Policy};
 use crate::render::chat;
-use crate::request::{Request, Target, TaskState};
+use crate::request::Request;
 use crate::section::Section;
-use crate::stages::normalize::Normalized;
-use crate::trace::{Form, Note};
+use crate::served::Form;
+use crate::target::Target;
+use crate::task::TaskState;
+use crate::trace::Note;
 use crate::world::World;
 
 /// What the compiler says as the user where nothing else of the user's ends the messages.

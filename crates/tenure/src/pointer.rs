@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::digest::Digest;
 use crate::error::Error;
-use crate::frame::FrameKey;
-use crate::object::clip;
+use crate::key::FrameKey;
+use crate::text::clip;
 use crate::text::is_invisible;
 
 /// The most characters that a pointer line says of what was left out.
@@ -31,7 +31,7 @@ pub struct PointerId([u8; 8]);
 /// The id under which the original with this digest is kept in the workspace of this key.
 ///
 /// ```
-/// use tenure::pointer::{PointerId, pointer_id, pointer_line};
+/// use tenure::{PointerId, pointer_id, pointer_line};
 /// use tenure::{Digest, FrameKey};
 /// let id = pointer_id(&FrameKey::new("demo", [7; 32]), &Digest::of(b"a long text"));
 /// assert_eq!(id.to_string().parse(), Ok(id));

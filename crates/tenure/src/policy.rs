@@ -3,6 +3,8 @@
 //! A policy is TOML. [`PRESETS`] are built in; `policies/standard.toml` lists every key with its
 //! default, and any other policy names only what it changes.
 
+mod session;
+
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -14,9 +16,33 @@ use crate::error::{Error, parse_error, unknown_name};
 use crate::num::Score;
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
 use crate::ranker::Weights;
-use crate::request::TaskClass;
 use crate::section::{Section, Zone};
-use crate::session::SessionPolicy;
+
+pub use session::SessionPolicy;
+
+vocabulary! {
+    /// How careful a task must be. Decides what happens when things do not fit.
+    TaskClass ("task class") {
+        /// Somebody waits for the answer.
+        Interactive = "interactive",
+        /// Nobody waits.
+        Batch = "batch",
+        /// A wrong answer does harm.
+        SafetyCritical = "safety_critical",
+    }
+}
+
+vocabulary! {
+    /// How the model comes by a corpus (Deep Memory, the heuristic switch).
+    Strategy ("strategy") {
+        /// All of it stands in the payload; so it does where there is no corpus.
+        Full = "full",
+        /// Its most relevant documents do, whole; the model asks for the rest.
+        Documents = "documents",
+        /// The model asks for what it needs.
+        Retrieve = "retrieve",
+    }
+}
 
 vocabulary! {
     /// What decides the order of the payload.

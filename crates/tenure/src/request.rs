@@ -3,235 +3,26 @@
 //! Instants come in here: nothing in this crate reads a clock.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::Model;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::object::{Classification, RevisionId, TaskType, vocabulary::vocabulary};
+use crate::object::Classification;
 use crate::policy::ContextMode;
 use crate::retrieval::RetrievalPlan;
 use crate::time::Instant;
-use crate::trace::{EpochCause, Form};
-use crate::wire::Format;
-use crate::world::Model;
 
-vocabulary! {
-    /// The form of the payload.
-    Target ("target") {
-        /// One text.
-        Text = "text",
-        /// The body of an OpenAI chat completion request.
-        OpenAiChat = "openai-chat",
-        /// The body of an Anthropic messages request. Its `max_tokens` is what the budget keeps for
-        /// the answer.
-        AnthropicMessages = "anthropic-messages",
-        /// The body of an OpenAI responses request.
-        OpenAiResponses = "openai-responses",
-        /// The body of a Gemini generateContent request, whose model stands in the URL.
-        Gemini = "gemini",
-        /// One text through the model's own chat template.
-        ChatTemplate = "chat-template",
-    }
-}
-
-impl Target {
-    /// The form of its messages; none for a text.
-    pub const fn format(self) -> Option<Format> {
-        match self {
-            Target::Text | Target::ChatTemplate => None,
-            Target::OpenAiChat => Some(Format::OpenAiChat),
-            Target::OpenAiResponses => Some(Format::OpenAiResponses),
-            Target::AnthropicMessages => Some(Format::Anthropic),
-            Target::Gemini => Some(Format::Gemini),
-        }
-    }
-
-    /// Whether messages are lists of blocks, by turns the user's and the model's, and the text of the
-    /// system stands beside them.
-    pub(crate) const fn has_blocks(self) -> bool {
-        matches!(self, Target::AnthropicMessages | Target::Gemini)
-    }
-
-    /// Whether what is said first and last must be the user's.
-    pub(crate) const fn by_turns(self) -> bool {
-        self.has_blocks() || matches!(self, Target::ChatTemplate)
-    }
-
-    /// Whether the payload is made of a chat's messages, and tools beside them.
-    pub const fn is_chat(self) -> bool {
-        !matches!(self, Target::Text)
-    }
-}
-
-vocabulary! {
-    /// How the model comes by a corpus (Deep Memory, the heuristic switch).
-    Strategy ("strategy") {
-        /// All of it stands in the payload; so it does where there is no corpus.
-        Full = "full",
-        /// Its most relevant documents do, whole; the model asks for the rest.
-        Documents = "documents",
-        /// The model asks for what it needs.
-        Retrieve = "retrieve",
-    }
-}
-
-vocabulary! {
-    /// How careful a task must be. Decides what happens when things do not fit.
-    TaskClass ("task class") {
-        /// Somebody waits for the answer.
-        Interactive = "interactive",
-        /// Nobody waits.
-        Batch = "batch",
-        /// A wrong answer does harm.
-        SafetyCritical = "safety_critical",
-    }
-}
-
-vocabulary! {
-    /// Where the agent's loop stands (Prefill Compiler, 6.3.2).
-    Step ("step") {
-        /// Deciding what to do.
-        Plan = "plan",
-        /// Doing it.
-        Act = "act",
-        /// Checking that it worked.
-        Verify = "verify",
-        /// Judging how good it is.
-        Critique = "critique",
-        /// Mending it.
-        Repair = "repair",
-        /// Making it final.
-        Commit = "commit",
-    }
-}
-
-vocabulary! {
-    /// How far a subtask, an action or an approval has come.
-    Progress ("progress") {
-        /// Not begun.
-        Pending = "pending",
-        /// Begun.
-        InProgress = "in_progress",
-        /// Ended well.
-        Done = "done",
-        /// Ended badly.
-        Failed = "failed",
-        /// Given.
-        Approved = "approved",
-        /// Refused.
-        Refused = "refused",
-    }
-}
-
-/// The typed state of a task (Prefill Compiler, 6.3.2). It stands in the envelope in a canonical,
-/// compact form.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TaskState {
-    /// What is to be reached.
-    pub objective: String,
-    /// How careful the task must be. Default: `interactive`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_class: Option<TaskClass>,
-    /// The kind of work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_type: Option<TaskType>,
-    /// Where the loop stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<Step>,
-    /// The parts of the objective.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub subtasks: Vec<Subtask>,
-    /// What came out so far. Data, not instructions: it stands in a frame.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub results: Vec<IntermediateResult>,
-    /// Actions that wait to be done.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pending: Vec<PendingAction>,
-    /// Actions that need somebody's word.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub approvals: Vec<Approval>,
-    /// What went wrong. Data, not instructions: it stands in a frame.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<TaskError>,
-}
-
-/// A part of an objective.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Subtask {
-    /// What it is.
-    pub title: String,
-    /// How far it has come.
-    pub status: Progress,
-}
-
-/// Something that came out on the way.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct IntermediateResult {
-    /// What it is.
-    pub name: String,
-    /// What came out.
-    pub value: String,
-    /// Where it came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-}
-
-/// An action that waits.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PendingAction {
-    /// What is to be done.
-    pub action: String,
-    /// What it waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting_for: Option<String>,
-}
-
-/// An action that needs somebody's word.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Approval {
-    /// The action.
-    pub action: String,
-    /// Whether it was given.
-    pub status: Progress,
-}
-
-/// Something that went wrong.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TaskError {
-    /// What happened.
-    pub message: String,
-    /// How often it was tried again.
-    #[serde(default)]
-    pub retries: u32,
-    /// How to undo it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rollback: Option<String>,
-}
-
-impl TaskState {
-    /// A task of which only the objective is known.
-    pub fn new(objective: impl Into<String>) -> TaskState {
-        TaskState {
-            objective: objective.into(),
-            ..TaskState::default()
-        }
-    }
-
-    /// How careful the task must be.
-    pub fn class(&self) -> TaskClass {
-        self.task_class.unwrap_or(TaskClass::Interactive)
-    }
-}
+pub use crate::error::json_error;
+pub use crate::policy::{Strategy, TaskClass};
+pub use crate::served::ServedLedger;
+pub use crate::target::Target;
+pub use crate::task::{
+    Approval, IntermediateResult, PendingAction, Progress, Step, Subtask, TaskError, TaskState,
+};
 
 /// On whose behalf a compile runs. What is not granted here is denied.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -392,46 +183,6 @@ pub struct Entity {
     /// Its other names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-}
-
-/// What the model has already been sent in this epoch, in payload order.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServedLedger {
-    /// The epoch's number.
-    pub epoch: u32,
-    /// The revisions that stand in the floor, in order.
-    pub floor: Vec<RevisionId>,
-    /// The digest of the settings that the floor was made with: policy, world and target.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Digest>,
-    /// Which of these stand in a shorter form, by their place in `floor`, counted from nought.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub forms: BTreeMap<u32, Form>,
-    /// How the model came by the corpus.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<Strategy>,
-    /// Whether the compiler's own tool `query_archive` stands in the floor.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub archive: bool,
-    /// The revisions that stand in what was sent of the tail, and so in the history.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub said: BTreeSet<RevisionId>,
-    /// The digest of the task and query that stand in what was sent. While the epoch lasts they are not
-    /// said again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<Digest>,
-    /// The digest of the task and query for which evidence and recall were last chosen. While the epoch
-    /// lasts and they stay the same, what was left out then stays out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub chosen_for: Option<Digest>,
-    /// The state of the task as it stands in what was sent: while the epoch lasts, only what is new since is
-    /// said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<Box<TaskState>>,
-    /// Why the epoch ends now, where whoever keeps the history ends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ends: Option<EpochCause>,
 }
 
 /// One request to compile: the task and all that the outcome may depend on.
@@ -666,23 +417,6 @@ impl Request {
         let plan = self.retrieval.as_ref();
         plan.map_or(Ok(()), RetrievalPlan::validate)
     }
-}
-
-/// A parser's error as ours, with the line and the nearest known name.
-pub fn json_error(error: &serde_json::Error, source: &str) -> Error {
-    let text = error.to_string();
-    let message = text.split(" at line ").next().unwrap_or(&text);
-    let line = (error.line() > 0).then_some(error.line());
-    let mut ours = crate::error::parse_error(message);
-    if message.contains("recursion limit") {
-        ours = ours.expected("at most 128 levels of nesting");
-    }
-    if message.contains("surrogate") || message.contains("hex escape") {
-        ours = ours.hint(
-            "a \\ud800–\\udfff escape must be one half of a pair; text must be valid Unicode",
-        );
-    }
-    ours.at(source, line)
 }
 
 #[cfg(test)]

@@ -23,9 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::num::Score;
-use crate::object::{MemoryKind, clip, vocabulary::vocabulary};
+use crate::object::{MemoryKind, vocabulary::vocabulary};
 use crate::policy::{Policy, Scorer};
 use crate::section::Section;
+use crate::text::clip;
 
 vocabulary! {
     /// How a subquery finds what it asks for.

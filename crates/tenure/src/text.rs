@@ -10,6 +10,15 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
+/// Enough of a name to recognise it in a message.
+pub fn clip(text: &str) -> String {
+    let shown = |text: &str| text.replace(char::is_control, "\u{FFFD}");
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", shown(&text[..end])),
+        None => shown(text),
+    }
+}
+
 /// What hides in a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hygiene {

@@ -13,16 +13,18 @@ use crate::candidates::Unfetched;
 use crate::condense::{Method, Omission};
 use crate::digest::Digest;
 use crate::error::Error;
+use crate::error::json_error;
 use crate::num::Score;
 use crate::object::{
     Classification, ContradictionStatus, Modality, RevisionId, TaskType, vocabulary::vocabulary,
 };
 use crate::pointer::PointerId;
 use crate::policy::ContextMode;
-use crate::request::{Strategy, json_error};
+use crate::policy::Strategy;
 use crate::retrieval::RetrievalReport;
 use crate::score::ScoreCard;
 use crate::section::Section;
+pub use crate::served::{EpochCause, Form};
 use crate::time::Instant;
 use crate::tokenizer::CountKind;
 
@@ -56,20 +58,6 @@ vocabulary! {
         FullContext = "full_context",
         /// The caller's own `query_archive`, by which the model reaches what is left to retrieval.
         Archive = "archive",
-    }
-}
-
-vocabulary! {
-    /// How much of an object stands.
-    Form ("form") {
-        /// A sentence or two, by its author.
-        Abstract = "abstract",
-        /// A paragraph or two, by its author.
-        Overview = "overview",
-        /// What a condensation made of it.
-        Condensed = "condensed",
-        /// All of it.
-        Full = "full",
     }
 }
 
@@ -635,30 +623,6 @@ vocabulary! {
         Order = "order",
         /// The payload.
         Emit = "emit",
-    }
-}
-
-vocabulary! {
-    /// Why an epoch began.
-    EpochCause ("epoch cause") {
-        /// Nothing was served before.
-        First = "first",
-        /// It goes on.
-        Kept = "kept",
-        /// Something that was served is no longer clean, authorised, valid or present.
-        FrozenGone = "frozen_gone",
-        /// A rule or a tool that must stand in the floor is new.
-        FloorGrew = "floor_grew",
-        /// The policy, the model, the frame key or the target changed.
-        SettingsChanged = "settings_changed",
-        /// The history passed its high-water mark.
-        HighWater = "high_water",
-        /// What was served left no room for what had to be added.
-        OverBudget = "over_budget",
-        /// Somebody asked for it.
-        Asked = "asked",
-        /// What was read in vain costs more than laying the history anew.
-        Cheaper = "cheaper",
     }
 }
 

@@ -4,11 +4,12 @@
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, OnceLock, RwLock};
 
-pub use crate::catalogue::{Catalogue, ChatOverhead, Model};
+use crate::catalogue::{Catalogue, ChatOverhead, Model};
 use crate::digest::{Digest, DigestMap};
 use crate::error::Error;
-use crate::frame::{FrameKey, Piece};
-use crate::request::Target;
+use crate::key::FrameKey;
+use crate::piece::Piece;
+use crate::target::Target;
 use crate::template::{ChatTemplate, Marks};
 use crate::tokenizer::{Bounded, Bpe, CountKind, Tokenizer, Vocabulary};
 

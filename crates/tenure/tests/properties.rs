@@ -640,7 +640,7 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
         .verdicts
         .iter()
         .filter(|verdict| matches!(verdict.reason, Reason::Mandatory { .. }))
-        .map(|verdict| (&*verdict.name, verdict.section, verdict.tokens))
+        .map(|verdict| (&*verdict.name, verdict.section.term(), verdict.tokens))
         .collect();
     let mut with_closures = must.clone();
     with_closures.extend(
@@ -648,7 +648,7 @@ fn each_is_named_with_its_cost(run: &Run, error: &tenure::Error) -> Result<(), T
             .verdicts
             .iter()
             .filter(|verdict| matches!(verdict.reason, Reason::KeptWith { .. }))
-            .map(|verdict| (&*verdict.name, verdict.section, verdict.tokens)),
+            .map(|verdict| (&*verdict.name, verdict.section.term(), verdict.tokens)),
     );
     named.sort_unstable();
     must.sort_unstable();

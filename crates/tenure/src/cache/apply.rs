@@ -11,7 +11,7 @@ use crate::conform;
 use crate::digest::Digest;
 use crate::envelope::{Compiled, Payload};
 use crate::error::Error;
-use crate::wire::Format;
+use crate::object::Format;
 use crate::world::World;
 
 /// Bytes that stand in the place of others.

@@ -12,8 +12,8 @@ use super::marks;
 use super::settings::{self, Setting};
 use crate::catalogue::CacheMark;
 use crate::error::Error;
+use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
-use crate::wire::Format;
 use crate::wire::json::{Fields, Place, is_list, is_string};
 
 vocabulary! {

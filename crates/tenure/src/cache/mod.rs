@@ -43,9 +43,9 @@ use serde::Serialize;
 use crate::catalogue::{CacheRules, Cost, Price, PriceTier};
 use crate::envelope::{Envelope, Payload};
 use crate::error::Error;
-use crate::object::clip;
+use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
-use crate::wire::Format;
+use crate::text::clip;
 
 pub use apply::{lifetimes, marked, strip};
 pub use body::Part;

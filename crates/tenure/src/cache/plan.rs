@@ -8,9 +8,9 @@ use super::{CacheZone, Held, Position, Sent, cost, held, in_steps, lasting, writ
 use crate::catalogue::{CacheKind, CacheMark, CacheRules, Cost};
 use crate::digest::Digest;
 use crate::error::Error;
+use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
 use crate::tokenizer::CountKind;
-use crate::wire::Format;
 use crate::world::World;
 
 /// How many blocks stand between marks of a long history: fewer than Anthropic looks back.

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
-use crate::wire::Format;
 
 vocabulary! {
     /// How much of what a cache holds outlives a change.

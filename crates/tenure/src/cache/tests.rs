@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::conform;
-use crate::frame::FrameKey;
+use crate::key::FrameKey;
 use crate::tokenizer::CountKind;
-use crate::world::{Catalogue, World};
+use crate::catalogue::Catalogue;
+use crate::world::World;
 
 fn world(model: &str) -> World {
     World::for_model(model, FrameKey::new("test", [7; 32])).unwrap()

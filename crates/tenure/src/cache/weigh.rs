@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::body::{Block, Body, Kind, Part, Said};
 use super::{CacheZone, Sent};
-use crate::envelope::{Envelope, Item, Span};
+use crate::envelope::{Envelope, Item};
 use crate::frame::image_tokens;
 use crate::section::{Section, Zone};
+use crate::span::Span;
 use crate::tokenizer::CountKind;
 use crate::world::World;
 

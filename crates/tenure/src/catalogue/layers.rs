@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::model::{Model, check_day};
 use super::{Change, Entry, Origin};
 use crate::error::{Error, nearest, parse_error, unknown_name};
-use crate::object::clip;
+use crate::text::clip;
 
 /// The most bytes of a catalogue.
 pub(super) const MAX_CATALOGUE: usize = 1 << 20;

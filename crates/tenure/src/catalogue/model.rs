@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::image::Image;
 use super::price::{Price, PriceTier};
 use crate::error::Error;
-use crate::object::clip;
 use crate::object::vocabulary::vocabulary;
+use crate::text::clip;
 use crate::tokenizer::Vocabulary;
 
 /// The most percent that a count may be raised by.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::error::Error;
-use crate::object::clip;
+use crate::text::clip;
 
 /// Micro-dollars in a dollar.
 const MICROS: u64 = 1_000_000;

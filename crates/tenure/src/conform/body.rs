@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::Error;
-use crate::wire::Format;
+use crate::object::Format;
 
 /// A message, or in the responses format an item.
 #[derive(Debug)]

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{LateForm, MessageRules, Model};
 use crate::error::Error;
-use crate::object::clip;
-use crate::wire::Format;
+use crate::object::Format;
+use crate::text::clip;
 use body::{Block, Body, Message, Speaker};
 
 /// A rule of one or more providers.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Mechanism, Piece, alone, arguments, data, turn, without_marks};
+use super::{alone, data, turn, without_marks};
 use crate::imitation::{self, Signs};
+use crate::object::Wire;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role};
+use crate::piece::{Mechanism, Piece};
 use crate::render::{self, anthropic, chat};
-use crate::request::Target;
 use crate::section::Section;
+use crate::target::Target;
 use crate::template::{ChatTemplate, Marks};
-use crate::wire::{self, Outgoing, Wire};
+use crate::wire::{self, Outgoing};
 use crate::world::World;
 
 /// A turn or a tool's result as a message that the template can say: what it has no words for is text, and
@@ -83,7 +85,7 @@ fn calls_at_most(world: &World, revision: &Revision) -> u32 {
     let calls = revision.tool_calls().iter().map(|call| {
         let text = world
             .price(&call.name)
-            .saturating_add(world.price(&arguments(call)));
+            .saturating_add(world.price(&call.arguments_text()));
         text.saturating_add(world.model().chat.per_call)
     });
     calls.fold(0, u32::saturating_add)
@@ -116,7 +118,7 @@ pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Pie
         let arguments = if blocks {
             anthropic::input(call)
         } else {
-            arguments(call)
+            call.arguments_text()
         };
         let text = world
             .price(&call.name)
@@ -144,7 +146,7 @@ fn with_marks(world: &World, piece: Piece, revision: &Revision, marks: &Marks) -
     let in_calls = calls.map(|call| {
         marks
             .count(&call.name)
-            .saturating_add(marks.count(&arguments(call)))
+            .saturating_add(marks.count(&call.arguments_text()))
     });
     let in_calls = in_calls.fold(0, u16::saturating_add);
     if revision.object_type() != ObjectType::ToolResult {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Framed, enclose, one_line};
 use crate::digest::Digest;
-use crate::frame::Piece;
-use crate::request::{Subtask, TaskState};
+use crate::piece::Piece;
+use crate::task::{Subtask, TaskState};
 use crate::world::World;
 
 /// The canonical, compact form of a task's state; and, in frames, what came from outside. Where another
@@ -154,7 +154,7 @@ impl TaskLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::FrameKey;
+    use crate::key::FrameKey;
     use crate::tokenizer::is_block;
     use proptest::prelude::*;
 

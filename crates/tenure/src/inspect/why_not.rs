@@ -10,8 +10,9 @@ use crate::compile::compile;
 use crate::error::{Error, nearest};
 use crate::facts::Facts;
 use crate::policy::Policy;
-use crate::request::{Budget, Request, Target};
+use crate::request::{Budget, Request};
 use crate::section::Section;
+use crate::target::Target;
 use crate::trace::{Reason, Ruling, Trace, Verdict};
 use crate::world::World;
 

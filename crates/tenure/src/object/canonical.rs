@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
+use super::Wire;
 use super::document::{
     ConstraintDocument, DecayRule, LOCAL_TENANT, PermissionScope, Provenance, ToolCall,
     default_authority, default_layer, empty_schema,
@@ -23,7 +24,6 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::num::Score;
 use crate::time::Instant;
-use crate::wire::Wire;
 
 /// The fields of [`ObjectDocument`] in the order of their names.
 #[derive(Serialize)]

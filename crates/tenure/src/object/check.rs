@@ -1,11 +1,10 @@
 //! The rules that a document must keep to become an object.
 
-use super::document::clip;
 use super::vocabulary::*;
 use super::{Authority, ObjectDocument};
 use crate::error::Error;
+use crate::text::clip;
 use crate::time::Interval;
-use crate::wire;
 
 /// The longest name, in bytes.
 pub const MAX_NAME: usize = 256;
@@ -164,10 +163,7 @@ impl ObjectDocument {
                 ..error
             })?;
         }
-        self.check_kind(object_type, named)?;
-        self.wire
-            .as_ref()
-            .map_or(Ok(()), |wire| wire::check(self, wire))
+        self.check_kind(object_type, named)
     }
 
     fn check_kind(

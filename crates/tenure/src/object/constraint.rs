@@ -3,9 +3,10 @@
 
 use regex::{RegexSet, RegexSetBuilder};
 
-use super::document::{ConstraintDocument, clip};
+use super::document::ConstraintDocument;
 use super::vocabulary::Polarity;
 use crate::error::Error;
+use crate::text::clip;
 
 /// The most patterns of one constraint.
 pub const MAX_PATTERNS: usize = 32;

@@ -1,17 +1,14 @@
 //! The published, flat form of an object, and how it is checked and sealed.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Wire;
 use super::vocabulary::*;
-use super::{Authority, ContextObject, ObjectId, Sealer, is_web};
-use crate::error::Error;
+use super::{Authority, ObjectId, is_web};
 use crate::num::Score;
 use crate::time::Instant;
-use crate::wire::Wire;
 
 /// The name of the tenant that objects and callers without one belong to.
 pub const LOCAL_TENANT: &str = "local";
@@ -317,6 +314,17 @@ pub struct ToolCall {
     pub name: String,
 }
 
+impl ToolCall {
+    /// The arguments as text: a text stays as it is, anything else is compact JSON.
+    pub(crate) fn arguments_text(&self) -> String {
+        match &self.arguments {
+            Value::String(text) => text.clone(),
+            Value::Null => "{}".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl ObjectDocument {
     /// An object of this name and content, with a default for everything else.
     pub fn new(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
@@ -356,17 +364,6 @@ impl ObjectDocument {
             let provenance = self.provenance.get_or_insert_default();
             provenance.source_id.get_or_insert_with(|| web.clone());
         }
-    }
-
-    /// Checks the document and makes it an object. A [`Sealer`](super::Sealer) makes many, and lets
-    /// them share what they have in common.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a field breaks a rule; the message names
-    /// the field and says what was expected.
-    pub fn seal(self) -> Result<Arc<ContextObject>, Error> {
-        Sealer::default().seal(self)
     }
 }
 
@@ -432,15 +429,6 @@ pub(crate) fn canonical(mut schema: Value) -> Value {
         _ => {}
     }
     schema
-}
-
-/// Enough of a name to recognise it in a message.
-pub fn clip(text: &str) -> String {
-    let shown = |text: &str| text.replace(char::is_control, "\u{FFFD}");
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", shown(&text[..end])),
-        None => shown(text),
-    }
 }
 
 #[cfg(test)]

@@ -11,21 +11,24 @@ mod check;
 mod constraint;
 mod document;
 mod inherit;
+mod message;
 mod origin;
 mod revision;
 mod seal;
 pub mod vocabulary;
 
+pub use crate::text::clip;
 pub(crate) use canonical::Canonical;
 pub(crate) use check::check_name;
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
 pub use constraint::{AnswerCheck, MAX_PATTERN, MAX_PATTERNS};
 pub use document::{
     ChunkBounds, ConstraintDocument, DecayRule, LOCAL_TENANT, ObjectDocument, PermissionScope,
-    Provenance, ToolCall, clip,
+    Provenance, ToolCall,
 };
 pub(crate) use document::{canonical as canonical_schema, default_authority, empty_schema};
 pub use inherit::inherit;
+pub use message::{Format, Wire};
 pub(crate) use origin::{is_web, web_origin};
 pub use revision::{
     Access, Authority, ContextObject, ObjectId, Overrides, Revision, RevisionId, Scope, Status,

@@ -12,12 +12,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
+use super::Wire;
 use super::document::{ConstraintDocument, DecayRule, ObjectDocument, Provenance, ToolCall};
 use super::vocabulary::*;
 use crate::digest::Digest;
 use crate::num::Score;
+use crate::text::clip;
 use crate::time::{Instant, Interval};
-use crate::wire::Wire;
 
 /// May it command? The lower the level, the higher the authority (Tenure Principle, five tiers).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -148,7 +149,7 @@ impl FromStr for ObjectId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ObjectId, String> {
-        let bad = || format!("`{}` is not a UUID", super::document::clip(text));
+        let bad = || format!("`{}` is not a UUID", clip(text));
         let groups: Vec<&str> = text.split('-').collect();
         let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
         if lengths != [8, 4, 4, 4, 12] || !text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())

@@ -1,4 +1,7 @@
 //! From the published document to the object in memory.
+//!
+//! It stands above the rest of this room and above the providers' parsers: an object may bring the message that it
+//! came in, which is read to see that it says what the object says.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,6 +18,20 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::num::Score;
 use crate::time::Interval;
+use crate::wire;
+
+impl ObjectDocument {
+    /// Checks the document and makes it an object. A [`Sealer`](super::Sealer) makes many, and lets
+    /// them share what they have in common.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a field breaks a rule; the message names
+    /// the field and says what was expected.
+    pub fn seal(self) -> Result<Arc<ContextObject>, Error> {
+        Sealer::default().seal(self)
+    }
+}
 
 /// Seals documents, and lets their objects share what they have in common: scopes, origins, runs.
 ///
@@ -43,6 +60,9 @@ impl Sealer {
     /// the field and says what was expected.
     pub fn seal(&mut self, document: ObjectDocument) -> Result<Arc<ContextObject>, Error> {
         document.check()?;
+        if let Some(wire) = &document.wire {
+            wire::check(&document, wire)?;
+        }
         let object_type = document.object_type.unwrap_or(ObjectType::Rule);
         let authority = document
             .authority_level

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::op::{Address, BlockId};
+use crate::digest::mac;
 use crate::error::{Error, ErrorKind};
-use crate::frame::{FrameKey, mac};
-use crate::object::clip;
+use crate::key::FrameKey;
+use crate::text::clip;
 
 /// What the outside supplies: two secrets, since the core rolls no dice.
 ///

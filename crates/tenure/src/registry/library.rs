@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::error::{Error, nearest};
-use crate::object::{ContextObject, MAX_NAME, clip};
+use crate::object::{ContextObject, MAX_NAME};
+use crate::text::clip;
 
 /// Seeds under `namespace/name`.
 ///

@@ -60,7 +60,8 @@ pub use view::{Block, Lineage, RegistryView, Summary};
 use crate::candidates::Candidates;
 use crate::envelope::Envelope;
 use crate::error::{Error, ErrorKind, unknown_name};
-use crate::object::{ObjectDocument, check_name, clip};
+use crate::object::{ObjectDocument, check_name};
+use crate::text::clip;
 
 /// All registries of a process: their labels are unique among them.
 #[derive(Debug)]

@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 use super::state::Slot;
 use crate::error::{Error, ErrorKind};
 use crate::object::{
-    AuthorKind, Authority, ContextObject, ObjectDocument, ObjectType, Overrides, clip,
-    default_authority, vocabulary::vocabulary,
+    AuthorKind, Authority, ContextObject, ObjectDocument, ObjectType, Overrides, default_authority,
+    vocabulary::vocabulary,
 };
 use crate::section::{Section, section_of};
+use crate::text::clip;
 
 vocabulary! {
     /// What a registry is, and so what it may write.

@@ -16,9 +16,8 @@ use super::state::{Slot, State};
 use super::{Registries, Registry, Secrets};
 use crate::digest::Digest;
 use crate::error::{Error, unknown_name};
-use crate::object::{
-    Canonical, ContextObject, ObjectDocument, Overrides, Sealer, check_name, clip,
-};
+use crate::object::{Canonical, ContextObject, ObjectDocument, Overrides, Sealer, check_name};
+use crate::text::clip;
 
 /// The version of the snapshot's form.
 pub const SNAPSHOT_VERSION: u32 = 1;

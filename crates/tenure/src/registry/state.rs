@@ -10,7 +10,8 @@ use super::order::Order;
 use super::permissions::{self, Actor};
 use super::persistent::{CowSet, CowVec};
 use crate::error::{Error, ErrorKind, nearest};
-use crate::object::{ContextObject, Overrides, clip};
+use crate::object::{ContextObject, Overrides};
+use crate::text::clip;
 
 /// A block: an object with what its registry knows of it.
 #[derive(Clone, Debug)]

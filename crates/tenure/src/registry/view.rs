@@ -13,7 +13,8 @@ use crate::candidates::Candidates;
 use crate::digest::Digest;
 use crate::error::{Error, nearest};
 use crate::num::Score;
-use crate::object::{AuthorKind, ContextObject, ObjectType, Protection, clip};
+use crate::object::{AuthorKind, ContextObject, ObjectType, Protection};
+use crate::text::clip;
 
 /// A registry as it is at one moment. Writing goes on beside it and never changes it.
 #[derive(Debug)]

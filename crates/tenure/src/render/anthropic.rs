@@ -19,10 +19,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
 use crate::render::chat::{Place, array, list, object, quoted, speaker};
-use crate::request::Target;
+use crate::target::Target;
 use crate::wire::{self, Outgoing};
 
 /// A tool as the API takes it.
@@ -32,7 +31,7 @@ pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
 
 /// The arguments of a call: a text stays as it is but for the white space around it.
 pub(crate) fn input(call: &ToolCall) -> String {
-    match arguments(call).trim() {
+    match call.arguments_text().trim() {
         "" => "{}".to_owned(),
         text => text.to_owned(),
     }

@@ -2,16 +2,16 @@
 //! the gathering of a body.
 
 use crate::catalogue::{MessageRules, Model};
-use crate::envelope::Span;
 use crate::error::Error;
-use crate::frame::Piece;
 use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
+use crate::piece::Piece;
 use crate::policy::{Order, Policy, TaskPosition};
 use crate::render::Applied;
 use crate::render::plain::{self, Plain};
 use crate::render::{anthropic, gemini, openai_chat, openai_responses};
-use crate::request::Target;
 use crate::section::{Section, Zone};
+use crate::span::Span;
+use crate::target::Target;
 use crate::template::ChatTemplate;
 use crate::wire::Outgoing;
 

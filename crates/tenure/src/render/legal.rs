@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::object::{ContextObject, Tool, ToolCall, clip};
-use crate::request::Target;
+use crate::object::{ContextObject, Tool, ToolCall};
+use crate::target::Target;
+use crate::text::clip;
 
 /// The most messages of a request (Anthropic API reference, Messages).
 const MAX_MESSAGES: usize = 100_000;

@@ -6,10 +6,9 @@
 
 use serde_json::{Value, json};
 
-use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, Tool};
 use crate::render::chat::{Place, list, object, quoted};
-use crate::request::Target;
+use crate::target::Target;
 use crate::wire::Outgoing;
 
 /// A tool as the API takes it.
@@ -156,7 +155,7 @@ impl Message<'_> {
                 if !revision.tool_calls().is_empty() {
                     let call = |call: &crate::object::ToolCall| {
                         json!({
-                            "function": { "arguments": arguments(call), "name": call.name },
+                            "function": { "arguments": call.arguments_text(), "name": call.name },
                             "id": call.id,
                             "type": "function",
                         })

@@ -7,7 +7,6 @@
 
 use serde_json::{Value, json};
 
-use crate::frame::arguments;
 use crate::object::{ObjectType, Role, Tool};
 use crate::render::chat::{array, list, object, quoted};
 use crate::render::openai_chat::{Message, Messages, additional_tools};
@@ -55,7 +54,7 @@ pub(crate) fn body(
                 }
                 let calls = revision.tool_calls().iter().map(|call| {
                     let item = json!({
-                        "arguments": arguments(call),
+                        "arguments": call.arguments_text(),
                         "call_id": call.id,
                         "name": call.name,
                         "type": "function_call",

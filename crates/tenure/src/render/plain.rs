@@ -10,13 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::frame::arguments;
 use crate::object::{ObjectType, Revision, Role, ToolCall};
 use crate::render::{Applied, openai_chat};
-use crate::template::{Call, ChatTemplate, Function, Marks, Message, map_texts};
-
-/// What stands before tools that the template does not know.
-pub(crate) const TOOLS: &str = "These tools may be called, each a line of JSON:\n";
+use crate::template::{Call, ChatTemplate, Function, Marks, Message, TOOLS, map_texts};
 
 /// Where the content of a message stands in the text: what is at `from` of the content is at `at` of the text, and
 /// nothing stands after `to` of the content.
@@ -84,7 +80,7 @@ fn turn(revision: &Revision, said: Option<&str>, template: &ChatTemplate) -> Mes
 
 /// A call: its arguments as the object that they are the text of.
 fn call(call: &ToolCall, marks: &Marks) -> Call {
-    let text = arguments(call);
+    let text = call.arguments_text();
     let arguments = serde_json::from_str::<Value>(&text).ok();
     let arguments = arguments
         .filter(Value::is_object)

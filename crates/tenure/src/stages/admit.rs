@@ -2,11 +2,11 @@
 //! what the caller does not name matches nothing. The exception is what the caller says in the request itself:
 //! nobody hides it from its own author, so only the wall between tenants holds for it.
 
+use crate::candidates::Normalized;
 use crate::object::{Scope, web_origin};
 use crate::policy::{PiiRule, Policy};
 use crate::request::{Principal, Request};
 use crate::stages::Live;
-use crate::stages::normalize::Normalized;
 use crate::trace::{Note, Reason, Stage};
 
 /// The candidates that the caller may see.

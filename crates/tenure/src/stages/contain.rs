@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use crate::candidates::Normalized;
 use crate::envelope::Part;
 use crate::error::Error;
 use crate::facts::Facts;
-use crate::frame::{Piece, Seam};
 use crate::object::{ObjectType, Role};
+use crate::piece::{Piece, Seam};
 use crate::pieces::{self, Added, Pricing};
 use crate::policy::{Overflow, Policy};
 use crate::render::{chat, legal};
 use crate::request::Request;
 use crate::section::Section;
+use crate::served::Form;
 use crate::stages::Live;
-use crate::stages::normalize::Normalized;
 use crate::stages::plan::Planned;
 use crate::stages::rank::Ranked;
 use crate::stages::rescue::Rescued;
-use crate::trace::{Form, Reason, Stage};
+use crate::trace::{Reason, Stage};
 use crate::world::World;
 
 /// Rescued objects as pieces.

@@ -9,24 +9,29 @@ use serde_json::value::RawValue;
 use crate::condense::Method;
 use crate::conform;
 use crate::digest::{Digest, DigestMap};
-use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport, Span};
+use crate::envelope::{Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport};
 use crate::error::{Error, ErrorKind};
-use crate::frame::{Mechanism, Piece};
 use crate::num::Score;
 use crate::object::{Authority, Revision, Role};
+use crate::piece::{Mechanism, Piece};
 use crate::policy::Policy;
+use crate::policy::Strategy;
 use crate::render::Applied;
 use crate::render::chat::{self, Joint};
 use crate::render::plain::Stands;
-use crate::request::{Request, ServedLedger, Strategy, Target};
+use crate::request::Request;
 use crate::section::Section;
+use crate::served::ServedLedger;
+use crate::served::{EpochCause, Form};
+use crate::span::Span;
 use crate::stages::fit::Fitted;
 use crate::stages::order::{Entry, Ordered};
 use crate::stages::plan::Planned;
+use crate::target::Target;
 use crate::tokenizer::CountKind;
 use crate::trace::{
-    Condensed, EpochCause, Form, InputDigests, Note, PolicyReport, Reason, Ruling, Stage,
-    TRACE_VERSION, TokenizerReport, Trace, Verdict, View,
+    Condensed, InputDigests, Note, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
+    TokenizerReport, Trace, Verdict, View,
 };
 use crate::wire::Outgoing;
 use crate::world::World;

@@ -10,7 +10,7 @@ mod pages;
 
 use crate::envelope::Part;
 use crate::error::{Error, ErrorKind, MandatoryItem};
-use crate::frame::Piece;
+use crate::piece::Piece;
 use crate::pieces::{self, Added, Pricing};
 use crate::policy::{Order, Overflow, Policy};
 use crate::request::Request;
@@ -240,7 +240,7 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
         .iter()
         .map(|(row, _)| MandatoryItem {
             name: live.set.name(*row).to_string(),
-            section: ranked.planned.section(*row),
+            section: ranked.planned.section(*row).term(),
             tokens: contained.pieces[*row as usize]
                 .as_ref()
                 .map_or(0, |piece| piece.tokens),
@@ -266,7 +266,7 @@ fn mandatory<'c, 'a>(
         {
             headings.push(MandatoryItem {
                 name: "@heading".into(),
-                section,
+                section: section.term(),
                 tokens: piece.tokens,
             });
         }
@@ -276,14 +276,14 @@ fn mandatory<'c, 'a>(
         account.present.tools |= added.section == Section::Tools;
         items.push(MandatoryItem {
             name: added.name.into(),
-            section: added.section,
+            section: added.section.term(),
             tokens: added.piece.tokens,
         });
     }
     if let Some(closing) = &contained.closing {
         items.push(MandatoryItem {
             name: "@closing".into(),
-            section: Section::History,
+            section: Section::History.term(),
             tokens: closing.tokens,
         });
     }
@@ -301,7 +301,7 @@ fn mandatory<'c, 'a>(
             account.stand(arrival);
             items.push(MandatoryItem {
                 name: live.set.object(arrival).name().to_owned(),
-                section,
+                section: section.term(),
                 tokens: account.tokens(arrival),
             });
             let reason = match ranked.obligations[arrival as usize] {
@@ -318,7 +318,7 @@ fn mandatory<'c, 'a>(
     if overhead > 0 {
         items.push(MandatoryItem {
             name: "@overhead".into(),
-            section: Section::Identity,
+            section: Section::Identity.term(),
             tokens: overhead,
         });
     }
@@ -395,7 +395,7 @@ fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> R
         })
         .map(|(row, _)| MandatoryItem {
             name: set.object(*row).name().to_owned(),
-            section: account.section(*row),
+            section: account.section(*row).term(),
             tokens: account.tokens(*row),
         })
         .collect();

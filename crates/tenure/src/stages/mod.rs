@@ -6,6 +6,7 @@ pub(crate) mod admit;
 pub(crate) mod contain;
 pub(crate) mod emit;
 pub(crate) mod fit;
+mod live;
 pub(crate) mod normalize;
 pub(crate) mod order;
 pub(crate) mod plan;
@@ -18,6 +19,7 @@ pub(crate) use admit::admit;
 pub(crate) use contain::contain;
 pub(crate) use emit::emit;
 pub(crate) use fit::fit;
+pub(crate) use live::Live;
 pub(crate) use normalize::normalize;
 pub(crate) use order::order;
 pub(crate) use plan::plan;
@@ -25,93 +27,3 @@ pub(crate) use rank::rank;
 pub(crate) use rescue::rescue;
 pub(crate) use resolve::resolve;
 pub(crate) use settle::settle;
-
-use crate::links::Links;
-use crate::request::Target;
-use crate::trace::{Note, Reason, Stage, StageReport};
-use normalize::Normalized;
-
-/// What travels through the stages: the rows that are still in, and the verdicts on the others.
-#[derive(Clone)]
-pub(crate) struct Live<'a> {
-    pub(crate) set: &'a Normalized,
-    /// Whether the target finds the results of a call by its id, wherever behind it they stand.
-    pub(crate) pairs_by_id: bool,
-    /// The candidates that are still in, in registry order.
-    pub(crate) rows: Vec<u32>,
-    /// The verdict on each candidate, once it has one.
-    pub(crate) verdicts: Vec<Option<Reason>>,
-    pub(crate) notes: Vec<Note>,
-    pub(crate) stages: Vec<StageReport>,
-}
-
-impl<'a> Live<'a> {
-    pub(crate) fn new(set: &'a Normalized, target: Target) -> Live<'a> {
-        let count = set.rows.len() as u32;
-        Live {
-            set,
-            pairs_by_id: target == Target::OpenAiResponses,
-            rows: (0..count).collect(),
-            verdicts: vec![None; count as usize],
-            notes: Vec::new(),
-            stages: vec![StageReport {
-                stage: Stage::Normalize,
-                entered: count,
-                left: count,
-            }],
-        }
-    }
-
-    /// Gives each row that `judge` has a reason against its verdict, and keeps the others.
-    pub(crate) fn judge(&mut self, stage: Stage, judge: impl FnMut(u32) -> Option<Reason>) {
-        let entered = self.rows.len() as u32;
-        self.stages.push(StageReport {
-            stage,
-            entered,
-            left: entered,
-        });
-        self.judge_further(judge);
-    }
-
-    /// Judges what the last stage left once more, as part of that stage.
-    pub(crate) fn judge_further(&mut self, mut judge: impl FnMut(u32) -> Option<Reason>) {
-        let verdicts = &mut self.verdicts;
-        self.rows.retain(|row| match judge(*row) {
-            None => true,
-            reason => {
-                verdicts[*row as usize] = reason;
-                false
-            }
-        });
-        if let Some(report) = self.stages.last_mut() {
-            report.left = self.rows.len() as u32;
-        }
-    }
-
-    /// Reports a stage that lets everything through.
-    pub(crate) fn pass(&mut self, stage: Stage) {
-        let count = self.rows.len() as u32;
-        self.stages.push(StageReport {
-            stage,
-            entered: count,
-            left: count,
-        });
-    }
-
-    /// Who needs whom among these rows.
-    pub(crate) fn links(&self, rows: &[u32]) -> Links<'a> {
-        Links::over(self.set, rows, self.pairs_by_id)
-    }
-
-    /// Who needs whom among those rows that can stand: of a name, the first of them is needed.
-    pub(crate) fn standing_links(&self) -> Links<'a> {
-        let mut links = self.links(&self.rows);
-        links.break_off(self.set);
-        links
-    }
-
-    /// Whether a candidate is still in.
-    pub(crate) fn is_in(&self, row: u32) -> bool {
-        self.verdicts[row as usize].is_none()
-    }
-}

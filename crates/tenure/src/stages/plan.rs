@@ -12,12 +12,16 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::object::{ObjectType, RevisionId};
 use crate::policy::Policy;
-use crate::request::{Request, ServedLedger, Strategy, TaskState};
+use crate::policy::Strategy;
+use crate::request::Request;
 use crate::section::Section;
+use crate::served::ServedLedger;
+use crate::served::{EpochCause, Form};
 use crate::stages::Live;
 use crate::stages::resolve::Resolved;
 use crate::stages::settle::Settled;
-use crate::trace::{EpochCause, Form, Obligation, PlanReport, Reason, Stage};
+use crate::task::TaskState;
+use crate::trace::{Obligation, PlanReport, Reason, Stage};
 use crate::world::World;
 
 pub(crate) use late::Late;
@@ -268,7 +272,7 @@ fn open_exchange(live: &Live<'_>) -> Vec<u32> {
 /// something that must go in needs.
 fn spared(live: &Live<'_>) -> BTreeSet<u32> {
     let set = live.set;
-    let called = called(live);
+    let called = live.called();
     let tools = live.rows.iter().copied();
     let tools = tools.filter(|row| set.row(*row).is_tool());
     let tools = tools.filter(|row| called.contains(set.object(*row).name()));
@@ -280,15 +284,6 @@ fn spared(live: &Live<'_>) -> BTreeSet<u32> {
     let mut spared = live.standing_links().needed(must);
     spared.extend(tools);
     spared
-}
-
-/// The names of the tools that the conversation calls.
-pub(crate) fn called<'s>(live: &Live<'s>) -> BTreeSet<&'s str> {
-    let set = live.set;
-    let turns = live.rows.iter();
-    let turns = turns.filter(|row| set.row(**row).object_type == ObjectType::Turn);
-    let calls = turns.flat_map(|row| set.object(*row).revision().tool_calls());
-    calls.map(|call| call.name.as_str()).collect()
 }
 
 /// Ids that are looked for among many rows. They are a caller's: they are sorted, and no entries of a table.

@@ -3,6 +3,7 @@
 
 mod activation;
 mod affinity;
+mod gate;
 mod near;
 mod opposed;
 mod retrieve;
@@ -11,20 +12,21 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::candidates::Unfetched;
+use crate::candidates::{Normalized, UNKNOWN};
 use crate::digest::{Digest, DigestMap};
 use crate::facts::{Asked, Fact, Facts, Need, Needs};
-use crate::gate::{self, Before, Gate, Gated, Gating, Standing, Standings};
+use crate::gate::{Gate, Gated, Gating, Standing};
 use crate::num::Score;
 use crate::object::{DecayRule, ObjectType};
 use crate::pieces::ARCHIVE;
+use crate::policy::Strategy;
 use crate::policy::{Order, Policy, Scorer};
 use crate::ranker::each_term;
-use crate::request::{Request, Strategy};
+use crate::request::Request;
 use crate::retrieval::RetrievalReport;
 use crate::score::{Grade, ScoreCard, economy, freshness};
 use crate::section::Section;
 use crate::stages::Live;
-use crate::stages::normalize::{Normalized, UNKNOWN};
 use crate::stages::plan::Planned;
 use crate::stages::settle::Settled;
 use crate::time::Instant;
@@ -32,6 +34,7 @@ use crate::trace::{Factor, Note, Obligation, Reason, Stage};
 
 use self::activation::Idle;
 use self::affinity::Nearness;
+use self::gate::{Before, Standings};
 use self::retrieve::Retrieved;
 
 /// Planned objects with their scores.

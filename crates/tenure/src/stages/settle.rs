@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::candidates::{Normalized, OPEN, UNKNOWN};
 use crate::error::Error;
 use crate::object::{ContradictionStatus, ObjectId};
 use crate::request::Request;
 use crate::stages::Live;
-use crate::stages::normalize::{Normalized, OPEN, UNKNOWN};
 use crate::stages::resolve::Resolved;
 use crate::time::Instant;
 use crate::trace::{Note, Reason, Stage};

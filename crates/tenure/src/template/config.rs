@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::marks::{Marks, tag};
 use crate::error::Error;
-use crate::request::json_error;
+use crate::error::json_error;
 
 /// The name of the file, for errors.
 const CONFIG: &str = "tokenizer_config.json";

@@ -38,6 +38,9 @@ const MAX_DEPTH: usize = 100;
 /// The template's name in its environment.
 const NAME: &str = "chat template";
 
+/// What stands before tools that the template does not know.
+pub(crate) const TOOLS: &str = "These tools may be called, each a line of JSON:\n";
+
 /// A chat template of a model.
 ///
 /// ```
@@ -426,7 +429,7 @@ impl ChatTemplate {
             offered.saturating_sub(alone)
         } else {
             // They stand in a message of their own.
-            count(crate::render::plain::TOOLS)
+            count(TOOLS)
         };
         ChatOverhead {
             per_message: most.into_iter().max().unwrap_or(0) + 2 * JOINT_MARGIN,

@@ -367,7 +367,7 @@ fn chat(role: Role, blocks: &[Block]) -> Vec<String> {
                 "{{\"id\":{},\"type\":\"function\",\"function\":{{\"name\":{},\"arguments\":{}}}}}",
                 quoted(&call.id),
                 quoted(&call.name),
-                quoted(&crate::frame::arguments(call))
+                quoted(&call.arguments_text())
             )),
             Block::Result { id, content, .. } => messages.push(format!(
                 "{{\"role\":\"tool\",\"tool_call_id\":{},\"content\":{}}}",
@@ -433,7 +433,7 @@ fn responses(role: Role, blocks: &[Block]) -> Vec<String> {
                 "{{\"type\":\"function_call\",\"call_id\":{},\"name\":{},\"arguments\":{}}}",
                 quoted(&call.id),
                 quoted(&call.name),
-                quoted(&crate::frame::arguments(call))
+                quoted(&call.arguments_text())
             )),
             Block::Result {
                 id, content: inner, ..

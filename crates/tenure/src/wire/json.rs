@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::Error;
-use crate::object::clip;
+use crate::text::clip;
 
 /// The fields of an object, in order. A key that stands twice is an error: readers differ in which
 /// of the two they take.

@@ -1,6 +1,6 @@
 //! What stands in a text for what is no text: a line that says what was left out.
 
-use crate::object::clip;
+use crate::text::clip;
 
 /// Media as it is found in a message.
 #[derive(Clone, PartialEq, Debug)]

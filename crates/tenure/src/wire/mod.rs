@@ -39,13 +39,9 @@ mod responses;
 mod tools;
 mod without;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::digest::Digest;
 use crate::object::ObjectDocument;
-use crate::object::vocabulary::vocabulary;
 
+pub use crate::object::{Format, Wire};
 pub use clients::{ClientBlock, client_blocks};
 pub(crate) use convert::NO_SIGNATURE;
 pub use convert::{LeftOut, Written, write};
@@ -57,39 +53,6 @@ pub(crate) use read::{blocks, items};
 pub use read::{read, read_after, read_message};
 pub use renewed::Renewed;
 pub use reply::{reply, streamed_reply};
-
-vocabulary! {
-    /// Whose messages they are.
-    Format ("message format") {
-        /// `messages` of an OpenAI chat completion request.
-        OpenAiChat = "openai-chat",
-        /// `input` items of an OpenAI responses request.
-        OpenAiResponses = "openai-responses",
-        /// `messages` of an Anthropic messages request.
-        Anthropic = "anthropic-messages",
-        /// `contents` of a Gemini generateContent request.
-        Gemini = "gemini",
-    }
-}
-
-/// The provider's own message that an object came in: its bytes, and which part of it the object is.
-/// The fields stand in the order of their names, as canonical JSON has them.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Wire {
-    /// SHA-256 of the message's bytes: what its parts know each other by.
-    pub digest: Digest,
-    /// Whose message it is.
-    pub format: Format,
-    /// The message as it came; with the first part only. Of several items that are one turn of the
-    /// model, all, with commas between.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// Which part of the message the object is, counted from nought.
-    pub part: u32,
-    /// How many parts it has.
-    pub parts: u32,
-}
 
 /// What a request of a provider holds.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,7 +4,8 @@ use super::read::{Part, Said, said_one};
 use super::{Entry, Format, Wire, marks, tools};
 use crate::digest::Digest;
 use crate::error::Error;
-use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Protection, Role, ToolCall, clip};
+use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Protection, Role, ToolCall};
+use crate::text::clip;
 
 /// Names the objects of a conversation, and knows which calls are open.
 pub(super) struct Namer {

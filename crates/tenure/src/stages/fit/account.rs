@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::frame::Piece;
+use crate::candidates::Normalized;
+use crate::piece::Piece;
 use crate::policy::{Order, Policy};
 use crate::render::chat::{LateParts, SharedMessages};
-use crate::request::Target;
 use crate::section::Section;
+use crate::served::Form;
 use crate::stages::contain::Contained;
 use crate::stages::fit::losses::Losses;
-use crate::stages::normalize::Normalized;
-use crate::trace::{Form, Reason};
-use crate::world::{ChatOverhead, World};
+use crate::target::Target;
+use crate::trace::Reason;
+use crate::catalogue::ChatOverhead;
+use crate::world::World;
 
 /// What a provider adds around the text, as it follows from what stands in the body.
 pub(super) struct Around<'p> {

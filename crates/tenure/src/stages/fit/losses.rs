@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::condense::{Omission, prose};
 use crate::object::{ObjectType, Role};
-use crate::request::{Progress, Request};
+use crate::request::Request;
 use crate::section::Section;
 use crate::session::{Step, superseded};
 use crate::stages::contain::Contained;
+use crate::task::Progress;
 
 /// Why a turn may be left out, by row; nothing of the others.
 pub(super) type Losses = BTreeMap<u32, Omission>;

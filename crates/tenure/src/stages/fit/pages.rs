@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::envelope::Part;
 use crate::error::{Error, ErrorKind, MandatoryItem};
-use crate::frame::Piece;
+use crate::piece::Piece;
 use crate::pieces::Pricing;
 use crate::policy::Policy;
 use crate::section::Section;
@@ -267,7 +267,7 @@ fn do_not_fit(base: &Account<'_, '_>, room: u32, rows: &[u32]) -> Error {
         .hint("raise the budget, or split them into smaller objects");
     let item = |row: &u32| MandatoryItem {
         name: base.set().object(*row).name().to_owned(),
-        section: base.section(*row),
+        section: base.section(*row).term(),
         tokens: base.cost(*row),
     };
     error.mandatory = rows.iter().map(item).collect();

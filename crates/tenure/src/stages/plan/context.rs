@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 
 use crate::error::Error;
 use crate::pieces::{ARCHIVE, Pricing};
+use crate::policy::Strategy;
 use crate::policy::{ContextMode, Order, Policy};
-use crate::request::{Request, Strategy};
+use crate::request::Request;
 use crate::section::Section;
+use crate::served::EpochCause;
 use crate::stages::plan::Planned;
-use crate::trace::{ContextReport, EpochCause, Obligation, Reason};
+use crate::trace::{ContextReport, Obligation, Reason};
 use crate::world::World;
 
 /// Chooses, and omits what is left to retrieval.

@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::candidates::Normalized;
 use crate::catalogue::LateForm;
 use crate::object::Authority;
 use crate::policy::{Order, Policy};
-use crate::request::{Request, ServedLedger, Target};
+use crate::request::Request;
 use crate::section::Section;
+use crate::served::ServedLedger;
 use crate::stages::Live;
-use crate::stages::normalize::Normalized;
+use crate::target::Target;
 use crate::world::World;
 
-use super::{Wanted, called, spared};
+use super::{Wanted, spared};
 
 /// The channels that a request may use.
 #[derive(Clone)]
@@ -83,7 +85,7 @@ impl Channels {
         }
         let mut behind = BTreeSet::new();
         if self.tools && self.defined_first && !new.is_empty() {
-            let called = called(live);
+            let called = live.called();
             let is_called =
                 |row: &u32| set.row(*row).is_tool() && called.contains(set.object(*row).name());
             behind.extend(new.into_iter().filter(is_called));

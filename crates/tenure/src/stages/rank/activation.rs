@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::candidates::Normalized;
 use crate::digest::Digest;
 use crate::facts::{Asked, Facts, Need, Next};
 use crate::object::ObjectType;
 use crate::policy::{Policy, Scorer};
 use crate::request::Request;
 use crate::stages::Live;
-use crate::stages::normalize::Normalized;
 use crate::stages::plan::Planned;
 use crate::trace::{Note, Reason};
 

@@ -1,12 +1,12 @@
 //! How near each row is to the task: the built-in ranker over what the caller may see.
 
+use crate::candidates::Normalized;
 use crate::digest::Digest;
 use crate::facts::{Asked, Facts, Need, Next};
 use crate::num::Score;
 use crate::policy::{Policy, Scorer};
 use crate::ranker::{Dense, Seen};
 use crate::stages::Live;
-use crate::stages::normalize::Normalized;
 use crate::stages::plan::Planned;
 use crate::trace::Note;
 

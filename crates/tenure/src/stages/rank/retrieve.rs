@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::candidates::Normalized;
 use crate::candidates::Unfetched;
 use crate::digest::Digest;
 use crate::facts::Facts;
@@ -13,7 +14,6 @@ use crate::retrieval::{
 };
 use crate::section::Section;
 use crate::stages::Live;
-use crate::stages::normalize::Normalized;
 use crate::trace::Reason;
 
 use super::affinity::{self, cosines};

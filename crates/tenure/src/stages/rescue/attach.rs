@@ -10,9 +10,10 @@ use crate::num::Score;
 use crate::object::ContextObject;
 use crate::policy::{Order, Overflow, Policy, Rescue, Scorer};
 use crate::ranker::each_term;
-use crate::request::{Progress, Request};
+use crate::request::Request;
 use crate::section::Section;
 use crate::stages::rank::Ranked;
+use crate::task::Progress;
 use crate::trace::{Affinity, Attachment, Factor, Reason};
 
 /// The most units that are looked at: the nearest to the task.

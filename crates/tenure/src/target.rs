@@ -1,0 +1,52 @@
+//! The form of a payload.
+
+use crate::object::Format;
+use crate::object::vocabulary::vocabulary;
+
+vocabulary! {
+    /// The form of the payload.
+    Target ("target") {
+        /// One text.
+        Text = "text",
+        /// The body of an OpenAI chat completion request.
+        OpenAiChat = "openai-chat",
+        /// The body of an Anthropic messages request. Its `max_tokens` is what the budget keeps for
+        /// the answer.
+        AnthropicMessages = "anthropic-messages",
+        /// The body of an OpenAI responses request.
+        OpenAiResponses = "openai-responses",
+        /// The body of a Gemini generateContent request, whose model stands in the URL.
+        Gemini = "gemini",
+        /// One text through the model's own chat template.
+        ChatTemplate = "chat-template",
+    }
+}
+
+impl Target {
+    /// The form of its messages; none for a text.
+    pub const fn format(self) -> Option<Format> {
+        match self {
+            Target::Text | Target::ChatTemplate => None,
+            Target::OpenAiChat => Some(Format::OpenAiChat),
+            Target::OpenAiResponses => Some(Format::OpenAiResponses),
+            Target::AnthropicMessages => Some(Format::Anthropic),
+            Target::Gemini => Some(Format::Gemini),
+        }
+    }
+
+    /// Whether messages are lists of blocks, by turns the user's and the model's, and the text of the
+    /// system stands beside them.
+    pub(crate) const fn has_blocks(self) -> bool {
+        matches!(self, Target::AnthropicMessages | Target::Gemini)
+    }
+
+    /// Whether what is said first and last must be the user's.
+    pub(crate) const fn by_turns(self) -> bool {
+        self.has_blocks() || matches!(self, Target::ChatTemplate)
+    }
+
+    /// Whether the payload is made of a chat's messages, and tools beside them.
+    pub const fn is_chat(self) -> bool {
+        !matches!(self, Target::Text)
+    }
+}
