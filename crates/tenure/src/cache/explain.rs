@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::body::{Body, Part};
 use super::settings::{self, Keeps};
 use super::weigh::{Places, Weighed, weigh};
-use super::{Sent, cost, held, write_price};
+use super::{Sent, cost, write_price};
 use crate::catalogue::{CacheKind, Cost};
 use crate::error::Error;
 use crate::object::vocabulary::vocabulary;
@@ -361,7 +361,8 @@ fn count(
             .notes
             .push("the provider promises nothing: at most so much is found".to_owned());
     }
-    if rules.min_tokens.is_none() && held(rules, u32::MAX, u32::MAX) == super::Held::Unsure {
+    if rules.min_tokens.is_none() && super::holds(rules, u32::MAX, u32::MAX) == super::Held::Unsure
+    {
         found
             .notes
             .push("the shortest prefix that is held is not known of this model".to_owned());

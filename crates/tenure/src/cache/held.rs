@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::plan::{CachePlan, Options, plan_weighed};
 use super::weigh::Weighed;
-use super::{Held, Sent, held, in_steps};
+use super::{Held, Sent, holds, in_steps};
 use crate::catalogue::{CacheKind, CacheMark, CacheRules};
 use crate::error::Error;
 use crate::world::World;
@@ -48,7 +48,7 @@ fn of_plan(body: &Body<'_>, plan: &CachePlan) -> Vec<usize> {
 
 /// The most tokens that the cache holds of a request that was sent.
 pub(super) fn written(rules: &CacheRules, world: &World, weighed: &Weighed, marks: &Marks) -> u32 {
-    let enough = |tokens: &u32| held(rules, weighed.least(world, *tokens), *tokens) != Held::No;
+    let enough = |tokens: &u32| holds(rules, weighed.least(world, *tokens), *tokens) != Held::No;
     match rules.kind {
         CacheKind::Explicit => {
             let tokens = marks.writes.iter().map(|at| weighed.upto[*at]);
@@ -74,7 +74,7 @@ pub(super) fn found(
     shared: usize,
     same: u32,
 ) -> u32 {
-    let enough = |tokens: &u32| held(rules, after.least(world, *tokens), *tokens) != Held::No;
+    let enough = |tokens: &u32| holds(rules, after.least(world, *tokens), *tokens) != Held::No;
     match rules.kind {
         CacheKind::Explicit => {
             let near = |mark: usize, entry: usize| {

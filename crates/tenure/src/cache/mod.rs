@@ -191,7 +191,7 @@ fn write_price(tier: &PriceTier, ttl: Option<u32>) -> Option<Price> {
 }
 
 /// Whether so many tokens are held; `least` of them where the count is a bound.
-fn held(rules: &CacheRules, least: u32, tokens: u32) -> Held {
+fn holds(rules: &CacheRules, least: u32, tokens: u32) -> Held {
     match rules.min_tokens {
         Some(min) if tokens < min => Held::No,
         Some(min) if least >= min => Held::Yes,

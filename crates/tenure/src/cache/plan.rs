@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::body::{Body, Part};
 use super::weigh::{Weighed, weigh};
-use super::{CacheZone, Held, Position, Sent, cost, held, in_steps, lasting, write_price};
+use super::{CacheZone, Held, Position, Sent, cost, holds, in_steps, lasting, write_price};
 use crate::catalogue::{CacheKind, CacheMark, CacheRules, Cost};
 use crate::digest::Digest;
 use crate::error::Error;
@@ -365,7 +365,7 @@ impl Planner<'_, '_> {
             }
             let tokens = self.weighed.upto[at];
             let least = self.weighed.least(self.world, tokens);
-            let because = if held(self.rules, least, tokens) == Held::No {
+            let because = if holds(self.rules, least, tokens) == Held::No {
                 LeftOutBecause::BelowMinimum
             } else if chosen.len() >= slots {
                 LeftOutBecause::NoSlot
@@ -490,7 +490,7 @@ impl Planner<'_, '_> {
         let block = &self.body.blocks[at];
         let tokens = self.weighed.upto[at];
         let zone = self.weighed.zones[..=at].iter().max();
-        let is_held = held(self.rules, self.weighed.least(self.world, tokens), tokens);
+        let is_held = holds(self.rules, self.weighed.least(self.world, tokens), tokens);
         Breakpoint {
             at: block.at.clone(),
             position: Position {

@@ -1,10 +1,10 @@
 //! What the parts do together: golden plans, golden prices, golden misses.
 
 use super::*;
+use crate::catalogue::Catalogue;
 use crate::conform;
 use crate::key::FrameKey;
 use crate::tokenizer::CountKind;
-use crate::catalogue::Catalogue;
 use crate::world::World;
 
 fn world(model: &str) -> World {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::prose::sentences;
+use super::sentences::sentences;
 
 /// A line that goes on with the next one is at least so long.
 const WRAPPED: usize = 50;

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::log::Log;
-use super::prose::sentences;
 use super::search::worth_and_files;
 use super::select::excerpt;
+use super::sentences::sentences;
 use super::signal::{NOTABLE, Signs, Task, add_unlike, worth};
 use super::table::Csv;
 use super::trace::Trace;

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::clauses::statements;
 use super::fill::{Prices, fill};
-use super::prose::{acknowledges, density};
 use super::select::price;
+use super::sentences::{acknowledges, density};
 use super::signal::{EMPTY, rarity};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Reading, Unit};
 use crate::num::{Score, exp};

@@ -7,7 +7,7 @@ use crate::imitation::{self, Signs};
 use crate::object::Wire;
 use crate::object::{Authority, ContextObject, ObjectType, Revision, Role};
 use crate::piece::{Mechanism, Piece};
-use crate::render::{self, anthropic, chat};
+use crate::render::{self, anthropic};
 use crate::section::Section;
 use crate::target::Target;
 use crate::template::{ChatTemplate, Marks};
@@ -27,7 +27,7 @@ pub(super) fn told(
     let is_result = revision.object_type() == ObjectType::ToolResult;
     let calls = !revision.tool_calls().is_empty();
     let is_blank = revision.content().trim().is_empty();
-    let is_late = chat::speaker(revision) == Some(Role::System) && !manners.late_system;
+    let is_late = revision.speaker() == Some(Role::System) && !manners.late_system;
     let text = match (is_result, calls || is_late && !is_blank) {
         (true, _) if !manners.calls => Some(data(world, object, section, None)),
         (false, true) if is_late || !manners.calls => Some(turn(world, revision, None)),
@@ -44,7 +44,7 @@ pub(super) fn told(
         );
         return alone(world, looked_at(piece, revision));
     }
-    let said = chat::spoken(revision);
+    let said = revision.spoken();
     let (text, escaped) = template.marks().escape(said.unwrap_or_default());
     let mut tokens = world
         .price(&text)
@@ -96,7 +96,7 @@ fn calls_at_most(world: &World, revision: &Revision) -> u32 {
 pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Piece {
     let blocks = target.has_blocks();
     let is_blank = revision.content().trim().is_empty();
-    if blocks && chat::speaker(revision) == Some(Role::System) && !is_blank {
+    if blocks && revision.speaker() == Some(Role::System) && !is_blank {
         let labelled = alone(world, turn(world, revision, None));
         let labelled = as_it_came(world, labelled, revision, target);
         let labelled = looked_at(labelled, revision);
@@ -111,7 +111,7 @@ pub(super) fn message(world: &World, revision: &Revision, target: Target) -> Pie
     }
     let chat = world.model().chat;
     let mut tokens = chat.per_message.saturating_add(1);
-    if let Some(spoken) = chat::spoken(revision) {
+    if let Some(spoken) = revision.spoken() {
         tokens = tokens.saturating_add(world.price(spoken));
     }
     for call in revision.tool_calls() {

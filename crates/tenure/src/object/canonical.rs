@@ -14,10 +14,9 @@ use serde_json::Value;
 use super::Wire;
 use super::document::{
     ConstraintDocument, DecayRule, LOCAL_TENANT, PermissionScope, Provenance, ToolCall,
-    default_authority, default_layer, empty_schema,
+    default_authority, default_layer, empty_schema, trust,
 };
 use super::revision::{RevisionParts, Status, Usage};
-use super::seal::trust;
 use super::vocabulary::*;
 use super::{Authority, ContextObject, ObjectDocument, ObjectId};
 use crate::digest::Digest;

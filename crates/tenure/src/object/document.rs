@@ -431,6 +431,16 @@ pub(crate) fn canonical(mut schema: Value) -> Value {
     schema
 }
 
+/// How good a source is, and how sure a claim, when nobody says: the commanding levels are
+/// believed, memory and data by half.
+pub(super) fn trust(authority: Authority) -> Score {
+    if authority <= Authority::User {
+        Score::ONE
+    } else {
+        Score::HALF
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,10 +6,12 @@
 //! Tenure Principle; [`ObjectDocument::seal`] checks it and makes it an object. A registry may give
 //! the object another name, priority or protection: [`Overrides`].
 
+mod authority;
 mod canonical;
 mod check;
 mod constraint;
 mod document;
+mod identity;
 mod inherit;
 mod message;
 mod origin;
@@ -18,6 +20,7 @@ mod seal;
 pub mod vocabulary;
 
 pub use crate::text::clip;
+pub use authority::Authority;
 pub(crate) use canonical::Canonical;
 pub(crate) use check::check_name;
 pub use check::{MAX_CALLS, MAX_CONTENT, MAX_ENTRIES, MAX_FIELD, MAX_KEEP_WITH, MAX_NAME};
@@ -27,12 +30,10 @@ pub use document::{
     Provenance, ToolCall,
 };
 pub(crate) use document::{canonical as canonical_schema, default_authority, empty_schema};
+pub use identity::{ObjectId, RevisionId};
 pub use inherit::inherit;
 pub use message::{Format, Wire};
 pub(crate) use origin::{is_web, web_origin};
-pub use revision::{
-    Access, Authority, ContextObject, ObjectId, Overrides, Revision, RevisionId, Scope, Status,
-    Tool, Usage,
-};
+pub use revision::{Access, ContextObject, Overrides, Revision, Scope, Status, Tool, Usage};
 pub use seal::Sealer;
 pub use vocabulary::*;

@@ -3,191 +3,21 @@
 //! What every stage reads stands in the struct itself; what few objects have is boxed. A plain
 //! rule costs its text and a few hundred bytes.
 
-use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Wire;
-use super::document::{ConstraintDocument, DecayRule, ObjectDocument, Provenance, ToolCall};
+use super::authority::Authority;
+use super::document::{ConstraintDocument, DecayRule, Provenance, ToolCall};
+use super::identity::{ObjectId, RevisionId};
 use super::vocabulary::*;
 use crate::digest::Digest;
 use crate::num::Score;
-use crate::text::clip;
 use crate::time::{Instant, Interval};
-
-/// May it command? The lower the level, the higher the authority (Tenure Principle, five tiers).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Authority {
-    /// Level 0: the platform's rules.
-    Platform,
-    /// Level 1: the developer's rules.
-    Developer,
-    /// Level 2: what the user demands.
-    User,
-    /// Level 3: memory that was inferred.
-    Memory,
-    /// Level 4: retrieved data and tools' results. Never commands, always contained.
-    Data,
-}
-
-impl Authority {
-    const ALL: [Authority; 5] = [
-        Authority::Platform,
-        Authority::Developer,
-        Authority::User,
-        Authority::Memory,
-        Authority::Data,
-    ];
-
-    /// The level as a number.
-    pub const fn level(self) -> u8 {
-        self as u8
-    }
-}
-
-impl fmt::Display for Authority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.level())
-    }
-}
-
-impl Serialize for Authority {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u8(self.level())
-    }
-}
-
-impl<'de> Deserialize<'de> for Authority {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Authority, D::Error> {
-        let level = u64::deserialize(deserializer)?;
-        let known = usize::try_from(level)
-            .ok()
-            .and_then(|level| Authority::ALL.get(level));
-        known.copied().ok_or_else(|| {
-            de::Error::custom(format!(
-                "`{level}` is not an authority level from 0 (platform) to 4 (data)"
-            ))
-        })
-    }
-}
-
-impl JsonSchema for Authority {
-    fn schema_name() -> Cow<'static, str> {
-        "Authority".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 0, "maximum": 4 })
-    }
-}
-
-/// The identity of an object across its revisions: 128 bits, written as a UUID.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId(u128);
-
-impl ObjectId {
-    /// The id that follows from these parts: the same object read again has the same id.
-    pub fn derived(parts: &[&str]) -> ObjectId {
-        let digest = Digest::of_parts(parts.iter().map(|part| part.as_bytes()));
-        // A version 8 UUID (RFC 9562): our own bits with the version and variant set.
-        let bits = digest.key() & !(0xf << 76) & !(0x3 << 62);
-        ObjectId(bits | (0x8 << 76) | (0x2 << 62))
-    }
-
-    /// The id of what its author gave none: it follows from its name, where it comes from and whose it
-    /// is, so that nobody writes over what another calls by the same name.
-    pub(super) fn of_source(tenant: &str, origin: &str, document: &ObjectDocument) -> ObjectId {
-        let scope = [
-            &document.user_id,
-            &document.project_id,
-            &document.session_id,
-            &document.task_id,
-        ];
-        let mut parts = vec![tenant, origin, &document.name];
-        if scope.iter().any(|id| id.is_some()) {
-            parts.extend(scope.map(|id| id.as_deref().unwrap_or_default()));
-        }
-        ObjectId::derived(&parts)
-    }
-
-    /// The id with these 128 bits.
-    pub const fn from_bits(bits: u128) -> ObjectId {
-        ObjectId(bits)
-    }
-
-    /// The 128 bits.
-    pub const fn bits(self) -> u128 {
-        self.0
-    }
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let group = |from: u32, bits: u32| (self.0 >> from) & ((1 << bits) - 1);
-        let (a, b, c) = (group(96, 32), group(80, 16), group(64, 16));
-        write!(
-            f,
-            "{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}",
-            group(48, 16),
-            group(0, 48)
-        )
-    }
-}
-
-impl fmt::Debug for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl FromStr for ObjectId {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ObjectId, String> {
-        let bad = || format!("`{}` is not a UUID", clip(text));
-        let groups: Vec<&str> = text.split('-').collect();
-        let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
-        if lengths != [8, 4, 4, 4, 12] || !text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
-        {
-            return Err(bad());
-        }
-        u128::from_str_radix(&groups.concat(), 16)
-            .map(ObjectId)
-            .map_err(|_| bad())
-    }
-}
-
-impl Serialize for ObjectId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ObjectId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ObjectId, D::Error> {
-        Cow::<'de, str>::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for ObjectId {
-    fn schema_name() -> Cow<'static, str> {
-        "ObjectId".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "uuid" })
-    }
-}
-
-/// The identity of one revision: the digest of its canonical JSON.
-pub type RevisionId = Digest;
 
 /// Whose an object is and who may see it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -577,6 +407,18 @@ impl Revision {
 
     pub(crate) fn has_rare(&self) -> bool {
         self.parts.rare.is_some()
+    }
+
+    /// Whose turn it is; nobody's for anything but a turn.
+    pub(crate) fn speaker(&self) -> Option<Role> {
+        let is_turn = self.object_type() == ObjectType::Turn;
+        is_turn.then(|| self.role().unwrap_or(Role::User))
+    }
+
+    /// What a turn says: nothing when it only calls tools.
+    pub(crate) fn spoken(&self) -> Option<&str> {
+        let silent = !self.tool_calls().is_empty() && self.content().trim().is_empty();
+        (!silent).then(|| self.content())
     }
 }
 

@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::canonical::Canonical;
-use super::document::{canonical, default_authority, default_layer, empty_schema};
+use super::document::{canonical, default_authority, default_layer, empty_schema, trust};
 use super::revision::{Rare, RevisionParts};
 use super::vocabulary::*;
 use super::{
-    Authority, ContextObject, LOCAL_TENANT, ObjectDocument, ObjectId, Revision, Scope, Status,
-    Tool, Usage,
+    ContextObject, LOCAL_TENANT, ObjectDocument, ObjectId, Revision, Scope, Status, Tool, Usage,
 };
 use crate::digest::Digest;
 use crate::error::Error;
@@ -70,7 +69,7 @@ impl Sealer {
         let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
         let object_id = document.object_id.unwrap_or_else(|| {
             let origin = document.source_origin.as_deref().unwrap_or_default();
-            ObjectId::of_source(tenant, origin, &document)
+            id_of_source(tenant, origin, &document)
         });
         let permissions = document.permission_scope.unwrap_or_default();
         let boxed = |roles: Vec<String>| roles.into_iter().map(Into::into).collect();
@@ -188,12 +187,18 @@ impl Sealer {
     }
 }
 
-/// How good a source is, and how sure a claim, when nobody says: the commanding levels are
-/// believed, memory and data by half.
-pub(super) fn trust(authority: Authority) -> Score {
-    if authority <= Authority::User {
-        Score::ONE
-    } else {
-        Score::HALF
+/// The id of what its author gave none: it follows from its name, where it comes from and whose it
+/// is, so that nobody writes over what another calls by the same name.
+fn id_of_source(tenant: &str, origin: &str, document: &ObjectDocument) -> ObjectId {
+    let scope = [
+        &document.user_id,
+        &document.project_id,
+        &document.session_id,
+        &document.task_id,
+    ];
+    let mut parts = vec![tenant, origin, &document.name];
+    if scope.iter().any(|id| id.is_some()) {
+        parts.extend(scope.map(|id| id.as_deref().unwrap_or_default()));
     }
+    ObjectId::derived(&parts)
 }

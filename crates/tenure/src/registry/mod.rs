@@ -41,6 +41,7 @@ mod op;
 mod order;
 mod permissions;
 mod persistent;
+mod slot;
 mod snapshot;
 mod state;
 mod view;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::state::Slot;
+use super::slot::Slot;
 use crate::error::{Error, ErrorKind};
 use crate::object::{
     AuthorKind, Authority, ContextObject, ObjectDocument, ObjectType, Overrides, default_authority,

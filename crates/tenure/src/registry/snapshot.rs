@@ -12,7 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::permissions::Kind;
-use super::state::{Slot, State};
+use super::slot::Slot;
+use super::state::State;
 use super::{Registries, Registry, Secrets};
 use crate::digest::Digest;
 use crate::error::{Error, unknown_name};

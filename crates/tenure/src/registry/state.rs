@@ -9,20 +9,10 @@ use super::op::{BlockId, Op, Place};
 use super::order::Order;
 use super::permissions::{self, Actor};
 use super::persistent::{CowSet, CowVec};
+use super::slot::Slot;
 use crate::error::{Error, ErrorKind, nearest};
 use crate::object::{ContextObject, Overrides};
 use crate::text::clip;
-
-/// A block: an object with what its registry knows of it.
-#[derive(Clone, Debug)]
-pub(super) struct Slot {
-    pub(super) object: Arc<ContextObject>,
-    /// The registry that wrote it.
-    pub(super) writer: Arc<str>,
-    pub(super) uses: u32,
-    /// The count of uses at which it was last used.
-    pub(super) last_use: u32,
-}
 
 /// A block that an operation left where it is, and whose it is.
 #[derive(Clone, PartialEq, Eq, Debug)]

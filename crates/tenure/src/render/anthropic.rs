@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
-use crate::render::chat::{Place, array, list, object, quoted, speaker};
+use crate::render::parts::{Place, array, list, object, quoted};
 use crate::target::Target;
 use crate::wire::{self, Outgoing};
 
@@ -103,7 +103,7 @@ impl<'a> Messages<'a> {
     /// Adds a turn that says `said`, or a tool's result. Blank words are left out: no block may be
     /// blank.
     pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
-        let role = match speaker(revision) {
+        let role = match revision.speaker() {
             Some(Role::Assistant) => Role::Assistant,
             _ => Role::User,
         };

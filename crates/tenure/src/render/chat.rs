@@ -7,6 +7,7 @@ use crate::object::{ContextObject, ObjectType, Revision, Role, Tool};
 use crate::piece::Piece;
 use crate::policy::{Order, Policy, TaskPosition};
 use crate::render::Applied;
+use crate::render::parts::Place;
 use crate::render::plain::{self, Plain};
 use crate::render::{anthropic, gemini, openai_chat, openai_responses};
 use crate::section::{Section, Zone};
@@ -206,37 +207,6 @@ pub(crate) fn needs_closing(
         }
 }
 
-/// Whose turn it is; nobody's for anything but a turn.
-pub(crate) fn speaker(revision: &Revision) -> Option<Role> {
-    let is_turn = revision.object_type() == ObjectType::Turn;
-    is_turn.then(|| revision.role().unwrap_or(Role::User))
-}
-
-/// What a turn says: nothing when it only calls tools.
-pub(crate) fn spoken(revision: &Revision) -> Option<&str> {
-    let silent = !revision.tool_calls().is_empty() && revision.content().trim().is_empty();
-    (!silent).then(|| revision.content())
-}
-
-/// Where a piece stands in a body.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) message: Option<u32>,
-    pub(crate) block: Option<u32>,
-}
-
-impl Place {
-    fn span(self, start: usize, end: usize) -> Span {
-        Span {
-            message: self.message,
-            block: self.block,
-            tool: None,
-            start: start as u32,
-            end: end as u32,
-        }
-    }
-}
-
 /// A body in the making.
 pub(crate) struct Body<'a> {
     target: Target,
@@ -352,14 +322,14 @@ impl<'a> Body<'a> {
     pub(crate) fn turn(&mut self, revision: &'a Revision, piece: &'a Piece, leads: bool) -> Span {
         self.last = None;
         // A piece with a text of its own is a turn that could not stay as it is.
-        let said = piece.text.as_deref().or(spoken(revision));
+        let said = piece.text.as_deref().or(revision.spoken());
         let is_silent = said.is_none_or(|said| said.trim().is_empty());
         let is_result = revision.object_type() == ObjectType::ToolResult;
         let calls = !revision.tool_calls().is_empty();
         if is_silent && !is_result && !calls {
             self.apply("empty_content");
         }
-        let is_system = speaker(revision) == Some(Role::System) && !is_silent;
+        let is_system = revision.speaker() == Some(Role::System) && !is_silent;
         let before = self.messages();
         let place = match &mut self.form {
             Form::Flat(messages) => messages.turn(revision, said),
@@ -474,36 +444,4 @@ impl<'a> Body<'a> {
             (_, Form::Blocks(messages)) => messages.body(model, answer, texts, tools),
         }
     }
-}
-
-/// A JSON array of what is JSON already.
-pub(crate) fn array(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let mut out = String::from("[");
-    for (at, item) in items.into_iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        out.push_str(item.as_ref());
-    }
-    out.push(']');
-    out
-}
-
-/// The fields of an object whose values are JSON already; those without a value are left out.
-pub(crate) fn object(fields: &[(&str, Option<String>)]) -> String {
-    let fields = fields.iter().filter_map(|(key, value)| {
-        let value = value.as_ref()?;
-        Some(format!("\"{key}\":{value}"))
-    });
-    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-}
-
-/// A list that is left out when it is empty.
-pub(crate) fn list(items: &[impl AsRef<str>]) -> Option<String> {
-    (!items.is_empty()).then(|| array(items))
-}
-
-/// A text as JSON.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::object::{Role, Tool};
 use crate::render::anthropic::{Block, Content, Message, Messages, input};
-use crate::render::chat::{array, list, object, quoted};
+use crate::render::parts::{array, list, object, quoted};
 use crate::wire::NO_SIGNATURE;
 
 /// A tool as the API takes it.

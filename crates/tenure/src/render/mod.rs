@@ -11,5 +11,6 @@ pub(crate) mod gemini;
 pub(crate) mod legal;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
+mod parts;
 pub(crate) mod plain;
 pub(crate) mod text;

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::object::{ObjectType, Revision, Role, Tool};
-use crate::render::chat::{Place, list, object, quoted};
+use crate::render::parts::{Place, list, object, quoted};
 use crate::target::Target;
 use crate::wire::Outgoing;
 
@@ -124,7 +124,7 @@ impl<'a> Messages<'a> {
         object(&[
             ("model", Some(quoted(model))),
             ("tools", list(tools)),
-            ("messages", Some(crate::render::chat::array(messages))),
+            ("messages", Some(crate::render::parts::array(messages))),
         ])
     }
 }

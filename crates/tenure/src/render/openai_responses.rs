@@ -8,8 +8,8 @@
 use serde_json::{Value, json};
 
 use crate::object::{ObjectType, Role, Tool};
-use crate::render::chat::{array, list, object, quoted};
 use crate::render::openai_chat::{Message, Messages, additional_tools};
+use crate::render::parts::{array, list, object, quoted};
 
 /// A tool as the API takes it. Without `strict`, a schema would be read as a strict one.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {

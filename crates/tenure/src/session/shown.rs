@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::condense::gutter;
-use crate::condense::prose::sentences;
+use crate::condense::sentences::sentences;
 use crate::digest::Digest;
 
 /// The lines and sentences of texts that stand in full.

@@ -262,7 +262,7 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     )?;
     // What follows a turn of the user stands only with it.
     let unled = history().take_while(|row| !set.is_user_turn(*row));
-    let mut unled = unled.map(|row| chat::speaker(set.object(row).revision()));
+    let mut unled = unled.map(|row| set.object(row).revision().speaker());
     let opens = chat::needs_opening(policy, target, unled.any(|by| by == Some(Role::Assistant)));
     let has_turns = history().any(|row| is_turn(&row));
     let added = contained.added.iter().map(|added| added.section);

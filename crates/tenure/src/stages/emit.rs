@@ -433,7 +433,7 @@ fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool
             part.section == Section::Tools && revision.is_none_or(|tool| tool.tool().is_some());
         let by = match revision {
             Some(revision) if part.section == Section::History && revision.is_message() => {
-                chat::speaker(revision).unwrap_or(Role::User)
+                revision.speaker().unwrap_or(Role::User)
             }
             None if part.section == Section::History => Role::User,
             _ => Joint::of(policy, target, part.section, part.row.is_some()).role,
@@ -457,7 +457,7 @@ fn leads(ordered: &Ordered<'_>, at: usize) -> bool {
         if contained.planned().section(*row) != Section::History || !revision.is_message() {
             return false;
         }
-        match chat::speaker(revision) {
+        match revision.speaker() {
             Some(Role::System) => {}
             Some(Role::Assistant) => {
                 return !revision.tool_calls().is_empty() || !revision.content().trim().is_empty();

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use super::json::{Fields, Place, is_list, is_string};
 use super::media::{Media, Source};
-use super::objects::Namer;
-use super::read::{Lines, Part, Said};
+use super::namer::Namer;
+use super::said::{Lines, Part, Said};
 use super::{Conversation, Format};
 use crate::error::Error;
 use crate::object::{Role, ToolCall};

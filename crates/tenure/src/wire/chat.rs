@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::json::{Fields, Place, is_string};
 use super::media::{Media, Source};
-use super::read::{Lines, Part, Said};
+use super::said::{Lines, Part, Said};
 use crate::error::Error;
 use crate::object::{Role, ToolCall};
 

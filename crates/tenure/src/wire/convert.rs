@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::media::{Media, Source};
 use super::objects::checked_parts;
-use super::read::Said;
+use super::said::Said;
 use super::{Format, Wire};
 use crate::error::Error;
 use crate::object::{ObjectDocument, ObjectType, Role, ToolCall};

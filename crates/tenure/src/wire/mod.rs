@@ -31,11 +31,13 @@ pub(crate) mod json;
 mod marks;
 mod meaning;
 mod media;
+mod namer;
 mod objects;
 mod read;
 mod renewed;
 mod reply;
 mod responses;
+mod said;
 mod tools;
 mod without;
 

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use super::json::{Fields, Place, is_string};
 use super::media::{Media, Source};
-use super::objects::Namer;
-use super::read::{Lines, Part, Said};
+use super::namer::Namer;
+use super::said::{Lines, Part, Said};
 use super::{Conversation, Format, chat};
 use crate::error::Error;
 use crate::object::{MAX_CALLS, Role, ToolCall};

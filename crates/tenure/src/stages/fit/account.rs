@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::candidates::Normalized;
+use crate::catalogue::ChatOverhead;
 use crate::piece::Piece;
 use crate::policy::{Order, Policy};
 use crate::render::chat::{LateParts, SharedMessages};
@@ -12,7 +13,6 @@ use crate::stages::contain::Contained;
 use crate::stages::fit::losses::Losses;
 use crate::target::Target;
 use crate::trace::Reason;
-use crate::catalogue::ChatOverhead;
 use crate::world::World;
 
 /// What a provider adds around the text, as it follows from what stands in the body.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::condense::{Omission, prose};
+use crate::condense::{Omission, sentences};
 use crate::object::{ObjectType, Role};
 use crate::request::Request;
 use crate::section::Section;
@@ -53,7 +53,9 @@ pub(super) fn losses(contained: &Contained<'_>, request: &Request) -> Losses {
             // The user's "OK, go ahead" decides something.
             revision.role() == Some(Role::Assistant)
                 && !text.contains(|c: char| c.is_ascii_digit())
-                && prose::sentences(text).into_iter().all(prose::acknowledges)
+                && sentences::sentences(text)
+                    .into_iter()
+                    .all(sentences::acknowledges)
         };
         let calls = !revision.tool_calls().is_empty();
         let plain = !calls && !text.is_empty();

@@ -1,0 +1,117 @@
+//! What a message says, before its objects have names.
+
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+
+use super::media::Media;
+use crate::object::{Role, ToolCall};
+
+/// What a message says, before its objects have names.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) signed: bool,
+    /// The kinds of what is kept unread.
+    pub(crate) opaque: Vec<String>,
+    /// The JSON of what is kept unread: what the parts' texts do not cover.
+    pub(crate) unread: String,
+    /// How many images are kept unread.
+    pub(crate) images: u32,
+    /// How many lines the texts join that stand apart in the message.
+    pub(crate) joints: u32,
+    /// What the message breaks by itself.
+    pub(crate) faults: Vec<&'static str>,
+    /// Whether it carries marks of a cache, which are the request's and not the message's.
+    pub(crate) marked: bool,
+    /// Images and the like, with the lines that stand for them in the texts.
+    pub(super) media: Vec<Found>,
+}
+
+/// Media, and where their line stands.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) part: usize,
+    pub(super) line: Range<usize>,
+    pub(super) media: Media,
+}
+
+/// One object in the making.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Part {
+    Turn {
+        role: Role,
+        text: String,
+        /// An empty id is one that the provider did not give.
+        calls: Vec<ToolCall>,
+    },
+    Result {
+        /// The call that it answers; none where the provider goes by names and order.
+        id: Option<String>,
+        /// The tool, where the provider names it.
+        name: Option<String>,
+        text: String,
+    },
+}
+
+impl Said {
+    /// Keeps something unread.
+    pub(super) fn keep(&mut self, kind: impl Into<String>, json: &RawValue) {
+        self.opaque.push(kind.into());
+        if !self.unread.is_empty() {
+            self.unread.push('\n');
+        }
+        self.unread.push_str(json.get());
+    }
+
+    /// Keeps media unread. An image costs what images cost, whatever its JSON is.
+    pub(super) fn keep_media(&mut self, kind: &str, media: Option<&Media>, json: &RawValue) {
+        if media.is_some_and(|media| media.kind == "image") {
+            self.opaque.push(kind.to_owned());
+            self.images += 1;
+        } else {
+            self.keep(kind, json);
+        }
+    }
+
+    pub(super) fn fault(&mut self, rule: &'static str) {
+        if !self.faults.contains(&rule) {
+            self.faults.push(rule);
+        }
+    }
+}
+
+/// A text in the making: lines, some of which stand for media.
+#[derive(Default)]
+pub(super) struct Lines {
+    pub(super) text: String,
+    media: Vec<(Range<usize>, Media)>,
+    count: u32,
+}
+
+impl Lines {
+    pub(super) fn add(&mut self, line: &str) {
+        if self.count > 0 {
+            self.text.push('\n');
+        }
+        self.count += 1;
+        self.text.push_str(line);
+    }
+
+    pub(super) fn add_media(&mut self, media: Media) {
+        let line = media.line();
+        self.add(&line);
+        let end = self.text.len();
+        self.media.push((end - line.len()..end, media));
+    }
+
+    /// The text, whose media are of the part that will come next.
+    pub(super) fn end(self, said: &mut Said) -> String {
+        let part = said.parts.len();
+        said.joints += self.count.saturating_sub(1);
+        let found = self.media.into_iter();
+        let found = found.map(|(line, media)| Found { part, line, media });
+        said.media.extend(found);
+        self.text
+    }
+}
