@@ -9,6 +9,7 @@ use tenure::object::{
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Error, ObjectDocument};
 
+use crate::engine::Read;
 use crate::engine::{BeliefRow, RevisionRow, Stamp};
 use crate::labels::labels_of;
 
@@ -155,4 +156,35 @@ impl Line {
             labels,
         }
     }
+}
+
+pub(crate) fn unwritable(error: &serde_json::Error) -> Error {
+    Error::damaged(format!("a row cannot be read or written as JSON: {error}"))
+}
+
+/// Calls `each` with a line for every belief there ever was.
+pub(crate) fn each_line(
+    rows: &mut dyn Read,
+    each: &mut dyn FnMut(&Line) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let aside = rows.set_aside()?;
+    let mut sealer = Sealer::default();
+    rows.each_ever(&mut |row, body| {
+        match read_revision(&mut sealer, row.revision, body) {
+            Err(_) if aside.contains(&row.revision) => return Ok(()),
+            read => drop(read?),
+        }
+        let object = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
+        each(&Line {
+            tx_start: Some(row.opened.at),
+            tx_end: row.closed.map(|closed| closed.at),
+            held_from: row.valid.from,
+            held_until: row.valid.until,
+            lifecycle: row.lifecycle,
+            contradiction: row.contradiction,
+            superseded_by: row.superseded_by,
+            revision: Some(row.revision),
+            object,
+        })
+    })
 }

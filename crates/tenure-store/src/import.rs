@@ -8,10 +8,11 @@ use tenure::object::{ObjectId, Sealer, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
+use crate::buried::buried;
 use crate::doc::{Line, revision_row};
 use crate::engine::{BeliefRow, Change};
 use crate::settle::overlap;
-use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject, buried};
+use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject};
 use crate::texts::{TextLine, Texts};
 
 impl Tenant {

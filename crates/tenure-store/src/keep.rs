@@ -9,9 +9,13 @@ use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
+use crate::buried::buried;
+use crate::buried::refuse_buried_log;
+use crate::doc::unwritable;
 use crate::engine::{Answered, Read, RecordRow, Write};
-use crate::erase::refuse_buried_log;
-use crate::tenant::{Tenant, buried, check_key, repeated, unwritable};
+use crate::repeat::{check_key, repeated};
+use crate::tenant::Tenant;
+use crate::texts::unaltered;
 
 /// Entries for a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -379,18 +383,4 @@ fn append_each(rows: &mut dyn Write, appends: &[Append]) -> Result<(), Error> {
     }
     let logs: Vec<&str> = appends.iter().map(|append| &*append.log).collect();
     rows.note("append", Some(&logs.join(" ")), 0)
-}
-
-/// The text with this digest, unless somebody altered it.
-pub(crate) fn unaltered(rows: &mut dyn Read, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-    let bytes = rows.blob(digest)?;
-    if bytes
-        .as_ref()
-        .is_some_and(|bytes| Digest::of(bytes) != digest)
-    {
-        return Err(Error::damaged(format!(
-            "the stored text {digest} is damaged"
-        )));
-    }
-    Ok(bytes)
 }

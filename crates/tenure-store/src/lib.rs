@@ -31,16 +31,20 @@
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
+mod buried;
 mod check;
 mod damage;
 mod doc;
 pub mod engine;
 mod erase;
+mod export;
 mod import;
 mod judge;
+mod judged;
 mod keep;
 mod labels;
 mod postgres;
+mod repeat;
 mod resident;
 mod search;
 mod settle;
@@ -52,6 +56,7 @@ mod texts;
 pub mod tls;
 
 pub use doc::{Line, StoredObject};
+pub use export::ExportLine;
 pub use keep::{Append, KeptRecord, WriteKey};
 pub use labels::Sees;
 pub use resident::Resident;
@@ -61,4 +66,4 @@ pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
     Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };
-pub use texts::{ExportLine, TextLine};
+pub use texts::TextLine;

@@ -10,7 +10,7 @@ use tenure::{Digest, Error};
 
 use crate::doc::{believed, read_revision};
 use crate::engine::BeliefRow;
-use crate::judge::rejudge_all;
+use crate::tenant::rejudge_all;
 use crate::tenant::{Expect, Tenant, Writing, Written, expected};
 
 /// An object whose freshness is below its threshold.

@@ -9,21 +9,22 @@ use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage, cli
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
+use crate::buried::buried;
 use crate::doc::{Line, StoredObject, believed, read_revision, revision_row};
+use crate::doc::{each_line, unwritable};
 use crate::engine::{
     Answered, BeliefRow, Change, Engine, Read, RevisionRow, Stamp, Standing, Write, WriteRow,
 };
-use crate::judge::{Judged, refuse_cycle, rejudge_all};
+use crate::judged::{Judged, refuse_cycle};
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
-use crate::settle::{Settlement, settle};
+use crate::repeat::{check_key, repeated};
+use crate::settle::{Settlement, rejudge, settle};
 use crate::texts::Texts;
 
 /// The most objects of one write.
 pub const MAX_BATCH: usize = 100_000;
 /// How many objects are worth a thread.
 const EACH_WORKER: usize = 500;
-/// The longest idempotency key, in bytes.
-const MAX_KEY: usize = 256;
 
 /// What the writer believes of the object that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -527,72 +528,14 @@ impl Tenant {
     }
 }
 
-/// Calls `each` with a line for every belief there ever was.
-pub(crate) fn each_line(
-    rows: &mut dyn Read,
-    each: &mut dyn FnMut(&Line) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let aside = rows.set_aside()?;
-    let mut sealer = Sealer::default();
-    rows.each_ever(&mut |row, body| {
-        match read_revision(&mut sealer, row.revision, body) {
-            Err(_) if aside.contains(&row.revision) => return Ok(()),
-            read => drop(read?),
-        }
-        let object = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
-        each(&Line {
-            tx_start: Some(row.opened.at),
-            tx_end: row.closed.map(|closed| closed.at),
-            held_from: row.valid.from,
-            held_until: row.valid.until,
-            lifecycle: row.lifecycle,
-            contradiction: row.contradiction,
-            superseded_by: row.superseded_by,
-            revision: Some(row.revision),
-            object,
-        })
-    })
-}
-
 fn unanswered() -> Error {
     Error::new(ErrorKind::Unavailable, "the store gave no answer")
-}
-
-pub(crate) fn unwritable(error: &serde_json::Error) -> Error {
-    Error::damaged(format!("a row cannot be read or written as JSON: {error}"))
-}
-
-pub(crate) fn check_key(key: &str) -> Result<(), Error> {
-    if key.is_empty() || key.len() > MAX_KEY {
-        return Err(Error::input("the idempotency key is empty or too long")
-            .expected(format!("1 to {MAX_KEY} bytes")));
-    }
-    Ok(())
 }
 
 /// The answer of a write that was made before under this key.
 fn repeat(key: &str, asked: Digest, before: &Answered) -> Result<Written, Error> {
     let answer = repeated(key, asked, before)?;
     serde_json::from_str(answer).map_err(|error| unwritable(&error))
-}
-
-/// The answer that is kept under a key, if it is that of the same write.
-pub(crate) fn repeated<'a>(
-    key: &str,
-    asked: Digest,
-    before: &'a Answered,
-) -> Result<&'a str, Error> {
-    if before.asked != asked {
-        return Err(Error::new(
-            ErrorKind::Conflict,
-            format!(
-                "the idempotency key `{}` was used for another write",
-                clip(key)
-            ),
-        )
-        .expected("a key of its own for each write"));
-    }
-    Ok(&before.answer)
 }
 
 /// An object to write, sealed.
@@ -714,29 +657,6 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
     }
     rows.change(&change)?;
     Ok(written)
-}
-
-/// The ids among these that were erased: their tombstones keep them from coming back.
-pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
-    let Some(key) = rows.key()?.filter(|_| !ids.is_empty()) else {
-        return Ok(BTreeSet::new());
-    };
-    if !rows.any_tombstone()? {
-        return Ok(BTreeSet::new());
-    }
-    let by_digest: BTreeMap<Digest, ObjectId> =
-        ids.iter().map(|id| (buried_as(&key, *id), *id)).collect();
-    let digests: Vec<Digest> = by_digest.keys().copied().collect();
-    let tombstones = rows.tombstones(&digests)?;
-    let found = tombstones
-        .iter()
-        .filter_map(|tombstone| by_digest.get(&tombstone.digest));
-    Ok(found.copied().collect())
-}
-
-/// What an erased object's id leaves behind.
-pub(crate) fn buried_as(key: &[u8; 32], id: ObjectId) -> Digest {
-    Digest::keyed(key, &[b"object", &id.bits().to_be_bytes()])
 }
 
 /// Whether a belief holds already: alone in its time, with the same revision and judgement.
@@ -924,4 +844,35 @@ pub fn true_at(mut objects: Vec<StoredObject>, valid: Instant) -> Vec<StoredObje
     };
     objects.retain(|stored| holds(stored.object.valid()));
     objects
+}
+
+/// Judges what is believed of these objects.
+pub(crate) fn rejudge_all(
+    rows: &mut dyn Write,
+    ids: &[ObjectId],
+    judge: impl Fn(&BeliefRow) -> Option<BeliefRow>,
+) -> Result<Vec<WrittenObject>, Error> {
+    let stamp: Stamp = rows.stamp()?;
+    let mut change = Change::default();
+    let mut written = Vec::new();
+    for (id, standing) in rows.standing(ids)? {
+        let settlement = rejudge(&standing.beliefs, stamp, &judge);
+        let outcome = if settlement.close.is_empty() {
+            Outcome::Unchanged
+        } else {
+            change
+                .objects
+                .push((id, standing.place, standing.name.clone(), standing.head));
+            Outcome::Judged
+        };
+        apply(&mut change, &standing.beliefs, settlement);
+        written.push(WrittenObject {
+            object_id: id,
+            name: Some(standing.name),
+            revision: Some(standing.head),
+            outcome,
+        });
+    }
+    rows.change(&change)?;
+    Ok(written)
 }

@@ -6,11 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use tenure::{Digest, Error};
 
-use crate::doc::Line;
+use crate::buried::refuse_buried_blobs;
 use crate::engine::{Read, Write};
-use crate::erase::refuse_buried_blobs;
-use crate::keep::unaltered;
-use crate::tenant::{Tenant, each_line};
 
 /// A text that is kept by its digest, as a line of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -27,7 +24,7 @@ pub struct TextLine {
 }
 
 impl TextLine {
-    fn of(text_digest: Digest, bytes: Vec<u8>) -> TextLine {
+    pub(crate) fn of(text_digest: Digest, bytes: Vec<u8>) -> TextLine {
         let (text, base64) = match String::from_utf8(bytes) {
             Ok(text) => (Some(text), None),
             Err(bytes) => (None, Some(STANDARD.encode(bytes.into_bytes()))),
@@ -94,55 +91,16 @@ impl Texts {
     }
 }
 
-/// A line of an export.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(untagged)]
-pub enum ExportLine<'l> {
-    /// A belief about an object.
-    Belief(&'l Line),
-    /// A text that is kept by its digest.
-    Text(&'l TextLine),
-}
-
-impl Tenant {
-    /// Calls `each` with the lines of [`Tenant::export`], and then with every text that is kept by its digest,
-    /// in the order of the digests. It is called for nothing where all texts together have more bytes than `most`,
-    /// or one of them was altered.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when they have more;
-    /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when one was altered; what `each` says;
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn export_with_texts(
-        &self,
-        most: u64,
-        each: &mut dyn FnMut(ExportLine<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.read(|rows| {
-            let digests = rows.blobs()?;
-            let mut left = most;
-            for digest in &digests {
-                let bytes = listed(rows, *digest)?;
-                left = left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-                    Error::input(format!("the kept texts have more than {most} bytes"))
-                        .hint("allow more with --texts-limit")
-                })?;
-            }
-            each_line(rows, &mut |line| each(ExportLine::Belief(line)))?;
-            for digest in digests {
-                let bytes = listed(rows, digest)?;
-                each(ExportLine::Text(&TextLine::of(digest, bytes)))?;
-            }
-            Ok(())
-        })
+/// The text with this digest, unless somebody altered it.
+pub(crate) fn unaltered(rows: &mut dyn Read, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+    let bytes = rows.blob(digest)?;
+    if bytes
+        .as_ref()
+        .is_some_and(|bytes| Digest::of(bytes) != digest)
+    {
+        return Err(Error::damaged(format!(
+            "the stored text {digest} is damaged"
+        )));
     }
-}
-
-/// A text that the list of all names.
-fn listed(rows: &mut dyn Read, digest: Digest) -> Result<Vec<u8>, Error> {
-    unaltered(rows, digest)?.ok_or_else(|| {
-        Error::damaged(format!("the text {digest} is listed and not there"))
-            .hint("`tenure store check` says what else is damaged")
-    })
+    Ok(bytes)
 }

@@ -14,7 +14,6 @@ use tenure::{Digest, Error, FrameKey, PointerId, pointer_id};
 use tenure_store::Tenant;
 
 use crate::read::{MAX_FILE, user_folder};
-use crate::workspace::Workspace;
 
 /// Where originals are kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
 /// `~/.local/state`, in `tenure/originals`.
@@ -159,14 +158,14 @@ impl Originals {
     }
 
     /// Whether there could be an original of this id, whatever the key.
-    fn may_hold(&self, id: PointerId) -> Result<bool, Error> {
+    pub(crate) fn may_hold(&self, id: PointerId) -> Result<bool, Error> {
         match &self.0 {
             Place::Folder(folder) => Ok(!folder.named(id)?.is_empty()),
             Place::Store(tenant) => Ok(!tenant.blobs()?.is_empty()),
         }
     }
 
-    fn missing(&self, id: PointerId) -> Error {
+    pub(crate) fn missing(&self, id: PointerId) -> Error {
         match &self.0 {
             Place::Folder(folder) => folder.missing(id),
             Place::Store(tenant) => Error::input(format!(
@@ -217,7 +216,7 @@ impl Folder {
         }
     }
 
-    fn missing(&self, id: PointerId) -> Error {
+    pub(crate) fn missing(&self, id: PointerId) -> Error {
         Error::input(format!(
             "there is no original {id} in `{}`",
             self.folder.display()
@@ -310,59 +309,10 @@ fn read_whole(path: &Path, digest: &Digest) -> Result<Vec<u8>, Error> {
     Ok(content)
 }
 
-impl Workspace {
-    /// Where these bytes are once they are kept; nothing is written but the key, where there was
-    /// none.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no frame key and none can be made.
-    pub fn pointer(&self, content: &[u8]) -> Result<Pointer, Error> {
-        Ok(Pointer::to(&self.frame_key()?, content))
-    }
-
-    /// Keeps these bytes under the workspace's key.
-    ///
-    /// # Errors
-    ///
-    /// As [`Originals::keep`], and when there is no frame key and none can be made.
-    pub fn keep(&self, originals: &Originals, content: &[u8]) -> Result<Pointer, Error> {
-        originals.keep(&self.frame_key()?, content)
-    }
-
-    /// The bytes of an original that was kept under the workspace's key.
-    ///
-    /// # Errors
-    ///
-    /// As [`Originals::read`].
-    pub fn rehydrate(&self, originals: &Originals, id: PointerId) -> Result<Vec<u8>, Error> {
-        // A search that cannot find anything makes no key.
-        if !originals.may_hold(id)? {
-            return Err(originals.missing(id));
-        }
-        originals.read(&self.frame_key()?, id)
-    }
-
-    /// The same, from the first of several places that has it. Where none has, what the last says.
-    ///
-    /// # Errors
-    ///
-    /// As [`Originals::read`].
-    pub fn rehydrate_from(&self, places: &[Originals], id: PointerId) -> Result<Vec<u8>, Error> {
-        let mut told = Error::input(format!("there is no place for the original {id}"));
-        for originals in places {
-            match self.rehydrate(originals, id) {
-                Err(error) if error.kind == tenure::ErrorKind::Input => told = error,
-                found => return found,
-            }
-        }
-        Err(told)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Workspace;
 
     fn key(byte: u8) -> FrameKey {
         FrameKey::new("test", [byte; 32])

@@ -63,26 +63,6 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
 }
 
-/// The registry that is meant: the one named, else the only one.
-///
-/// # Errors
-///
-/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such registry, or several of which
-/// none is named.
-pub fn only_label(registries: &Registries, named: Option<&str>) -> Result<String, Error> {
-    let labels: Vec<&str> = registries.labels().collect();
-    match (named, labels.as_slice()) {
-        (Some(label), _) => Ok(registries.issue(label)?.label().to_owned()),
-        (None, [only]) => Ok((*only).to_owned()),
-        (None, []) => Err(Error::input("the snapshot holds no registry")),
-        (None, several) => Err(Error::input(format!(
-            "the snapshot holds {} registries",
-            several.len()
-        ))
-        .expected(format!("`--registry` with one of {}", several.join(", ")))),
-    }
-}
-
 /// The local tenant of the store that a path is the URL of.
 fn store_at(path: &Path) -> Result<Option<Tenant>, Error> {
     let url = path.to_str().filter(|path| {

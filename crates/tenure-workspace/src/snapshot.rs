@@ -265,6 +265,26 @@ fn is_still(_: &File, _: &Path) -> std::io::Result<bool> {
     Ok(true)
 }
 
+/// The registry that is meant: the one named, else the only one.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such registry, or several of which
+/// none is named.
+pub fn only_label(registries: &Registries, named: Option<&str>) -> Result<String, Error> {
+    let labels: Vec<&str> = registries.labels().collect();
+    match (named, labels.as_slice()) {
+        (Some(label), _) => Ok(registries.issue(label)?.label().to_owned()),
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, []) => Err(Error::input("the snapshot holds no registry")),
+        (None, several) => Err(Error::input(format!(
+            "the snapshot holds {} registries",
+            several.len()
+        ))
+        .expected(format!("`--registry` with one of {}", several.join(", ")))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tenure::ObjectDocument;

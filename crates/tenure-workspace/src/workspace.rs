@@ -9,7 +9,7 @@ use tenure::policy::Scorer;
 use tenure::time::Instant;
 use tenure::{
     Candidates, Catalogue, CompileRecord, Compiled, Error, Fact, Facts, FrameKey, Model, Need,
-    Outcome, Policy, Request, World,
+    Outcome, PointerId, Policy, Request, World,
 };
 
 use tenure_store::Tenant;
@@ -18,7 +18,7 @@ use crate::code::outline;
 use crate::collect::{Collect, Collected, collect};
 use crate::embed::{Embedder, Vectorizer};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
-use crate::originals::Originals;
+use crate::originals::{Originals, Pointer};
 use crate::read::{read_text, user_folder};
 use crate::relevance::{RelevanceScorer, add_scores};
 use crate::tokenizer_json::TokenizerJson;
@@ -396,6 +396,56 @@ impl Workspace {
             compiler: tenure::COMPILER,
             trace: trace.clone(),
         }
+    }
+}
+
+impl Workspace {
+    /// Where these bytes are once they are kept; nothing is written but the key, where there was
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no frame key and none can be made.
+    pub fn pointer(&self, content: &[u8]) -> Result<Pointer, Error> {
+        Ok(Pointer::to(&self.frame_key()?, content))
+    }
+
+    /// Keeps these bytes under the workspace's key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Originals::keep`], and when there is no frame key and none can be made.
+    pub fn keep(&self, originals: &Originals, content: &[u8]) -> Result<Pointer, Error> {
+        originals.keep(&self.frame_key()?, content)
+    }
+
+    /// The bytes of an original that was kept under the workspace's key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Originals::read`].
+    pub fn rehydrate(&self, originals: &Originals, id: PointerId) -> Result<Vec<u8>, Error> {
+        // A search that cannot find anything makes no key.
+        if !originals.may_hold(id)? {
+            return Err(originals.missing(id));
+        }
+        originals.read(&self.frame_key()?, id)
+    }
+
+    /// The same, from the first of several places that has it. Where none has, what the last says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Originals::read`].
+    pub fn rehydrate_from(&self, places: &[Originals], id: PointerId) -> Result<Vec<u8>, Error> {
+        let mut told = Error::input(format!("there is no place for the original {id}"));
+        for originals in places {
+            match self.rehydrate(originals, id) {
+                Err(error) if error.kind == tenure::ErrorKind::Input => told = error,
+                found => return found,
+            }
+        }
+        Err(told)
     }
 }
 

@@ -1,7 +1,12 @@
 //! Which fields of an entry or a record hold texts. Where a field holds a word of a vocabulary or an id, an
 //! equal text that was erased is not what stands there.
 
+use serde::Deserialize;
+use serde_json::Map;
 use serde_json::Value;
+use std::sync::Arc;
+use tenure::object::ObjectId;
+use tenure::{ContextObject, ObjectDocument};
 
 /// Fields that hold ids, or who may see what: never rewritten but for ids and digests of what was erased.
 const IDS: &[&str] = &[
@@ -177,6 +182,22 @@ pub(super) fn json_of(value: &Value) -> Option<Value> {
 fn parsed(text: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(text).ok()?;
     (value.is_object() || value.is_array()).then_some(value)
+}
+
+/// The id of an object, where this is one: its own, or the one that follows from its name and scope.
+pub(super) fn id_of(fields: &Map<String, Value>) -> Option<ObjectId> {
+    match fields.get("object_id") {
+        Some(id) => id.as_str()?.parse().ok(),
+        None if fields.contains_key("content") && fields.contains_key("name") => {
+            Some(sealed(fields)?.revision().object_id())
+        }
+        None => None,
+    }
+}
+
+pub(super) fn sealed(fields: &Map<String, Value>) -> Option<Arc<ContextObject>> {
+    let document = ObjectDocument::deserialize(&Value::Object(fields.clone()));
+    document.ok()?.seal().ok()
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use tenure::policy::PolicyDocument;
 use tenure::time::Instant;
 use tenure::{Digest, Error, ObjectDocument};
 
-use super::blob_buried_as;
+use super::fields::id_of;
 use super::fields::{Field, json_of};
-use super::logged::id_of;
-use crate::tenant::{buried_as, unwritable};
+use crate::buried::blob_buried_as;
+use crate::buried::buried_as;
+use crate::doc::unwritable;
 
 /// The shortest text that is looked for within others, in bytes. A shorter one is common by chance.
 const SHORTEST_TEXT: usize = 12;

@@ -10,9 +10,10 @@ use tenure::object::ObjectId;
 use tenure::wire::{self, Format};
 use tenure::{ContextObject, Error, ObjectDocument};
 
+use super::fields::{id_of, sealed};
 use super::gone::{ERASED, Gone, Within};
+use crate::doc::unwritable;
 use crate::engine::{Read, Write};
-use crate::tenant::unwritable;
 
 /// How many entries are read at once.
 const CHUNK: u64 = 256;
@@ -298,22 +299,6 @@ fn each_document(value: &Value, each: &mut dyn FnMut(ObjectId, &Map<String, Valu
         },
         _ => {}
     }
-}
-
-/// The id of an object, where this is one: its own, or the one that follows from its name and scope.
-pub(super) fn id_of(fields: &Map<String, Value>) -> Option<ObjectId> {
-    match fields.get("object_id") {
-        Some(id) => id.as_str()?.parse().ok(),
-        None if fields.contains_key("content") && fields.contains_key("name") => {
-            Some(sealed(fields)?.revision().object_id())
-        }
-        None => None,
-    }
-}
-
-fn sealed(fields: &Map<String, Value>) -> Option<Arc<ContextObject>> {
-    let document = ObjectDocument::deserialize(&Value::Object(fields.clone()));
-    document.ok()?.seal().ok()
 }
 
 /// In a session, takes away a request's tail as it was sent, where one of these stood in it, or one of

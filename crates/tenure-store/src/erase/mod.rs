@@ -6,17 +6,16 @@ mod fields;
 mod gone;
 mod logged;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tenure::object::{ObjectId, clip};
-use tenure::{Digest, Error, ErrorKind};
+use tenure::{Digest, Error};
 
 use self::gone::{Gone, Texts};
 use self::logged::Logged;
+use crate::buried::{buried_as, log_buried_as};
 use crate::engine::{Read, RecordRow, Write};
-use crate::tenant::{
-    Outcome, Tenant, Writing, Written, WrittenObject, buried_as, with_descendants,
-};
+use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject, with_descendants};
 
 /// What shall be erased.
 enum Wanted {
@@ -84,47 +83,6 @@ impl Tenant {
     }
 }
 
-/// What an erased log's name leaves behind.
-fn log_buried_as(key: &[u8; 32], log: &str) -> Digest {
-    Digest::keyed(key, &[b"log", log.as_bytes()])
-}
-
-/// Refuses to begin a log that was erased.
-pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), Error> {
-    let Some(key) = rows.key()? else {
-        return Ok(());
-    };
-    if rows.tombstones(&[log_buried_as(&key, log)])?.is_empty() {
-        return Ok(());
-    }
-    let what = format!("the log `{}` was erased", clip(log));
-    Err(Error::new(ErrorKind::Policy, what).hint("begin another under another name"))
-}
-
-/// What an erased text leaves behind.
-fn blob_buried_as(key: &[u8; 32], digest: Digest) -> Digest {
-    Digest::keyed(key, &[b"blob", digest.bytes()])
-}
-
-/// Refuses texts of which one was erased.
-pub(crate) fn refuse_buried_blobs(
-    rows: &mut dyn Write,
-    digests: impl Iterator<Item = Digest>,
-) -> Result<(), Error> {
-    let Some(key) = rows.key()? else {
-        return Ok(());
-    };
-    let buried = digests.map(|digest| (blob_buried_as(&key, digest), digest));
-    let buried: BTreeMap<Digest, Digest> = buried.collect();
-    let labels: Vec<Digest> = buried.keys().copied().collect();
-    let found = rows.tombstones(&labels)?;
-    let found = found.iter().find_map(|found| buried.get(&found.digest));
-    found.map_or(Ok(()), |digest| {
-        let what = format!("the text {digest} was erased");
-        Err(Error::new(ErrorKind::Policy, what).hint("leave it out"))
-    })
-}
-
 fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Error> {
     rows.stamp()?;
     let Some(key) = rows.key()? else {
@@ -151,7 +109,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     }
     for (id, object) in logged.documents(rows, &ids)? {
         let body =
-            serde_json::to_string(&*object).map_err(|error| crate::tenant::unwritable(&error))?;
+            serde_json::to_string(&*object).map_err(|error| crate::doc::unwritable(&error))?;
         tombstones.push(gone.add(id, object.revision().id(), &body, texts(&id)));
     }
     gone.seal()?;

@@ -174,10 +174,12 @@ impl Relay {
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached: the next report
     /// tries again.
-    pub fn reported(&self, tenant: &Tenant, place: &super::Place, input: u64) -> Result<(), Error> {
-        let Some(counted) = &place.counted else {
-            return Ok(());
-        };
+    pub(super) fn calibrate(
+        &self,
+        tenant: &Tenant,
+        counted: &Counted,
+        input: u64,
+    ) -> Result<(), Error> {
         let Some(percent) = counted.percent(input) else {
             return Ok(());
         };

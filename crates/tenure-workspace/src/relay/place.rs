@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use tenure::Digest;
 use tenure::wire::Format;
+use tenure::{Digest, Error};
 
-use super::begun;
+use tenure_store::Tenant;
+
 use super::calibration::Counted;
+use super::{Relay, begun};
 
 /// Where a request ends in its session, and what it costs: enough to add what is answered to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,5 +55,19 @@ impl Place {
         let begun = self.begun.as_deref();
         let begun = begun.filter(|_| self.format == Format::Anthropic)?;
         begun::joined(begun, reply)
+    }
+}
+
+impl Relay {
+    /// Notes how many tokens of input a provider reports for a request that it answered whole, all that its cache read
+    /// and wrote included.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached: the next report
+    /// tries again.
+    pub fn reported(&self, tenant: &Tenant, place: &Place, input: u64) -> Result<(), Error> {
+        let noted = place.counted.as_ref();
+        noted.map_or(Ok(()), |counted| self.calibrate(tenant, counted, input))
     }
 }

@@ -17,7 +17,8 @@ use tenure::{
 };
 
 use super::Session;
-use super::draft::{AGAIN, Draft, Drafting, Ending, reads_originals};
+use super::draft::{AGAIN, Draft, Ending, reads_originals};
+use super::drafting::Drafting;
 use super::entry::{Entry, Recalled, Served};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;

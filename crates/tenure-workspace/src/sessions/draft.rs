@@ -16,6 +16,8 @@ use tenure::trace::EpochCause;
 use tenure::wire::read_message;
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
+use super::AROUND;
+use super::drafting::{Drafting, READS, Shortened};
 use super::entry::{Entry, Mark, Recalled, Served};
 use super::standing::{Instruction, newest};
 use super::turn::Told;
@@ -25,9 +27,6 @@ use super::{Made, Session, Turn};
 const GONE: &str =
     "It was used earlier in this conversation. It is not offered now: do not call it.";
 
-/// The tool by which a model reads originals, behind whatever a client puts before its name.
-const READS: &str = "rehydrate";
-
 /// What stands over the user's own words of messages that left. It is the compiler's, so it does not speak as the user.
 const QUOTES: &str = "Quoted from messages of the user that no longer stand here, word for word, each with its message:";
 
@@ -36,12 +35,6 @@ pub(super) const AGAIN: &str = " again";
 
 /// What part of the turns that stay a summary may cost, where the policy does not allow more.
 const SUMMARIES: u64 = 16;
-
-/// What a provider adds to a message, at most, in tokens.
-pub(super) const AROUND: u64 = 8;
-
-/// The shorter forms of results, by message and part.
-pub(super) type Shortened = BTreeMap<(u64, u32), String>;
 
 /// An epoch that ends now.
 #[derive(Clone, Copy)]
@@ -62,38 +55,6 @@ pub(super) struct Draft {
     pub(super) tokens: u64,
     /// Whether the history became shorter.
     pub(super) cut: bool,
-}
-
-/// What a draft depends on besides the session.
-#[derive(Clone, Copy)]
-pub(super) struct Drafting<'d> {
-    pub(super) world: &'d World,
-    pub(super) policy: &'d SessionPolicy,
-    pub(super) task: &'d str,
-    pub(super) target: Target,
-    /// Whether the instructions stand before the history.
-    pub(super) instructions: bool,
-    /// The tools that are offered beside the session's own.
-    pub(super) offered: &'d [&'d str],
-    /// The most tokens of one result.
-    pub(super) most: u32,
-    /// Whether the model is offered the tool that reads originals.
-    pub(super) reads: bool,
-    /// Whether a gate may leave out tools.
-    pub(super) gated: bool,
-    /// The passages that stand beside the summaries, where an epoch begins with this draft.
-    pub(super) recalled: &'d [Recalled],
-}
-
-impl Drafting<'_> {
-    /// Where an original is found, as a pointer ends: nothing for a model that could not read it.
-    pub(super) fn found_with(&self, turn: u64) -> String {
-        if self.reads {
-            format!("; {READS} with t{turn}")
-        } else {
-            String::new()
-        }
-    }
 }
 
 /// Whether a tool reads originals.

@@ -10,7 +10,7 @@ use tenure::trace::EpochCause;
 use tenure::wire::Format;
 use tenure::{Digest, ObjectDocument, Target};
 
-use super::once::Once;
+use super::idempotency::Once;
 use super::standing::Place;
 
 /// The version of these entries.

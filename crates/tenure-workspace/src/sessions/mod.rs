@@ -7,8 +7,10 @@
 mod asked;
 mod compile;
 mod draft;
+mod drafting;
 mod entry;
 mod held;
+mod idempotency;
 mod layers;
 mod once;
 mod past;
@@ -31,7 +33,7 @@ use tenure_store::{Tenant, Writing, Written};
 
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
-pub use once::Once;
+pub use idempotency::Once;
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
@@ -39,6 +41,9 @@ use held::Pending;
 use layers::Layers;
 use standing::Instruction;
 use turn::{Made, Priced, Turn};
+
+/// What a provider adds to a message, at most, in tokens.
+const AROUND: u64 = 8;
 
 /// The logs of sessions are named so.
 const PREFIX: &str = "session/";

@@ -10,9 +10,9 @@ use tenure::condense::turns::Speaker;
 use tenure::condense::{ContentType, detect};
 use tenure::ranker::{Ranker, Unit, Weights};
 
-use super::draft::{Draft, Drafting, Ending};
+use super::draft::{Draft, Ending};
+use super::drafting::Drafting;
 use super::entry::{Entry, Recalled};
-use super::rehydrate::together;
 use super::{CHUNK, Session, Turn, parsed};
 use crate::archive::passages;
 
@@ -422,6 +422,27 @@ fn records(text: &str) -> Option<Vec<&str>> {
     };
     let places = raws(list).filter(|places| places.len() > 1)?;
     Some(places.into_iter().map(|place| &list[place]).collect())
+}
+
+/// Passages of a text in order, with a mark where something between them is left out.
+pub(super) fn together(text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    ranges.sort_by_key(|range| range.start);
+    let mut said = String::new();
+    let mut end = None;
+    for range in ranges {
+        let start = end.map_or(range.start, |end: usize| range.start.max(end));
+        if let Some(end) = end {
+            let between = text.get(end..start).unwrap_or_default();
+            if between.trim().is_empty() {
+                said.push_str(between)
+            } else {
+                said.push_str("\n…\n")
+            }
+        }
+        said.push_str(text.get(start..range.end).unwrap_or_default());
+        end = end.max(Some(range.end));
+    }
+    said
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tenure::time::Instant;
 use tenure::{Error, ObjectDocument, Tokenizer};
 
 use super::entry::{Entry, Recalled};
-use super::recall::{Page, Passages, questions};
+use super::recall::{Page, Passages, questions, together};
 use super::turn::called;
 use super::{Message, Session};
 
@@ -232,27 +232,6 @@ struct Chosen {
     page: usize,
     score: f64,
     ranges: Vec<Range<usize>>,
-}
-
-/// Passages of a text in order, with a mark where something between them is left out.
-pub(super) fn together(text: &str, mut ranges: Vec<Range<usize>>) -> String {
-    ranges.sort_by_key(|range| range.start);
-    let mut said = String::new();
-    let mut end = None;
-    for range in ranges {
-        let start = end.map_or(range.start, |end: usize| range.start.max(end));
-        if let Some(end) = end {
-            let between = text.get(end..start).unwrap_or_default();
-            if between.trim().is_empty() {
-                said.push_str(between)
-            } else {
-                said.push_str("\n…\n")
-            }
-        }
-        said.push_str(text.get(start..range.end).unwrap_or_default());
-        end = end.max(Some(range.end));
-    }
-    said
 }
 
 fn number(id: &str, kind: char) -> Option<u64> {

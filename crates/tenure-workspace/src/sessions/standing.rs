@@ -104,7 +104,7 @@ impl Instruction {
 
     /// What it costs, about.
     fn cost(&self, world: &World) -> u64 {
-        u64::from(world.price(&self.document.content)) + super::draft::AROUND
+        u64::from(world.price(&self.document.content)) + super::AROUND
     }
 }
 

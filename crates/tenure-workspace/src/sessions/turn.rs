@@ -10,7 +10,8 @@ use tenure::session::Said;
 use tenure::wire::{self, ClientBlock, Format};
 use tenure::{ContextObject, Error, ObjectDocument, World};
 
-use super::draft::{AROUND, Drafting, Shortened};
+use super::AROUND;
+use super::drafting::{Drafting, Shortened};
 use super::entry::Message;
 use super::standing::Instruction;
 

@@ -21,8 +21,8 @@ use serde::Deserialize;
 use tenure::num::Score;
 use tenure::{Error, ObjectDocument};
 
+use super::MAX_SECTIONS;
 use super::Sourced;
-use super::seed::MAX_SECTIONS;
 
 /// The largest plain Markdown that stays whole unless the caller says otherwise, in bytes: about
 /// 1,000 tokens.

@@ -19,6 +19,9 @@ use tenure::{Error, ObjectDocument};
 
 use markdown::Split;
 
+/// The most sections of one file.
+pub const MAX_SECTIONS: usize = 100_000;
+
 /// What instruction files and skills may do: command as their project's developer does, never as the
 /// platform, whatever they say of themselves.
 pub const GUIDANCE: Authority = Authority::Developer;

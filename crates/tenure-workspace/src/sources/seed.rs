@@ -20,8 +20,7 @@ use super::markdown::{self, Split};
 
 /// The largest frontmatter of one section, in bytes.
 pub const MAX_FRONTMATTER: usize = 64 << 10;
-/// The most sections of one file.
-pub const MAX_SECTIONS: usize = 100_000;
+pub use super::MAX_SECTIONS;
 
 /// Reads the sections of a seed file, or plain Markdown, split by default.
 ///

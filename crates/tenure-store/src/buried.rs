@@ -1,0 +1,72 @@
+//! Tombstones: keyed digests that an erasure leaves behind, so that what was erased does not come back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure::object::{ObjectId, clip};
+use tenure::{Digest, Error, ErrorKind};
+
+use crate::engine::Write;
+
+/// What an erased object's id leaves behind.
+pub(crate) fn buried_as(key: &[u8; 32], id: ObjectId) -> Digest {
+    Digest::keyed(key, &[b"object", &id.bits().to_be_bytes()])
+}
+
+/// The ids among these that were erased: their tombstones keep them from coming back.
+pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
+    let Some(key) = rows.key()?.filter(|_| !ids.is_empty()) else {
+        return Ok(BTreeSet::new());
+    };
+    if !rows.any_tombstone()? {
+        return Ok(BTreeSet::new());
+    }
+    let by_digest: BTreeMap<Digest, ObjectId> =
+        ids.iter().map(|id| (buried_as(&key, *id), *id)).collect();
+    let digests: Vec<Digest> = by_digest.keys().copied().collect();
+    let tombstones = rows.tombstones(&digests)?;
+    let found = tombstones
+        .iter()
+        .filter_map(|tombstone| by_digest.get(&tombstone.digest));
+    Ok(found.copied().collect())
+}
+
+/// What an erased log's name leaves behind.
+pub(crate) fn log_buried_as(key: &[u8; 32], log: &str) -> Digest {
+    Digest::keyed(key, &[b"log", log.as_bytes()])
+}
+
+/// What an erased text leaves behind.
+pub(crate) fn blob_buried_as(key: &[u8; 32], digest: Digest) -> Digest {
+    Digest::keyed(key, &[b"blob", digest.bytes()])
+}
+
+/// Refuses to begin a log that was erased.
+pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(());
+    };
+    if rows.tombstones(&[log_buried_as(&key, log)])?.is_empty() {
+        return Ok(());
+    }
+    let what = format!("the log `{}` was erased", clip(log));
+    Err(Error::new(ErrorKind::Policy, what).hint("begin another under another name"))
+}
+
+/// Refuses texts of which one was erased.
+pub(crate) fn refuse_buried_blobs(
+    rows: &mut dyn Write,
+    digests: impl Iterator<Item = Digest>,
+) -> Result<(), Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(());
+    };
+    let buried = digests.map(|digest| (blob_buried_as(&key, digest), digest));
+    let buried: BTreeMap<Digest, Digest> = buried.collect();
+    let labels: Vec<Digest> = buried.keys().copied().collect();
+    let found = rows.tombstones(&labels)?;
+    let found = found.iter().find_map(|found| buried.get(&found.digest));
+    found.map_or(Ok(()), |digest| {
+        let what = format!("the text {digest} was erased");
+        Err(Error::new(ErrorKind::Policy, what).hint("leave it out"))
+    })
+}

@@ -1,0 +1,106 @@
+//! How to collect, and what may be wrong with what is found.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use tenure::error::Location;
+
+use crate::encoder::Encoder;
+use crate::sources::Formats;
+use crate::sources::markdown::Split;
+use crate::sources::skill::Disclosure;
+
+/// How to collect.
+///
+/// ```
+/// use tenure_workspace::{Collect, sources::{markdown::Split, skill::Disclosure}};
+/// let collect = Collect {
+///     skills: Disclosure::Catalogue,
+///     split: Split::Never,
+///     near: Some("packages/api/src/main.rs".into()),
+///     ..Collect::default()
+/// };
+/// # assert!(collect.encoder.is_some());
+/// ```
+pub struct Collect<'a> {
+    /// The tenant of objects that name none. Default: the local tenant.
+    pub tenant: Option<String>,
+    /// The parsers, by file extension. Default: Markdown and JSON.
+    pub formats: Formats,
+    /// When plain Markdown becomes one object for each section. Default: above 4 KiB.
+    pub split: Split,
+    /// How much of each skill is loaded. Default: its entry and its body.
+    pub skills: Disclosure,
+    /// The file or folder that is worked on. With it, only the instruction files in the folders above
+    /// it are loaded, those nearest with the highest priority, and only the rules whose `paths` mean
+    /// it. Default: none; all of them are loaded.
+    pub near: Option<PathBuf>,
+    /// The registry of a snapshot whose blocks are taken. Default: the only one.
+    pub registry: Option<String>,
+    /// Trees of source code, each file of which becomes an artifact: what their `.gitignore` and `.ignore`
+    /// name is left out. Default: none.
+    pub code: Vec<PathBuf>,
+    /// The encoder whose limit objects are warned about. Default: `all-MiniLM-L6-v2`.
+    pub encoder: Option<Encoder>,
+    /// Called as work goes on.
+    pub progress: Option<&'a dyn Fn(Progress)>,
+}
+
+impl Default for Collect<'_> {
+    fn default() -> Self {
+        Collect {
+            tenant: None,
+            formats: Formats::standard(),
+            split: Split::default(),
+            skills: Disclosure::default(),
+            near: None,
+            registry: None,
+            code: Vec::new(),
+            encoder: Some(Encoder::default()),
+            progress: None,
+        }
+    }
+}
+
+/// What a warning is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// A skill that breaks the specification, or was left out.
+    Skill,
+    /// An instruction file: an import that was not followed, a frontmatter that cannot be read.
+    Instructions,
+    /// A file of a tree of source code that is no text, or too large.
+    Code,
+    /// An object is longer than the encoder sees.
+    Encoder,
+}
+
+/// Something that is not wrong enough to stop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// What it is about.
+    pub kind: WarningKind,
+    /// The skill, the import or the object.
+    pub name: String,
+    /// What is to be said of it.
+    pub what: String,
+    /// Where.
+    pub at: Option<Location>,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.what)?;
+        self.at.as_ref().map_or(Ok(()), |at| write!(f, " ({at})"))
+    }
+}
+
+/// How far collecting has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Files read.
+    pub files: usize,
+    /// Files found.
+    pub of: usize,
+}
