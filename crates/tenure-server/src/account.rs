@@ -10,8 +10,10 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use tenure::Error;
 
-use crate::app::{App, Caller, now};
+use crate::app::App;
 use crate::audit::Line;
+use crate::caller::Caller;
+use crate::clock::now;
 use crate::error::{Cause, DAMAGED, Refusal};
 use crate::gateway::{Did, Protocol, RECORD_HEADER};
 use crate::log::{LogLevel, bounded};

@@ -1,19 +1,15 @@
 //! What a server is made from, and what its requests share.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hash;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use hashlink::LruCache;
 use serde_json::json;
 use tenure::catalogue::Rule;
-use tenure::error::unknown_name;
-use tenure::object::{LOCAL_TENANT, RevisionId, clip};
-use tenure::time::Instant;
+use tenure::object::{RevisionId, clip};
 use tenure::{Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
 use tenure_workspace::keys::{Grant, KeySet, Keys};
@@ -21,15 +17,19 @@ use tenure_workspace::relay::Relay;
 use tenure_workspace::{ReadRegistry, RegistryRef, Workspace};
 
 use crate::audit::Audit;
+use crate::caller::Caller;
+use crate::clock::now;
 use crate::error::Refusal;
-use crate::gateway::{Gateway, OutputFault, Upstream};
-use crate::jwt::{Issuers, Jwt};
+use crate::gateway::{Gateway, OutputFault};
+use crate::jwt::Issuers;
 use crate::limits::Rates;
 use crate::log::{Log, LogLevel};
 use crate::metrics::Metrics;
+use crate::options::{Limits, Mode, Options};
 use crate::quality::Threshold;
 use crate::spans::{Exporter, Spans};
 use crate::tasks::Tasks;
+use crate::versioned::Versioned;
 use crate::work::{Stopping, Turns};
 
 /// How often the keys are looked at again: a key that is revoked opens nothing after this long.
@@ -46,251 +46,6 @@ const MOST_TOLD: usize = 10_000;
 
 /// The most registries that are.
 const MAX_REGISTRIES: usize = 256;
-
-/// What the gateway does to the requests that go through it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub enum Mode {
-    /// Nothing: they are recorded.
-    #[default]
-    Observe,
-    /// What is needed to fit and to stay legal.
-    Fit,
-    /// They are compiled under the tenant's policy.
-    Full,
-}
-
-impl Mode {
-    const ALL: [Mode; 3] = [Mode::Observe, Mode::Fit, Mode::Full];
-
-    /// Its name.
-    pub fn term(self) -> &'static str {
-        match self {
-            Mode::Observe => "observe",
-            Mode::Fit => "fit",
-            Mode::Full => "full",
-        }
-    }
-}
-
-impl FromStr for Mode {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Mode, Error> {
-        let known = Mode::ALL.into_iter();
-        let mut named = known.clone().filter(|mode| mode.term() == text);
-        named
-            .next()
-            .ok_or_else(|| unknown_name("gateway mode", text, known.map(Mode::term)))
-    }
-}
-
-/// What is too much, and what takes too long. No time is longer than [`Limits::LONGEST`], whatever stands here.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The largest body of a request, in bytes.
-    pub body: usize,
-    /// The most connections at once; more wait to be accepted.
-    pub connections: usize,
-    /// The longest wait for the head of a request, also of the next on a connection that stays open, and for a
-    /// client to take anything of what it is sent.
-    pub head: Duration,
-    /// The longest silence within a request's body.
-    pub silence: Duration,
-    /// The longest that a request of the API may take.
-    pub answer: Duration,
-    /// The longest wait for a connection to an upstream.
-    pub connect: Duration,
-    /// The longest silence of an upstream, before its answer or within it.
-    pub upstream: Duration,
-    /// How long requests may go on once the server is told to stop.
-    pub drain: Duration,
-    /// The most requests of one tenant in a minute; any number, where it is not set.
-    pub rate: Option<u32>,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            body: 64 << 20,
-            connections: 16_384,
-            head: Duration::from_secs(60),
-            silence: Duration::from_secs(30),
-            answer: Duration::from_secs(60),
-            connect: Duration::from_secs(10),
-            upstream: Duration::from_secs(600),
-            drain: Duration::from_secs(30),
-            rate: None,
-        }
-    }
-}
-
-impl Limits {
-    /// The longest that anything is waited for: a year.
-    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-    /// The same with times that can be added to any instant.
-    fn bounded(self) -> Limits {
-        let bounded = |time: Duration| time.min(Limits::LONGEST);
-        Limits {
-            head: bounded(self.head),
-            silence: bounded(self.silence),
-            answer: bounded(self.answer),
-            connect: bounded(self.connect),
-            upstream: bounded(self.upstream),
-            drain: bounded(self.drain),
-            ..self
-        }
-    }
-
-    /// The same with another largest body, in bytes.
-    #[must_use]
-    pub fn with_body(self, body: usize) -> Limits {
-        Limits { body, ..self }
-    }
-
-    /// The same with another patience for upstreams.
-    #[must_use]
-    pub fn with_upstream(self, upstream: Duration) -> Limits {
-        Limits { upstream, ..self }
-    }
-
-    /// The same with another patience for clients that do not send, or do not take what they are sent.
-    #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Limits {
-        Limits {
-            head: patience,
-            silence: patience,
-            ..self
-        }
-    }
-
-    /// The same with another time to come to an end.
-    #[must_use]
-    pub fn with_drain(self, drain: Duration) -> Limits {
-        Limits { drain, ..self }
-    }
-
-    /// The same with at most so many requests of a tenant in a minute.
-    #[must_use]
-    pub fn with_rate(self, rate: Option<u32>) -> Limits {
-        Limits { rate, ..self }
-    }
-}
-
-/// What a server is made from.
-pub struct Options {
-    /// The address and port; port 0 picks one.
-    pub listen: String,
-    /// The verbs, the models and the frame key.
-    pub workspace: Workspace,
-    /// Where objects, records and keys are; without one, nothing is recorded.
-    pub store: Option<Store>,
-    /// Whose requests they are while there are no keys.
-    pub tenant: String,
-    /// Where the gateway forwards to.
-    pub upstreams: Vec<Upstream>,
-    /// The issuers whose tokens are accepted, beside the keys of the store.
-    pub jwt: Vec<Jwt>,
-    /// What the gateway does.
-    pub mode: Mode,
-    /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
-    pub fail_closed: bool,
-    /// Answers with these faults do not go to the client, where they are not streamed and the gateway compiles.
-    pub rejects: Vec<OutputFault>,
-    /// The names that the server is called by, beside addresses and `localhost`.
-    pub hosts: Vec<String>,
-    /// What is too much.
-    pub limits: Limits,
-    /// The file that the audit log is appended to.
-    pub audit: Option<PathBuf>,
-    /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
-    /// does that a compile reads, or else the user's own folder.
-    pub originals: Option<PathBuf>,
-    /// How much is logged on the standard error.
-    pub log: LogLevel,
-    /// The collector that gets traces, over OTLP: a URL.
-    pub otlp: Option<Upstream>,
-    /// What payloads are held to.
-    pub thresholds: Vec<Threshold>,
-}
-
-impl Options {
-    /// A server on loopback without a store and without upstreams.
-    pub fn new(workspace: Workspace) -> Options {
-        Options {
-            listen: "127.0.0.1:7878".into(),
-            workspace,
-            store: None,
-            tenant: LOCAL_TENANT.into(),
-            upstreams: Vec::new(),
-            jwt: Vec::new(),
-            mode: Mode::Observe,
-            fail_closed: false,
-            rejects: Vec::new(),
-            hosts: Vec::new(),
-            limits: Limits::default(),
-            audit: None,
-            originals: None,
-            log: LogLevel::Off,
-            otlp: None,
-            thresholds: Vec::new(),
-        }
-    }
-}
-
-/// Who asks: every request is of one tenant.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    pub(crate) tenant: Arc<str>,
-    /// The id of the key, where there was one, or `jwt:`, the name of the issuer where it has one, and the subject of the token.
-    pub(crate) key: Option<Arc<str>>,
-    pub(crate) grant: Arc<Grant>,
-}
-
-/// What was read of tenants, as long as nothing was written to them since.
-struct Versioned<K, T>(Mutex<LruCache<K, (u64, Arc<T>)>>);
-
-impl<K: Hash + Eq, T> Versioned<K, T> {
-    fn of(most: usize) -> Versioned<K, T> {
-        Versioned(Mutex::new(LruCache::new(most)))
-    }
-
-    fn kept(&self) -> MutexGuard<'_, LruCache<K, (u64, Arc<T>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was read at this version of the tenant or, if it was not, is read now. What is written meanwhile may
-    /// be in it already; then it is read once more at the next version.
-    fn get(
-        &self,
-        key: K,
-        version: u64,
-        read: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<Arc<T>, Error> {
-        if let Some((known, value)) = self.kept().get(&key)
-            && *known == version
-        {
-            return Ok(Arc::clone(value));
-        }
-        let value = Arc::new(read()?);
-        self.kept().insert(key, (version, Arc::clone(&value)));
-        Ok(value)
-    }
-
-    /// Calls `each` with what is kept, and the version that it was read at.
-    fn each(&self, mut each: impl FnMut(&K, u64)) {
-        let kept = self.kept();
-        kept.iter()
-            .for_each(|(key, (version, _))| each(key, *version));
-    }
-
-    /// Lets go of what this says is gone.
-    fn forget(&self, is_gone: impl Fn(&K) -> bool) {
-        self.kept().retain(|key, _| !is_gone(key));
-    }
-}
 
 /// What the requests share.
 pub(crate) struct App {
@@ -654,11 +409,4 @@ fn check_host(name: &str) -> Result<(), Error> {
         }
         _ => error,
     })
-}
-
-/// This instant, on the clock of the machine.
-pub(crate) fn now() -> Instant {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
-    let micros = elapsed.map_or(0, |elapsed| elapsed.as_micros());
-    Instant::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
 }

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as Clock;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -12,11 +11,12 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::oneshot;
 
 use crate::account::Account;
-use crate::app::{App, Caller, KEYS_EVERY};
+use crate::app::{App, KEYS_EVERY};
+use crate::arriving::{Arriving, Traced};
+use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::failed;
 use crate::gateway::Protocol;
-use crate::spans::Context;
 use crate::work::{WHOSE, Whose};
 
 /// Carries the key of this server where `Authorization` is the provider's.
@@ -25,34 +25,6 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Says whose page a request comes from, where a browser sends it.
 const FETCH_SITE: &str = "sec-fetch-site";
-
-/// Where a request stands in a trace, if it stands in one.
-#[derive(Clone, Copy)]
-pub(crate) struct Traced(pub(crate) Option<Context>);
-
-/// Whether the body of a request is still on its way.
-#[derive(Clone, Default)]
-pub(crate) struct Arriving(Arc<AtomicBool>);
-
-impl Arriving {
-    /// Notes that it is, or is no more.
-    pub(crate) fn note(&self, is_arriving: bool) {
-        self.0.store(is_arriving, Ordering::Relaxed);
-    }
-
-    /// What a request is told that came to no end in time: whose fault it is.
-    fn late(&self) -> Refusal {
-        let (status, what) = if self.0.load(Ordering::Relaxed) {
-            (
-                StatusCode::REQUEST_TIMEOUT,
-                "the request's body takes too long to come",
-            )
-        } else {
-            (StatusCode::SERVICE_UNAVAILABLE, "the request took too long")
-        };
-        Refusal::new(status, what)
-    }
-}
 
 /// What anybody may ask.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];

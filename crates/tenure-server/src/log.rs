@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tenure::error::unknown_name;
 use tenure::{Error, ErrorKind};
 
-use crate::app::now;
+use crate::clock::now;
 use crate::metrics::Metrics;
 
 /// The most lines that wait: whoever reads slowly holds no request up.

@@ -15,7 +15,9 @@ use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::heads::Heads;
-use crate::server::MAX_HEAD;
+
+/// The longest head of a request, in bytes, and what is read ahead of a connection.
+pub(crate) const MAX_HEAD: usize = 64 << 10;
 
 /// The stream of a connection.
 pub(crate) struct Patient {

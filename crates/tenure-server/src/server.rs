@@ -25,10 +25,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::app::{App, KEYS_EVERY, Options};
+use crate::app::{App, KEYS_EVERY};
 use crate::error::Refusal;
 use crate::log::LogLevel;
-use crate::patient::Patient;
+use crate::options::Options;
+use crate::patient::{MAX_HEAD, Patient};
 use crate::{api, gateway, guard, status, tasks};
 
 /// The most threads for what blocks.
@@ -41,8 +42,6 @@ const FAREWELL: Duration = Duration::from_millis(500);
 const WAITING: i32 = 4_096;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 100;
-/// The longest head of a request, in bytes, and what is read ahead of a connection.
-pub(crate) const MAX_HEAD: usize = 64 << 10;
 
 /// A server that has its address and is about to answer.
 pub struct Server {

@@ -14,8 +14,8 @@ use tenure::wire::Format as Form;
 use tenure::{Envelope, Error, World};
 use tenure_workspace::Workspace;
 
-use super::compile::whole_name;
 use super::models::grouped;
+use super::whole_name;
 use super::{print, print_bytes, print_json, read_or_stdin, usage, without_key};
 use crate::args::{CacheArgs, CacheCommand, CacheExplainArgs, CacheOf, CachePlanArgs, Format};
 use crate::failure::{Failure, cell};

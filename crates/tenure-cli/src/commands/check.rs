@@ -9,7 +9,7 @@ use tenure::Error;
 use tenure::conform::{Violation, check};
 use tenure::wire::Format as Form;
 
-use super::compile::whole_name;
+use super::whole_name;
 use super::{print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{CheckArgs, Format};
 use crate::failure::{Failure, printable};

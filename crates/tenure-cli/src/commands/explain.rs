@@ -6,7 +6,7 @@ use tenure::{Error, FrameKey, Outcome};
 use tenure_workspace::Workspace;
 use tenure_workspace::records::EXCHANGE_PREFIX;
 
-use super::compile::prepare;
+use super::prepare::prepare;
 use super::print_json;
 use crate::args::{ExplainArgs, Format};
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 
 /// Prints what was done to a request that went through a gateway.
 fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
-    let store = super::store::open(&args.compile.stored.url, false)?;
+    let store = super::stores::open(&args.compile.stored.url, false)?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
     let record = workspace.exchange(&tenant, id)?;

@@ -9,7 +9,7 @@ use tenure::num::Score;
 use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, FrameKey, Policy, Request, World};
 use tenure_workspace::{Collect, Workspace};
 
-use super::{asking_scorer, compile, print, print_json, reading, registry, with_relevance};
+use super::{asking_scorer, clock, gates, print, print_json, reading, with_relevance};
 use crate::args::{Format, GateLimits, GateSourcesArgs, RelevanceArgs};
 use crate::failure::{Failure, cell};
 
@@ -21,7 +21,7 @@ pub(super) fn gating(
     relevance: &RelevanceArgs,
     candidates: &Candidates,
 ) -> Result<Gating, Error> {
-    let now = compile::now();
+    let now = clock::now();
     let (gate, tools) = gates_of(limits)?;
     let request = Request {
         gate,
@@ -49,7 +49,7 @@ fn key() -> FrameKey {
 
 /// The gates that the arguments ask for, one at least.
 fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate>), Error> {
-    match registry::gates_of(limits)? {
+    match gates::gates_of(limits)? {
         (None, None) => Err(
             Error::new(ErrorKind::Usage, "the gate lets everything pass").expected(
                 "--top-k N, --threshold X, or both; for tools --tools-top-k or --tools-threshold",

@@ -3,16 +3,19 @@
 pub(crate) mod allocate;
 pub(crate) mod cache;
 pub(crate) mod check;
+mod clock;
 pub(crate) mod compile;
 pub(crate) mod condense;
 pub(crate) mod diff;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod gate;
+mod gates;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod log;
 pub(crate) mod models;
+mod prepare;
 pub(crate) mod query;
 pub(crate) mod reading;
 pub(crate) mod registry;
@@ -22,6 +25,7 @@ pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod skills;
 pub(crate) mod store;
+mod stores;
 pub(crate) mod tokens;
 
 use std::io::{self, IsTerminal, Read, Write};
@@ -127,7 +131,7 @@ fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Vec<Originals>), E
     if let Some(folder) = &args.originals {
         return Ok((workspace, vec![Originals::at(folder)]));
     }
-    let store = store::opened(&args.url)?;
+    let store = stores::opened(&args.url)?;
     let tenant = store.map(|store| store.tenant(&args.tenant)).transpose()?;
     let folder = default_originals_path().map(Originals::at);
     Ok(match tenant {
@@ -202,4 +206,12 @@ fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     writeln!(out)?;
     out.flush()?;
     Ok(())
+}
+
+/// The name of a target or format, of which `anthropic` is short for one.
+fn whole_name(name: &str) -> &str {
+    match name {
+        "anthropic" => "anthropic-messages",
+        name => name,
+    }
 }

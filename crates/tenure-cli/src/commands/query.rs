@@ -7,7 +7,7 @@ use tenure::{AsOf, Budget, Error, ErrorKind, Policy, Principal, Request, Ruling}
 use tenure_workspace::archive::{Ask, Found};
 use tenure_workspace::{Collect, Gathered, Workspace};
 
-use super::{compile, diff, print, print_json, reading, with_embedder, without_key};
+use super::{clock, diff, print, print_json, reading, with_embedder, without_key};
 use crate::args::{Format, QueryArgs};
 use crate::failure::{Failure, printable};
 
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let store = if args.no_store {
         None
     } else {
-        super::store::opened(&args.url)?
+        super::stores::opened(&args.url)?
     };
     if args.sources.is_empty() && args.reading.code.is_empty() && store.is_none() {
         return Err(Error::new(ErrorKind::Usage, "there is nothing to ask")
@@ -62,9 +62,9 @@ pub(super) fn ask(
     let request = Request {
         principal,
         as_of: AsOf {
-            valid: compile::now(),
+            valid: clock::now(),
             // What was written within this second is known.
-            known: compile::this_instant().map(|now| gathered.known_at(now)),
+            known: clock::this_instant().map(|now| gathered.known_at(now)),
         },
         ..Request::new(ask.text, Budget::default())
     };

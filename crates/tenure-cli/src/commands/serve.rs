@@ -10,8 +10,10 @@ use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Workspace, default_frame_key_path, load_frame_key, read_text};
 
-use super::store::{instant, open};
-use super::{compile, print, print_json, usage, with_models, with_relevance};
+use super::clock;
+use super::store::instant;
+use super::stores::open;
+use super::{print, print_json, usage, with_models, with_relevance};
 use crate::args::{
     Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
 };
@@ -201,6 +203,6 @@ fn shown(key: &Key, now: Instant) -> serde_json::Value {
 }
 
 fn now() -> Result<Instant, Error> {
-    compile::this_instant()
+    clock::this_instant()
         .ok_or_else(|| Error::new(ErrorKind::Input, "the machine's clock is out of range"))
 }

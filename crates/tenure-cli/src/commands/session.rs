@@ -10,8 +10,9 @@ use tenure::{Error, ObjectDocument};
 use tenure_workspace::sessions::{Session, SessionJob, SessionReport, Wanted};
 use tenure_workspace::{Done, Workspace, read_bytes, text_of};
 
-use super::compile::{prepare_saying, this_instant};
-use super::store::{self, tenant, tenant_to_write};
+use super::clock::this_instant;
+use super::prepare::prepare_saying;
+use super::store::{tenant, tenant_to_write};
 use super::{print, print_json, usage, without_key};
 use crate::args::{
     AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, LearnArgs,
@@ -189,7 +190,7 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
 
 fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     let stored = &args.compile.stored;
-    let store = store::opened(&stored.url)?.filter(|_| !stored.no_store);
+    let store = super::stores::opened(&stored.url)?.filter(|_| !stored.no_store);
     let store = store.ok_or_else(|| {
         Error::new(ErrorKind::Usage, "there is no store with sessions")
             .expected("--store URL, or a project with a store")

@@ -15,10 +15,11 @@ use tenure::time::Instant;
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::{Tenant, Writing};
 
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::arriving::Arriving;
 use crate::body::whole_body;
+use crate::caller::Caller;
 use crate::error::Refusal;
-use crate::guard::Arriving;
 
 /// A body of JSON.
 pub(super) struct Json<T>(pub(super) T);

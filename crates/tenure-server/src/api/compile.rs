@@ -23,9 +23,11 @@ use tenure_store::{Resident, Tenant};
 use tenure_workspace::{Done, Gathered, Job, Originals, RegistryRef};
 
 use super::call::{Json, Said, own, tenant};
-use crate::app::{App, Caller, now};
+use crate::app::App;
+use crate::arriving::Traced;
+use crate::caller::Caller;
+use crate::clock::now;
 use crate::error::Refusal;
-use crate::guard::Traced;
 use crate::metrics::{What, Word};
 use crate::quality::observe;
 

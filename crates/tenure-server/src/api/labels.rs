@@ -10,7 +10,9 @@ use tenure::num::Score;
 
 use super::call::{Json, Named, Said, tenant};
 use super::records::unknown;
-use crate::app::{App, Caller, now};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::clock::now;
 use crate::error::Refusal;
 use crate::metrics::{Metered, Word};
 

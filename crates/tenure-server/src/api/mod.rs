@@ -22,7 +22,8 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Extension, Router};
 use schemars::{Schema, SchemaGenerator};
 
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Refusal;
 pub(crate) use openapi::document;
 

@@ -19,7 +19,8 @@ use tenure_store::{Expect, Put, Sees, StoredObject, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
 use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Refusal;
 
 /// How many beliefs are read at once.

@@ -12,7 +12,8 @@ use tenure_workspace::archive::{Ask, Found};
 
 use super::call::{Json, Said};
 use super::compile::{Call, Reach, prepare};
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Refusal;
 
 /// What is looked for.

@@ -15,7 +15,8 @@ use tenure::{Error, ErrorKind};
 use tenure_workspace::records::EXCHANGE_PREFIX;
 
 use super::call::{Asked, Json, Listing, Named, Said, limit, page, tenant};
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Refusal;
 
 /// A page of records.

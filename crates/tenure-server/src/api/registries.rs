@@ -22,7 +22,8 @@ use tenure_workspace::KeptRegistries;
 use super::call::{
     Json, Named, Said, conditional, expectation, names, own, tag, tenant, unless_known, writing,
 };
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Refusal;
 
 pub(super) async fn list(

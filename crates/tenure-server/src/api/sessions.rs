@@ -28,9 +28,11 @@ use super::call::{
     unless_known, writing,
 };
 use super::compile::{Call, DEFAULT_MODEL, Reach, policy, prepare};
-use crate::app::{App, Caller, now};
+use crate::app::App;
+use crate::arriving::Traced;
+use crate::caller::Caller;
+use crate::clock::now;
 use crate::error::Refusal;
-use crate::guard::Traced;
 use crate::quality::observe;
 
 /// How often a write is tried while others write to the session, too.

@@ -20,7 +20,10 @@ use tenure_workspace::relay::{
 use super::output::{Constraint, LeftOut};
 use super::unmanaged::conversation;
 use super::{Protocol, headers, session};
-use crate::app::{App, Caller, Mode, now};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::clock::now;
+use crate::options::Mode;
 use crate::work::Unwanted;
 
 /// The policy of `full` where the tenant keeps none of this name: what stands beside a conversation is little

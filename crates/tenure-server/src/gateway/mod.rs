@@ -49,10 +49,13 @@ use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_PREFIX, Ending};
 use tenure_workspace::relay::{Place, Relay};
 
-use crate::app::{App, Caller, Limits, Mode, now};
+use crate::app::App;
 use crate::body::whole_body;
+use crate::caller::Caller;
+use crate::clock::now;
 use crate::error::Refusal;
 use crate::metrics::{Metrics, What, Word};
+use crate::options::{Limits, Mode};
 pub use output::OutputFault;
 use output::{Constraint, Demands, Found, LeftOut};
 pub(crate) use pools::Owner;

@@ -18,7 +18,7 @@ use rustls::ClientConfig;
 use tenure::Digest;
 
 use super::headers::credentials;
-use crate::app::Caller;
+use crate::caller::Caller;
 
 /// How long a connection that nobody uses is kept.
 const IDLE: Duration = Duration::from_secs(60);

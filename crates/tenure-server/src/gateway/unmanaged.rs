@@ -11,7 +11,8 @@ use tenure::{Digest, Error, ErrorKind};
 use tenure_workspace::relay::Unmanaged;
 
 use super::fit::Fitted;
-use crate::app::{App, Caller};
+use crate::app::App;
+use crate::caller::Caller;
 use crate::log::{Log, LogLevel, bounded};
 use crate::metrics::Metrics;
 

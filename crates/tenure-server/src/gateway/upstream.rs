@@ -15,8 +15,8 @@ use tenure_store::tls;
 
 use super::Protocol;
 use super::pools::{Owner, Pools};
-use crate::app::Limits;
 use crate::error::Refusal;
+use crate::options::Limits;
 
 /// Where requests are forwarded to: `openai=URL`, `anthropic=URL`, or a URL that takes every protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]

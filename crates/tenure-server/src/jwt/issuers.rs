@@ -7,7 +7,7 @@ use tenure::object::clip;
 use tenure::time::Instant;
 
 use super::{Jwt, token};
-use crate::app::Caller;
+use crate::caller::Caller;
 use crate::error::Refusal;
 
 /// Whose tokens a server accepts.

@@ -50,7 +50,7 @@ use tenure_workspace::read_text;
 use self::key_set::Algorithm;
 use self::source::{Missing, Source};
 use self::token::{Claims, Unverified};
-use crate::app::Caller;
+use crate::caller::Caller;
 use crate::error::Refusal;
 pub(crate) use issuers::Issuers;
 

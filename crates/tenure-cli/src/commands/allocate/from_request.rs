@@ -4,7 +4,7 @@ use tenure::{Error, Outcome, Trace};
 
 use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
-use crate::commands::compile::{Job, prepare};
+use crate::commands::prepare::{Job, prepare};
 
 /// Compiles at each budget.
 pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {

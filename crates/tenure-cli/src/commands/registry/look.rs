@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::json;
 use tenure::Error;
-use tenure::gate::{Gate, Gated};
+use tenure::gate::Gated;
 use tenure::object::Protection;
 use tenure::registry::{Lineage, Registries, RegistryView, Summary};
 use tenure_workspace::only_label;
 
-use super::{count, score, workspace};
-use crate::args::{Format, GateArgs, GateLimits, ShowArgs, TargetArgs};
+use super::{count, workspace};
+use crate::args::{Format, GateArgs, ShowArgs, TargetArgs};
 use crate::commands::{gate, print, print_json};
 use crate::failure::{Failure, cell, printable};
 
@@ -173,23 +173,6 @@ pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
         }
     }
     print(&out)
-}
-
-/// The gate that the arguments ask for, and that for tools, if any.
-pub(crate) fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate>), Error> {
-    let gate = |flag, threshold: &Option<String>, top_k| {
-        let threshold = score(flag, threshold.as_ref())?;
-        let gate = Gate { threshold, top_k };
-        Ok((gate != Gate::default()).then_some(gate))
-    };
-    Ok((
-        gate("--threshold", &limits.threshold, limits.top_k)?,
-        gate(
-            "--tools-threshold",
-            &limits.tools_threshold,
-            limits.tools_top_k,
-        )?,
-    ))
 }
 
 /// How a block stands, with its name.

@@ -7,13 +7,10 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::json;
-use tenure::num::Score;
 use tenure::object::{MAX_CONTENT, Overrides};
 use tenure::registry::{Address, Applied, Capability, Kind, Op, Place, Until, retention};
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_workspace::{KeptRegistries, Workspace, default_frame_key_path, only_label, read_text};
-
-pub(super) use look::gates_of;
 
 use super::{print, print_json};
 use crate::args::{
@@ -21,6 +18,7 @@ use crate::args::{
     RegistryArgs, RegistryCommand, RegistryKind, ReviseArgs, RollbackArgs, SetArgs, TargetArgs,
     TextArgs, WrapArgs, WriteArgs,
 };
+use crate::commands::gates::score;
 use crate::failure::{Failure, cell};
 
 /// The workspace of these arguments.
@@ -180,18 +178,6 @@ fn usage(error: Error) -> Error {
         kind: ErrorKind::Usage,
         ..error
     }
-}
-
-fn score(flag: &str, text: Option<&String>) -> Result<Option<Score>, Error> {
-    let parse = |text: &String| {
-        text.parse().ok().and_then(Score::new).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Usage,
-                format!("{flag}: `{text}` is not a number from 0 to 1"),
-            )
-        })
-    };
-    text.map(parse).transpose()
 }
 
 fn text(args: &TextArgs) -> Result<String, Error> {

@@ -10,12 +10,11 @@ use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 use tenure_store::{Store, StoredObject, Tenant, Writing, Written};
-use tenure_workspace::{Belief, object_id, project_store};
+use tenure_workspace::{Belief, object_id};
 
 use super::{print, print_json};
-use crate::args::{
-    Format, MigrateArgs, StoreArgs, StoreCommand, StoreUrl, TenantArgs, WritingArgs,
-};
+use crate::args::{Format, MigrateArgs, StoreArgs, StoreCommand, TenantArgs, WritingArgs};
+use crate::commands::stores::open;
 use crate::failure::{Failure, cell};
 
 pub(crate) use records::replay;
@@ -42,35 +41,6 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::Migrate(args) => migrate(args),
         StoreCommand::Check(args) => check::check(args),
     }
-}
-
-/// The store that is meant: the one named, else the project's.
-pub(crate) fn open(url: &StoreUrl, make: bool) -> Result<Store, Error> {
-    if let Some(url) = &url.store {
-        return Store::open(url);
-    }
-    let here = std::env::current_dir()
-        .map_err(|error| Error::input(format!("there is no current folder: {error}")))?;
-    let path = project_store(&here);
-    if !make && !path.is_file() {
-        return Err(
-            Error::input(format!("there is no store `{}`", path.display()))
-                .hint("`tenure store put` makes one; or name one with --store"),
-        );
-    }
-    Store::sqlite(&path)
-}
-
-/// The store that a compile reads: the one named, or the project's where there is one.
-pub(crate) fn opened(url: &StoreUrl) -> Result<Option<Store>, Error> {
-    if url.store.is_some() {
-        return open(url, false).map(Some);
-    }
-    let Ok(here) = std::env::current_dir() else {
-        return Ok(None);
-    };
-    let path = project_store(&here);
-    path.is_file().then(|| Store::sqlite(&path)).transpose()
 }
 
 pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {

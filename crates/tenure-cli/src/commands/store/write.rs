@@ -16,7 +16,7 @@ use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RetractArgs,
     SweepArgs,
 };
-use crate::commands::{compile, print, print_json, reading, usage};
+use crate::commands::{clock, print, print_json, reading, usage};
 use crate::failure::{Failure, cell};
 
 /// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
@@ -194,7 +194,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 }
 
 fn now() -> Result<tenure::time::Instant, Error> {
-    compile::this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
+    clock::this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
 }
 
 /// Calls `each` with the lines of a file that are not blank, or of standard input where it is `-`. However many there

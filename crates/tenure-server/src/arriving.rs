@@ -1,0 +1,37 @@
+//! What is known of a request besides what it says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::http::StatusCode;
+
+use crate::error::Refusal;
+use crate::spans::Context;
+
+/// Where a request stands in a trace, if it stands in one.
+#[derive(Clone, Copy)]
+pub(crate) struct Traced(pub(crate) Option<Context>);
+
+/// Whether the body of a request is still on its way.
+#[derive(Clone, Default)]
+pub(crate) struct Arriving(Arc<AtomicBool>);
+
+impl Arriving {
+    /// Notes that it is, or is no more.
+    pub(crate) fn note(&self, is_arriving: bool) {
+        self.0.store(is_arriving, Ordering::Relaxed);
+    }
+
+    /// What a request is told that came to no end in time: whose fault it is.
+    pub(crate) fn late(&self) -> Refusal {
+        let (status, what) = if self.0.load(Ordering::Relaxed) {
+            (
+                StatusCode::REQUEST_TIMEOUT,
+                "the request's body takes too long to come",
+            )
+        } else {
+            (StatusCode::SERVICE_UNAVAILABLE, "the request took too long")
+        };
+        Refusal::new(status, what)
+    }
+}

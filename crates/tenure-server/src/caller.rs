@@ -1,0 +1,14 @@
+//! Who asks.
+
+use std::sync::Arc;
+
+use tenure_workspace::keys::Grant;
+
+/// Who asks: every request is of one tenant.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) tenant: Arc<str>,
+    /// The id of the key, where there was one, or `jwt:`, the name of the issuer where it has one, and the subject of the token.
+    pub(crate) key: Option<Arc<str>>,
+    pub(crate) grant: Arc<Grant>,
+}
