@@ -453,6 +453,10 @@ impl Client {
     }
 
     pub(crate) fn shut(&self, how: Shutdown) {
-        self.stream.shutdown(how).unwrap();
+        match self.stream.shutdown(how) {
+            // The other side was quicker.
+            Err(error) if error.kind() == std::io::ErrorKind::NotConnected => {}
+            shut => shut.unwrap(),
+        }
     }
 }
