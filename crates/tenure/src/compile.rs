@@ -7,17 +7,24 @@
 //!
 //! Each stage takes the type that the one before it gives, so that leaving one out does not compile.
 
-use crate::candidates::Candidates;
-use crate::envelope::{Compiled, Outcome};
-use crate::error::Error;
-use crate::facts::{Asked, Facts, Needs};
-use crate::gate::Gating;
-use crate::outlines;
-use crate::policy::Policy;
-use crate::request::{Principal, Request};
-use crate::stages::{self, settle::Settled};
-use crate::trace::Reason;
-use crate::world::World;
+pub(crate) mod envelope;
+mod links;
+mod pieces;
+pub mod score;
+mod stages;
+pub mod trace;
+
+use self::stages::settle::Settled;
+use crate::base::error::Error;
+use crate::compile::envelope::{Compiled, Outcome};
+use crate::compile::trace::Reason;
+use crate::input::candidates::Candidates;
+use crate::input::facts::{Asked, Facts, Needs};
+use crate::input::gate::Gating;
+use crate::input::outlines;
+use crate::input::policy::Policy;
+use crate::input::request::{Principal, Request};
+use crate::write::world::World;
 
 /// The number of this compiler. It is raised when the same inputs give other bytes, so that whoever makes a compile
 /// again knows what a difference means. What was kept before it was kept is of compiler 1.

@@ -33,70 +33,43 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
-pub mod allocate;
+mod base;
 pub mod cache;
-mod candidates;
-pub mod catalogue;
 mod compile;
 pub mod condense;
-pub mod conform;
-pub mod digest;
-mod envelope;
-pub mod error;
-pub mod facts;
-mod frame;
-pub mod gate;
-mod imitation;
+mod input;
 pub mod inspect;
-mod key;
-mod links;
-pub mod num;
 pub mod object;
-mod outlines;
-mod piece;
-mod pieces;
-mod pointer;
-pub mod policy;
-pub mod ranker;
+mod provider;
+mod rank;
 pub mod registry;
-mod render;
-pub mod request;
-pub mod retrieval;
 pub mod schema;
-pub mod score;
-pub mod section;
-mod served;
 pub mod session;
-mod span;
-mod stages;
-mod stance;
-mod target;
-mod task;
-mod template;
-pub mod text;
-pub mod time;
-pub mod tokenizer;
-pub mod trace;
-pub mod vectors;
-pub mod wire;
-mod world;
+mod write;
 
-pub use candidates::{Candidates, Unfetched};
-pub use catalogue::{Catalogue, Model};
-pub use compile::{COMPILER, admitted, compile, gate, needs, outline_needs, visible};
-pub use digest::Digest;
-pub use envelope::{
+pub use base::{digest, error, num, text, time, tokenizer};
+pub use compile::{score, trace};
+pub use input::{facts, gate, policy, request, retrieval};
+pub use object::section;
+pub use provider::{catalogue, conform, wire};
+pub use rank::{allocate, ranker, vectors};
+
+pub use base::digest::Digest;
+pub use base::error::{Error, ErrorKind};
+pub use base::key::FrameKey;
+pub use base::tokenizer::{CountKind, Tokenizer};
+pub use compile::envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Outcome, Part, Payload, Pending, Proposal,
     SectionReport, Span,
 };
-pub use error::{Error, ErrorKind};
-pub use facts::{Fact, Facts, Need, Needs};
-pub use key::FrameKey;
+pub use compile::trace::{CompileRecord, Reason, Ruling, Trace, Verdict};
+pub use compile::{COMPILER, admitted, compile, gate, needs, outline_needs, visible};
+pub use condense::pointer::{PointerId, pointer_id, pointer_line};
+pub use input::candidates::{Candidates, Unfetched};
+pub use input::facts::{Fact, Facts, Need, Needs};
+pub use input::policy::Policy;
+pub use input::request::{AsOf, Budget, Principal, Request, Target, TaskState};
 pub use object::{ContextObject, ObjectDocument};
-pub use pointer::{PointerId, pointer_id, pointer_line};
-pub use policy::Policy;
-pub use request::{AsOf, Budget, Principal, Request, Target, TaskState};
-pub use template::ChatTemplate;
-pub use tokenizer::{CountKind, Tokenizer};
-pub use trace::{CompileRecord, Reason, Ruling, Trace, Verdict};
-pub use world::World;
+pub use provider::catalogue::{Catalogue, Model};
+pub use provider::template::ChatTemplate;
+pub use write::world::World;

@@ -3,13 +3,13 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::envelope::Envelope;
+use crate::compile::envelope::Envelope;
+use crate::compile::trace::Trace;
+use crate::input::policy::PolicyDocument;
+use crate::input::request::Request;
 use crate::object::ObjectDocument;
 use crate::object::vocabulary::vocabulary;
-use crate::policy::PolicyDocument;
 use crate::registry::Entry;
-use crate::request::Request;
-use crate::trace::Trace;
 
 vocabulary! {
     /// The published forms.

@@ -1,9 +1,14 @@
 //! The core is pure: no clock, randomness, environment, file, network or thread of its own. Clippy
 //! bans the calls (`clippy.toml`); here the dependencies and the sources are read.
+//!
+//! And every crate is a stack: what a file imports stands below it.
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::support::imports::Imports;
 
 /// Crates that wait, listen, store, watch, spread work or roll dice.
 #[rustfmt::skip]
@@ -26,6 +31,46 @@ const TELLING: [&str; 8] = [
     "rand_",
 ];
 
+/// The rooms of the core, from the ground up. What a room imports stands below it; `ARCHITECTURE.md` says what each holds.
+#[rustfmt::skip]
+const ROOMS: [&str; 13] = [
+    "base", "object", "rank", "condense", "provider", "input", "session", "write", "compile", "cache",
+    "registry", "inspect", "schema",
+];
+
+/// What looks up, and why.
+const UPWARD: [(&str, &str); 1] = [
+    // An object may bring the provider's message that it came in: sealing reads it, to see that both say the same.
+    ("object::seal", "provider::wire"),
+];
+
+/// Files that import each other, near or far, by crate; a module and the `mod.rs` that it stands in are left out of
+/// account.
+const CIRCLES: [(&str, &[&str]); 5] = [
+    ("tenure", &[]),
+    ("tenure-store", &[]),
+    ("tenure-workspace", &[]),
+    ("tenure-cli", &[]),
+    (
+        "tenure-server",
+        &[
+            // The gateway works on the server's state, which holds the gateway: they part with the path of an exchange.
+            "app gateway gateway::fit gateway::recorder gateway::tap gateway::told gateway::unmanaged options quality",
+            // What is measured counts the spans that were not sent.
+            "metrics spans",
+        ],
+    ),
+];
+
+/// What no crate may depend on, so that it stays what it is.
+const ABSENT: [(&str, &[&str]); 2] = [
+    (
+        "tenure-store",
+        &["axum", "hyper", "ureq", "reqwest", "tonic", "clap"],
+    ),
+    ("tenure-workspace", &["axum", "clap", "indicatif"]),
+];
+
 /// What no source of the crate says outside its tests.
 #[rustfmt::skip]
 const UNSPEAKABLE: [&str; 14] = [
@@ -34,10 +79,10 @@ const UNSPEAKABLE: [&str; 14] = [
     "HashSet::new()", "RandomState", "static mut",
 ];
 
-#[test]
-fn p6_pure_by_its_dependencies() {
+/// All that a crate depends on.
+fn dependencies(of: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "-p", "tenure", "-e", "normal", "--prefix", "none"])
+        .args(["tree", "-p", of, "-e", "normal", "--prefix", "none"])
         .args(["--offline", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -46,15 +91,104 @@ fn p6_pure_by_its_dependencies() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let names = tree.lines().filter_map(|line| line.split(' ').next());
-    let crates: BTreeSet<&str> = names.collect();
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn p6_pure_by_its_dependencies() {
+    let crates = dependencies("tenure");
     assert!(crates.contains("tenure") && crates.contains("sha2"));
     for name in crates {
         let telling = TELLING.iter().any(|part| name.contains(part));
         assert!(
-            !FORBIDDEN.contains(&name) && !telling,
+            !FORBIDDEN.contains(&name.as_str()) && !telling,
             "the core depends on `{name}`"
         );
     }
+}
+
+#[test]
+fn crates_do_without_what_is_not_theirs() {
+    for (of, absent) in ABSENT {
+        let crates = dependencies(of);
+        assert!(crates.contains("tenure"), "{of}");
+        for name in absent {
+            assert!(!crates.contains(*name), "{of} depends on `{name}`");
+        }
+    }
+}
+
+/// The imports of a crate of the workspace.
+fn imports(of: &str) -> Imports {
+    Imports::of(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(of)
+            .join("src"),
+    )
+}
+
+#[test]
+fn rooms_import_what_stands_below_them() {
+    let imports = imports("tenure");
+    assert!(imports.files() > 100 && imports.edges().count() > 500);
+    let floor = |room: &str| {
+        let found = ROOMS.iter().position(|known| *known == room);
+        found.unwrap_or_else(|| {
+            panic!("`{room}` has no place among the rooms: say which is below it")
+        })
+    };
+    let mut up = BTreeSet::new();
+    for (from, to) in imports.edges() {
+        let (own, other) = (floor(&from[0]), floor(&to[0]));
+        if own < other {
+            up.insert((from.join("::"), to.join("::")));
+        }
+    }
+    let known = UPWARD.map(|(from, to)| (from.to_owned(), to.to_owned()));
+    assert_eq!(up, BTreeSet::from(known));
+}
+
+#[test]
+fn no_file_imports_what_imports_it() {
+    for (of, known) in CIRCLES {
+        let circles = imports(of).circles();
+        let known: Vec<BTreeSet<String>> = known
+            .iter()
+            .map(|circle| circle.split(' ').map(str::to_owned).collect())
+            .collect();
+        assert_eq!(
+            circles, known,
+            "{of}: these files import each other, near or far"
+        );
+    }
+}
+
+#[test]
+fn no_stage_calls_another() {
+    let imports = imports("tenure");
+    let stage = |module: &[String]| match module {
+        [room, stages, stage, ..] if room == "compile" && stages == "stages" => Some(stage.clone()),
+        _ => None,
+    };
+    let mut named = 0;
+    for (from, to, name) in imports.names() {
+        let (Some(own), Some(other)) = (stage(from), stage(to)) else {
+            continue;
+        };
+        // `live` is no stage: it travels through all of them.
+        if own == other || other == "live" {
+            continue;
+        }
+        named += 1;
+        let is_type = name.starts_with(char::is_uppercase);
+        assert!(
+            is_type,
+            "{} names `{name}` of the stage `{other}`",
+            from.join("::")
+        );
+    }
+    assert!(named > 10, "{named}");
 }
 
 #[test]

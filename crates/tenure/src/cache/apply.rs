@@ -6,13 +6,13 @@ use super::body::{Block, Body, Part, Said, Takes};
 use super::plan::{Breakpoint, CachePlan, KEY, Options, Why, plan_weighed};
 use super::weigh::{uncounted, weigh};
 use super::{Sent, lasting, marks};
-use crate::catalogue::{CacheMark, Model};
-use crate::conform;
-use crate::digest::Digest;
-use crate::envelope::{Compiled, Payload};
-use crate::error::Error;
+use crate::base::digest::Digest;
+use crate::base::error::Error;
+use crate::compile::envelope::{Compiled, Payload};
 use crate::object::Format;
-use crate::world::World;
+use crate::provider::catalogue::{CacheMark, Model};
+use crate::provider::conform;
+use crate::write::world::World;
 
 /// Bytes that stand in the place of others.
 struct Edit {

@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 
 use super::marks;
 use super::settings::{self, Setting};
-use crate::catalogue::CacheMark;
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
-use crate::wire::json::{Fields, Place, is_list, is_string};
+use crate::provider::catalogue::CacheMark;
+use crate::provider::wire::json::{Fields, Place, is_list, is_string};
 
 vocabulary! {
     /// A part of what a provider renders, in its order.

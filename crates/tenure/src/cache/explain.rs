@@ -9,12 +9,12 @@ use super::body::{Body, Part};
 use super::settings::{self, Keeps};
 use super::weigh::{Places, Weighed, weigh};
 use super::{Sent, cost, write_price};
-use crate::catalogue::{CacheKind, Cost};
-use crate::error::Error;
+use crate::base::error::Error;
+use crate::base::tokenizer::CountKind;
+use crate::object::section::Section;
 use crate::object::vocabulary::vocabulary;
-use crate::section::Section;
-use crate::tokenizer::CountKind;
-use crate::world::World;
+use crate::provider::catalogue::{CacheKind, Cost};
+use crate::write::world::World;
 
 vocabulary! {
     /// What made a cache miss, in the providers' own words (Anthropic, cache diagnostics).
@@ -299,8 +299,9 @@ fn owner(sent: &Sent<'_>, at: usize, byte: usize) -> Option<Place> {
         items.filter_map(|item| Some((section.name, item, item.span?)))
     });
     // What is several blocks begins in one before.
-    let of_message =
-        |span: crate::envelope::Span| span.message == block.message && span.tool == block.tool;
+    let of_message = |span: crate::compile::envelope::Span| {
+        span.message == block.message && span.tool == block.tool
+    };
     let mut last = None;
     for (section, item, span) in items {
         let Some(begins) = places.block(body, span) else {

@@ -4,9 +4,9 @@ use super::body::Body;
 use super::plan::{CachePlan, Options, plan_weighed};
 use super::weigh::Weighed;
 use super::{Held, Sent, holds, in_steps};
-use crate::catalogue::{CacheKind, CacheMark, CacheRules};
-use crate::error::Error;
-use crate::world::World;
+use crate::base::error::Error;
+use crate::provider::catalogue::{CacheKind, CacheMark, CacheRules};
+use crate::write::world::World;
 
 /// The blocks behind which prefixes are written, and those behind which they are looked for.
 pub(super) struct Marks {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use crate::wire::json::{Place, is_list};
+use crate::provider::wire::json::{Place, is_list};
 
 /// How deep blocks stand in a block: the content of a result.
 const DEPTH: u32 = 3;

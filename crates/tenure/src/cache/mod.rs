@@ -40,12 +40,12 @@ mod weigh;
 
 use serde::Serialize;
 
-use crate::catalogue::{CacheRules, Cost, Price, PriceTier};
-use crate::envelope::{Envelope, Payload};
-use crate::error::Error;
+use crate::base::error::Error;
+use crate::base::text::clip;
+use crate::compile::envelope::{Envelope, Payload};
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
-use crate::text::clip;
+use crate::provider::catalogue::{CacheRules, Cost, Price, PriceTier};
 
 pub use apply::{lifetimes, marked, strip};
 pub use body::Part;
@@ -142,7 +142,7 @@ impl<'a> Sent<'a> {
 }
 
 /// Where a section of a text ends.
-fn end_of(section: &crate::envelope::SectionReport) -> Option<usize> {
+fn end_of(section: &crate::compile::envelope::SectionReport) -> Option<usize> {
     let ends = section.items.iter().filter_map(|item| item.span);
     ends.map(|span| span.end as usize).max()
 }
@@ -195,7 +195,7 @@ fn holds(rules: &CacheRules, least: u32, tokens: u32) -> Held {
     match rules.min_tokens {
         Some(min) if tokens < min => Held::No,
         Some(min) if least >= min => Held::Yes,
-        None if rules.kind == crate::catalogue::CacheKind::Prefix => Held::Yes,
+        None if rules.kind == crate::provider::catalogue::CacheKind::Prefix => Held::Yes,
         _ => Held::Unsure,
     }
 }

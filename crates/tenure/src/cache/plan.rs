@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::body::{Body, Part};
 use super::weigh::{Weighed, weigh};
 use super::{CacheZone, Held, Position, Sent, cost, holds, in_steps, lasting, write_price};
-use crate::catalogue::{CacheKind, CacheMark, CacheRules, Cost};
-use crate::digest::Digest;
-use crate::error::Error;
+use crate::base::digest::Digest;
+use crate::base::error::Error;
+use crate::base::tokenizer::CountKind;
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
-use crate::tokenizer::CountKind;
-use crate::world::World;
+use crate::provider::catalogue::{CacheKind, CacheMark, CacheRules, Cost};
+use crate::write::world::World;
 
 /// How many blocks stand between marks of a long history: fewer than Anthropic looks back.
 const STRIDE: usize = 15;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
 

@@ -1,11 +1,11 @@
 //! What the parts do together: golden plans, golden prices, golden misses.
 
 use super::*;
-use crate::catalogue::Catalogue;
-use crate::conform;
-use crate::key::FrameKey;
-use crate::tokenizer::CountKind;
-use crate::world::World;
+use crate::base::key::FrameKey;
+use crate::base::tokenizer::CountKind;
+use crate::provider::catalogue::Catalogue;
+use crate::provider::conform;
+use crate::write::world::World;
 
 fn world(model: &str) -> World {
     World::for_model(model, FrameKey::new("test", [7; 32])).unwrap()

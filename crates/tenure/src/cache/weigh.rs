@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::body::{Block, Body, Kind, Part, Said};
 use super::{CacheZone, Sent};
-use crate::envelope::{Envelope, Item};
-use crate::frame::image_tokens;
-use crate::section::{Section, Zone};
-use crate::span::Span;
-use crate::tokenizer::CountKind;
-use crate::world::World;
+use crate::base::tokenizer::CountKind;
+use crate::compile::envelope::{Envelope, Item};
+use crate::object::section::{Section, Zone};
+use crate::write::frame::image_tokens;
+use crate::write::span::Span;
+use crate::write::world::World;
 
 /// A body with its counts.
 pub(super) struct Weighed {

@@ -7,7 +7,7 @@
 //! whatever α is. It exists for β > 1 alone; otherwise the first tokens to go are the dearest.
 
 use super::Method;
-use crate::num::{Score, exp, ln};
+use crate::base::num::{Score, exp, ln};
 
 /// A curve φ(r) = 1 − α·r^β.
 #[derive(Clone, Copy, PartialEq, Debug)]

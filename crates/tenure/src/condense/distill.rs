@@ -20,8 +20,8 @@ use super::select::{price, settle};
 use super::sentences::{acknowledges, weight};
 use super::signal::{EMPTY, Signs, Task, worth};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
-use crate::num::Score;
-use crate::ranker::each_term;
+use crate::base::num::Score;
+use crate::rank::ranker::each_term;
 
 /// How a distillation is to be made.
 #[derive(Clone, Copy, Debug)]

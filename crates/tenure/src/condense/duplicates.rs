@@ -19,8 +19,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::Map;
 use super::fidelity::negates;
-use crate::digest::Digest;
-use crate::num::Score;
+use crate::base::digest::Digest;
+use crate::base::num::Score;
 
 /// How many words a shingle has.
 const SHINGLE: usize = 4;

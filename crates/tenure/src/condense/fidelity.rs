@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::clauses::statements;
 use super::signal::EMPTY;
 use super::{GAP, Map};
-use crate::num::Score;
+use crate::base::num::Score;
 
 /// How many different ones there were, and how many are still there.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

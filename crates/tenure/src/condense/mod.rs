@@ -31,6 +31,7 @@ pub mod json;
 mod lines;
 pub mod log;
 mod markdown;
+pub(crate) mod pointer;
 mod prose;
 pub mod search;
 mod select;
@@ -44,7 +45,7 @@ pub mod turns;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use crate::num::Score;
+use crate::base::num::Score;
 use crate::object::vocabulary::vocabulary;
 
 pub use detect::detect;

@@ -189,7 +189,7 @@ pub(super) fn boundary(text: &str, at: usize) -> usize {
         };
         let regional = |c: char| matches!(c, '\u{1F1E6}'..='\u{1F1FF}');
         let joined = unicode_normalization::char::is_combining_mark(after)
-            || crate::text::is_invisible(after)
+            || crate::base::text::is_invisible(after)
             || matches!(after, '\u{1F3FB}'..='\u{1F3FF}')
             || before == '\u{200D}'
             || (before == '\r' && after == '\n')

@@ -1,7 +1,7 @@
 //! The sentences of a text, and what each weighs.
 
 use super::signal::EMPTY;
-use crate::ranker::each_term;
+use crate::rank::ranker::each_term;
 
 /// The weight of each sign beside what the task names.
 const DENSITY: f64 = 1.0;

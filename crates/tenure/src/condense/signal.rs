@@ -5,8 +5,8 @@
 //! so that a word which stands everywhere decides nothing.
 
 use super::Map;
-use crate::num::ln;
-use crate::ranker::each_term;
+use crate::base::num::ln;
+use crate::rank::ranker::each_term;
 
 /// The most words of a task that count.
 const WORDS: usize = 128;

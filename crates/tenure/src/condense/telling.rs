@@ -14,7 +14,7 @@ use super::signal::{NOTABLE, Signs, Task, add_unlike, worth};
 use super::table::Csv;
 use super::trace::Trace;
 use super::{ContentType, declared};
-use crate::ranker::each_term;
+use crate::rank::ranker::each_term;
 
 /// A text in a few lines.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tokenizer::{Bpe, Tokenizer, Vocabulary};
+use crate::base::tokenizer::{Bpe, Tokenizer, Vocabulary};
 
 fn goal<'g>(tokens: u32, task: &'g str, count: &'g dyn Fn(&str) -> usize) -> Goal<'g> {
     Goal {

@@ -17,9 +17,9 @@ use super::select::price;
 use super::sentences::{acknowledges, density};
 use super::signal::{EMPTY, rarity};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Reading, Unit};
-use crate::num::{Score, exp};
+use crate::base::num::{Score, exp};
 use crate::object::vocabulary::vocabulary;
-use crate::ranker::each_term;
+use crate::rank::ranker::each_term;
 
 vocabulary! {
     /// Who speaks in a turn of a conversation.

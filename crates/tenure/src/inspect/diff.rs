@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::section::Section;
-use crate::trace::{Ruling, Trace, Verdict};
+use crate::compile::trace::{Ruling, Trace, Verdict};
+use crate::object::section::Section;
 
 /// What happened to one object.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -17,13 +17,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Candidates;
-use crate::envelope::Compiled;
-use crate::error::{Error, unknown_name};
-use crate::num::Score;
+use crate::base::error::{Error, unknown_name};
+use crate::base::num::Score;
+use crate::compile::envelope::Compiled;
+use crate::compile::score::Grade;
+use crate::compile::trace::Ruling;
+use crate::object::section::Section;
 use crate::object::{ObjectType, Provenance};
-use crate::score::Grade;
-use crate::section::Section;
-use crate::trace::Ruling;
 
 /// Lines shorter than this say nothing about repetition.
 const LINE: usize = 20;

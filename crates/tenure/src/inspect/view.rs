@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::admitted;
-use crate::candidates::{Candidates, Unfetched, digest_of};
+use crate::compile::trace::{Ruling, Stage, Trace, Verdict, View};
+use crate::input::candidates::{Candidates, Unfetched, digest_of};
+use crate::input::policy::Policy;
+use crate::input::request::Principal;
 use crate::object::ContextObject;
-use crate::policy::Policy;
-use crate::request::Principal;
-use crate::trace::{Ruling, Stage, Trace, Verdict, View};
 
 impl Trace {
     /// The caller's view: nothing in it depends on an object that the caller may not see. The

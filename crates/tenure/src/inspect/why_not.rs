@@ -5,16 +5,16 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::candidates::Candidates;
+use crate::base::error::{Error, nearest};
 use crate::compile::compile;
-use crate::error::{Error, nearest};
-use crate::facts::Facts;
-use crate::policy::Policy;
-use crate::request::{Budget, Request};
-use crate::section::Section;
-use crate::target::Target;
-use crate::trace::{Reason, Ruling, Trace, Verdict};
-use crate::world::World;
+use crate::compile::trace::{Reason, Ruling, Trace, Verdict};
+use crate::input::candidates::Candidates;
+use crate::input::facts::Facts;
+use crate::input::policy::Policy;
+use crate::input::request::{Budget, Request};
+use crate::object::section::Section;
+use crate::provider::target::Target;
+use crate::write::world::World;
 
 /// What would have let an object in.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

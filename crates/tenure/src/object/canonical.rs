@@ -19,10 +19,10 @@ use super::document::{
 use super::revision::{RevisionParts, Status, Usage};
 use super::vocabulary::*;
 use super::{Authority, ContextObject, ObjectDocument, ObjectId};
-use crate::digest::Digest;
-use crate::error::Error;
-use crate::num::Score;
-use crate::time::Instant;
+use crate::base::digest::Digest;
+use crate::base::error::Error;
+use crate::base::num::Score;
+use crate::base::time::Instant;
 
 /// The fields of [`ObjectDocument`] in the order of their names.
 #[derive(Serialize)]

@@ -2,9 +2,9 @@
 
 use super::vocabulary::*;
 use super::{Authority, ObjectDocument};
-use crate::error::Error;
-use crate::text::clip;
-use crate::time::Interval;
+use crate::base::error::Error;
+use crate::base::text::clip;
+use crate::base::time::Interval;
 
 /// The longest name, in bytes.
 pub const MAX_NAME: usize = 256;
@@ -302,8 +302,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::base::time::Instant;
     use crate::object::ToolCall;
-    use crate::time::Instant;
 
     fn refused(document: ObjectDocument, part: &str) {
         let error = document.seal().unwrap_err().to_string();

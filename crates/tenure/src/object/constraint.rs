@@ -5,8 +5,8 @@ use regex::{RegexSet, RegexSetBuilder};
 
 use super::document::ConstraintDocument;
 use super::vocabulary::Polarity;
-use crate::error::Error;
-use crate::text::clip;
+use crate::base::error::Error;
+use crate::base::text::clip;
 
 /// The most patterns of one constraint.
 pub const MAX_PATTERNS: usize = 32;

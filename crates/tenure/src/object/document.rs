@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::Wire;
 use super::vocabulary::*;
 use super::{Authority, ObjectId, is_web};
-use crate::num::Score;
-use crate::time::Instant;
+use crate::base::num::Score;
+use crate::base::time::Instant;
 
 /// The name of the tenant that objects and callers without one belong to.
 pub const LOCAL_TENANT: &str = "local";
@@ -444,7 +444,7 @@ pub(super) fn trust(authority: Authority) -> Score {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Interval;
+    use crate::base::time::Interval;
 
     #[test]
     fn a_plain_text_is_a_developer_rule_of_the_local_tenant() {

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::digest::Digest;
-use crate::text::clip;
+use crate::base::digest::Digest;
+use crate::base::text::clip;
 
 /// The identity of an object across its revisions: 128 bits, written as a UUID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

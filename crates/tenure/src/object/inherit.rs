@@ -8,7 +8,7 @@ use super::{
     Authority, ContextObject, MAX_FIELD, ObjectDocument, ObjectType, PermissionScope, Provenance,
     clip,
 };
-use crate::error::{Error, ErrorKind};
+use crate::base::error::{Error, ErrorKind};
 
 /// Lowers a document to what its parents allow: the least trust and authority, the highest
 /// classification, the scopes of all of them at once, and the union of their subjects and origins. Where it does not
@@ -199,7 +199,7 @@ fn add<'a>(list: &mut Vec<String>, more: impl Iterator<Item = &'a str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::num::Score;
+    use crate::base::num::Score;
     use crate::object::{Classification, Role};
 
     fn parent(change: impl FnOnce(&mut ObjectDocument)) -> std::sync::Arc<ContextObject> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::vocabulary::vocabulary;
-use crate::digest::Digest;
+use crate::base::digest::Digest;
 
 vocabulary! {
     /// Whose messages they are.

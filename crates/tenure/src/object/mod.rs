@@ -17,9 +17,10 @@ mod message;
 mod origin;
 mod revision;
 mod seal;
+pub mod section;
 pub mod vocabulary;
 
-pub use crate::text::clip;
+pub use crate::base::text::clip;
 pub use authority::Authority;
 pub(crate) use canonical::Canonical;
 pub(crate) use check::check_name;

@@ -15,9 +15,9 @@ use super::authority::Authority;
 use super::document::{ConstraintDocument, DecayRule, Provenance, ToolCall};
 use super::identity::{ObjectId, RevisionId};
 use super::vocabulary::*;
-use crate::digest::Digest;
-use crate::num::Score;
-use crate::time::{Instant, Interval};
+use crate::base::digest::Digest;
+use crate::base::num::Score;
+use crate::base::time::{Instant, Interval};
 
 /// Whose an object is and who may see it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]

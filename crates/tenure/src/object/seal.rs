@@ -13,11 +13,11 @@ use super::vocabulary::*;
 use super::{
     ContextObject, LOCAL_TENANT, ObjectDocument, ObjectId, Revision, Scope, Status, Tool, Usage,
 };
-use crate::digest::Digest;
-use crate::error::Error;
-use crate::num::Score;
-use crate::time::Interval;
-use crate::wire;
+use crate::base::digest::Digest;
+use crate::base::error::Error;
+use crate::base::num::Score;
+use crate::base::time::Interval;
+use crate::provider::wire;
 
 impl ObjectDocument {
     /// Checks the document and makes it an object. A [`Sealer`](super::Sealer) makes many, and lets

@@ -26,12 +26,12 @@ macro_rules! vocabulary {
         }
 
         impl std::str::FromStr for $name {
-            type Err = crate::error::Error;
+            type Err = crate::base::error::Error;
 
-            fn from_str(text: &str) -> Result<$name, crate::error::Error> {
+            fn from_str(text: &str) -> Result<$name, crate::base::error::Error> {
                 let terms = $name::ALL.iter().map(|term| term.term());
                 let known = $name::ALL.iter().copied().find(|known| known.term() == text);
-                known.ok_or_else(|| crate::error::unknown_name($noun, text, terms))
+                known.ok_or_else(|| crate::base::error::unknown_name($noun, text, terms))
             }
         }
     };
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn no_hint_lowers_a_class() {
         assert_eq!(
-            crate::error::A_CLASS,
+            crate::base::error::A_CLASS,
             Classification::HighlyRestricted.term()
         );
         for class in [
@@ -326,7 +326,7 @@ mod tests {
             assert_eq!(error.expected.as_deref(), Some(all));
             let read = serde_json::from_value::<Classification>(class.into()).unwrap_err();
             assert_eq!(
-                crate::error::parse_error(&read.to_string()).hint,
+                crate::base::error::parse_error(&read.to_string()).hint,
                 None,
                 "{class}"
             );

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::op::{Address, BlockId};
-use crate::digest::mac;
-use crate::error::{Error, ErrorKind};
-use crate::key::FrameKey;
-use crate::text::clip;
+use crate::base::digest::mac;
+use crate::base::error::{Error, ErrorKind};
+use crate::base::key::FrameKey;
+use crate::base::text::clip;
 
 /// What the outside supplies: two secrets, since the core rolls no dice.
 ///

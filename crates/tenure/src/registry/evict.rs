@@ -5,7 +5,7 @@
 use super::op::BlockId;
 use super::permissions::is_evictable;
 use super::view::{Block, RegistryView};
-use crate::num::Score;
+use crate::base::num::Score;
 use crate::object::ContextObject;
 
 /// Down to which limit to evict.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::error::{Error, nearest};
+use crate::base::error::{Error, nearest};
+use crate::base::text::clip;
 use crate::object::{ContextObject, MAX_NAME};
-use crate::text::clip;
 
 /// Seeds under `namespace/name`.
 ///

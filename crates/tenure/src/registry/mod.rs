@@ -58,11 +58,11 @@ pub use snapshot::{Blocks, Part, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Applied, Kept, State};
 pub use view::{Block, Lineage, RegistryView, Summary};
 
-use crate::candidates::Candidates;
-use crate::envelope::Envelope;
-use crate::error::{Error, ErrorKind, unknown_name};
+use crate::base::error::{Error, ErrorKind, unknown_name};
+use crate::base::text::clip;
+use crate::compile::envelope::Envelope;
+use crate::input::candidates::Candidates;
 use crate::object::{ObjectDocument, check_name};
-use crate::text::clip;
 
 /// All registries of a process: their labels are unique among them.
 #[derive(Debug)]

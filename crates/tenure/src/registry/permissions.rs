@@ -21,13 +21,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::slot::Slot;
-use crate::error::{Error, ErrorKind};
+use crate::base::error::{Error, ErrorKind};
+use crate::base::text::clip;
+use crate::object::section::{Section, section_of};
 use crate::object::{
     AuthorKind, Authority, ContextObject, ObjectDocument, ObjectType, Overrides, default_authority,
     vocabulary::vocabulary,
 };
-use crate::section::{Section, section_of};
-use crate::text::clip;
 
 vocabulary! {
     /// What a registry is, and so what it may write.

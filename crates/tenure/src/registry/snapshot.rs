@@ -15,10 +15,10 @@ use super::permissions::Kind;
 use super::slot::Slot;
 use super::state::State;
 use super::{Registries, Registry, Secrets};
-use crate::digest::Digest;
-use crate::error::{Error, unknown_name};
+use crate::base::digest::Digest;
+use crate::base::error::{Error, unknown_name};
+use crate::base::text::clip;
 use crate::object::{Canonical, ContextObject, ObjectDocument, Overrides, Sealer, check_name};
-use crate::text::clip;
 
 /// The version of the snapshot's form.
 pub const SNAPSHOT_VERSION: u32 = 1;
@@ -381,7 +381,7 @@ fn at(line: usize, error: Error) -> Error {
 }
 
 fn bad_json(error: &serde_json::Error, line: usize) -> Error {
-    at(line, crate::request::json_error(error, "snapshot"))
+    at(line, crate::input::request::json_error(error, "snapshot"))
 }
 
 /// The lines that the last one vouches for.

@@ -10,9 +10,9 @@ use super::order::Order;
 use super::permissions::{self, Actor};
 use super::persistent::{CowSet, CowVec};
 use super::slot::Slot;
-use crate::error::{Error, ErrorKind, nearest};
+use crate::base::error::{Error, ErrorKind, nearest};
+use crate::base::text::clip;
 use crate::object::{ContextObject, Overrides};
-use crate::text::clip;
 
 /// A block that an operation left where it is, and whose it is.
 #[derive(Clone, PartialEq, Eq, Debug)]

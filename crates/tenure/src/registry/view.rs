@@ -10,12 +10,12 @@ use super::op::{Address, BlockId};
 use super::permissions::Kind;
 use super::slot::Slot;
 use super::state::State;
-use crate::candidates::Candidates;
-use crate::digest::Digest;
-use crate::error::{Error, nearest};
-use crate::num::Score;
+use crate::base::digest::Digest;
+use crate::base::error::{Error, nearest};
+use crate::base::num::Score;
+use crate::base::text::clip;
+use crate::input::candidates::Candidates;
 use crate::object::{AuthorKind, ContextObject, ObjectType, Protection};
-use crate::text::clip;
 
 /// A registry as it is at one moment. Writing goes on beside it and never changes it.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SessionPolicy, Shown, result};
+use crate::base::num::Score;
+use crate::base::time::Instant;
 use crate::condense::telling::{is_fragment, one_line};
 use crate::condense::turns::{self, Speaker, Standing, Turn, Weights};
-use crate::num::Score;
 use crate::object::ToolCall;
-use crate::ranker::each_term;
-use crate::time::Instant;
+use crate::rank::ranker::each_term;
 
 /// The version of a checkpoint's form. 2: it names its sources, its instant and its ratio, and what it says of
 /// results is read from them as what they are.

@@ -15,7 +15,7 @@ mod stale;
 mod window;
 mod worth;
 
-pub use crate::policy::SessionPolicy;
+pub use crate::input::policy::SessionPolicy;
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
 pub use frontier::Frontier;
 pub use shown::Shown;

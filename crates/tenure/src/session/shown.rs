@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::base::digest::Digest;
 use crate::condense::gutter;
 use crate::condense::sentences::sentences;
-use crate::digest::Digest;
 
 /// The lines and sentences of texts that stand in full.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

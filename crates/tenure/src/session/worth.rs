@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::catalogue::{Cost, Model, Price, PriceTier};
+use crate::provider::catalogue::{Cost, Model, Price, PriceTier};
 
 /// What the calls of an epoch cost as they were, and what as many would cost if it ended now.
 ///

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, dead_code)] // helpers, of which no test uses all
 
+pub(crate) mod imports;
+
 use serde_json::{Value, json};
 use tenure::{
     Candidates, Compiled, Error, Facts, FrameKey, ObjectDocument, Outcome, Policy, Request, World,

@@ -1,0 +1,485 @@
+//! What candidates and the compiler's own texts become as pieces, each made at most once per world.
+//!
+//! Not a stage: the plan asks what a corpus would cost, and `contain` makes what then stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::base::digest::Digest;
+use crate::base::error::Error;
+use crate::compile::trace::Note;
+use crate::condense::code::{self, Elidable};
+use crate::condense::pointer::{pointer_id, pointer_line};
+use crate::condense::{Goal, Method, condense};
+use crate::input::candidates::Normalized;
+use crate::input::facts::Facts;
+use crate::input::outlines::{self, Outline};
+use crate::input::policy::{Order, Policy};
+use crate::input::request::Request;
+use crate::input::served::Form;
+use crate::input::task::TaskState;
+use crate::object::section::Section;
+use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
+use crate::provider::target::Target;
+use crate::write::frame::{self, PRECEDENCE, Place};
+use crate::write::piece::{Condensation, Piece, Seam};
+use crate::write::render::chat;
+use crate::write::world::World;
+
+/// What the compiler says as the user where nothing else of the user's ends the messages.
+const CLOSING: &str = "Continue with the task.\n";
+
+/// The tool by which a model reaches what is left to retrieval (Deep Memory, the context manager).
+pub(crate) const ARCHIVE: &str = "query_archive";
+
+/// The least that a long content is condensed to, in tokens.
+const LEAST: u32 = 1024;
+
+/// To which parts of itself a content of so many tokens is condensed: to one, without loss; to a
+/// half and a sixth; and of a long one to a quarter of the last as long as that is long, too. Parts
+/// beyond the limit of one item are of no use.
+fn parts(tokens: u32, limit: u32) -> impl Iterator<Item = u32> {
+    let further = std::iter::successors(Some(24u32), |part| part.checked_mul(4));
+    let further = further.take_while(move |part| tokens / part >= LEAST);
+    let lossy = [2, 6].into_iter().chain(further);
+    let lossy = lossy.filter(move |part| tokens / part <= limit);
+    std::iter::once(1).chain(lossy)
+}
+
+/// A piece that the compiler adds.
+#[derive(Clone)]
+pub(crate) struct Added {
+    pub(crate) name: &'static str,
+    pub(crate) section: Section,
+    pub(crate) piece: Piece,
+}
+
+/// What prices depend on besides the candidates.
+#[derive(Clone, Copy)]
+pub(crate) struct Pricing<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) policy: &'w Policy,
+    pub(crate) target: Target,
+}
+
+impl Pricing<'_> {
+    /// The pieces of these rows in these sections.
+    pub(crate) fn of_rows(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Piece> {
+        let keys = rows
+            .iter()
+            .map(|(row, section)| self.key(set, *row, *section));
+        self.world.pieces(keys, |at| {
+            let (row, section) = rows[at];
+            let place = self.place(set, row, section);
+            let piece = frame::frame(self.world, set.object(row), place);
+            if self.is_alone(set, row, section) {
+                frame::alone(self.world, piece)
+            } else {
+                piece
+            }
+        })
+    }
+
+    /// The forms that the authors of these rows made and that cost less than the next longer one,
+    /// the shortest first, under the rows' numbers; nothing where nobody made any. What is protected to
+    /// the letter has none.
+    pub(crate) fn shorter_forms(
+        &self,
+        set: &Normalized,
+        rows: &[(u32, Section)],
+        full: &[Piece],
+    ) -> Vec<Vec<(Form, Piece)>> {
+        let mut made: Vec<(usize, Form, &str)> = Vec::new();
+        for (at, (row, _)) in rows.iter().enumerate() {
+            if !set.row(*row).rare || set.row(*row).protection == Protection::Verbatim {
+                continue;
+            }
+            let rare = set.object(*row).revision().rare();
+            let forms = [
+                (Form::Overview, &rare.overview),
+                (Form::Abstract, &rare.abstract_text),
+            ];
+            let texts = forms.into_iter();
+            made.extend(texts.filter_map(|(form, text)| Some((at, form, text.as_deref()?))));
+        }
+        let keys = made.iter().map(|(at, form, _)| {
+            let (row, section) = rows[*at];
+            self.key(set, row, section) ^ ((*form as u128 + 1) << 32)
+        });
+        let pieces = self.world.pieces(keys, |at| {
+            let (at, form, text) = made[at];
+            let (row, section) = rows[at];
+            let place = self.place(set, row, section);
+            let piece = frame::short_form(self.world, set.object(row), place, form, text);
+            if self.is_alone(set, row, section) {
+                frame::alone(self.world, piece)
+            } else {
+                piece
+            }
+        });
+        let mut forms = Vec::new();
+        if !made.is_empty() {
+            forms.resize_with(set.rows.len(), Vec::new);
+        }
+        for ((at, form, _), piece) in made.into_iter().zip(pieces) {
+            let forms: &mut Vec<(Form, Piece)> = &mut forms[rows[at].0 as usize];
+            let next = forms.first().map_or(&full[at], |(_, piece)| piece);
+            if piece.tokens < next.tokens {
+                forms.insert(0, (form, piece));
+            }
+        }
+        forms
+    }
+
+    /// Adds to the shorter forms of these rows what condensing their contents makes of them, for data
+    /// that may change with the call, to several [`parts`] of itself. What it would take a fact for
+    /// that is missing is noted.
+    pub(crate) fn condensed_forms(
+        &self,
+        set: &Normalized,
+        rows: &[(u32, Section)],
+        full: &[Piece],
+        task: &str,
+        facts: &Facts,
+        forms: &mut Vec<Vec<(Form, Piece)>>,
+    ) -> Vec<Note> {
+        let above = self.policy.document().condense_above;
+        let may = |at: &usize| {
+            let (row, section) = rows[*at];
+            let facts = set.row(row);
+            let is_result = facts.object_type == ObjectType::ToolResult;
+            above > 0
+                && full[*at].tokens > above
+                && facts.text
+                && facts.protection != Protection::Verbatim
+                && !self.policy.freezes(section)
+                && match section {
+                    Section::History => is_result,
+                    _ => facts.authority == Authority::Data,
+                }
+        };
+        // What was said stays as it was said: it must not change with each request.
+        let task_of = |section: Section| match section {
+            Section::History => "",
+            _ => task,
+        };
+        let mut missing = Vec::new();
+        let mut outlines: BTreeMap<usize, (&[Elidable], u128)> = BTreeMap::new();
+        for at in (0..rows.len()).filter(may) {
+            let (row, _) = rows[at];
+            match outlines::known(set, row, self.policy, facts) {
+                Outline::None => {}
+                Outline::Missing => missing.push(Note::FactMissing {
+                    name: set.name(row),
+                    fallback: "source code whose outline is not known is not condensed".to_owned(),
+                }),
+                Outline::Known { parts, key } => {
+                    outlines.insert(at, (parts, key));
+                }
+            }
+        }
+        let made: Vec<(usize, u32)> = (0..rows.len())
+            .filter(may)
+            .flat_map(|at| {
+                let limit = self.policy.limit(set.row(rows[at].0).authority);
+                parts(full[at].tokens, limit).map(move |part| (at, part))
+            })
+            .collect();
+        if made.is_empty() {
+            return missing;
+        }
+        let task_key = Digest::of(task.as_bytes()).key();
+        let keys = made.iter().map(|(at, part)| {
+            let (row, section) = rows[*at];
+            let task = match task_of(section) {
+                "" => 0,
+                _ => task_key,
+            };
+            let outline = outlines.get(at).map_or(0, |(_, key)| *key);
+            let key = self.key(set, row, section) ^ (u128::from(*part) << 40);
+            key.wrapping_add(task).wrapping_add(outline)
+        });
+        let pieces = self.world.pieces(keys, |at| {
+            let (at, part) = made[at];
+            let (row, section) = rows[at];
+            let goal = (task_of(section), part, full[at].tokens);
+            let outline = outlines.get(&at).map(|(parts, _)| *parts);
+            self.condensed(set, row, section, goal, outline)
+        });
+        forms.resize_with(set.rows.len(), Vec::new);
+        for ((at, _), piece) in made.into_iter().zip(pieces) {
+            if piece.tokens < full[at].tokens {
+                forms[rows[at].0 as usize].push((Form::Condensed, piece));
+            }
+        }
+        for forms in forms.iter_mut() {
+            forms.sort_by_key(|(form, piece)| (piece.tokens, *form as u8));
+            forms.dedup_by_key(|(_, piece)| piece.tokens);
+        }
+        missing
+    }
+
+    /// A content condensed for a task to a part of what it costs, with a pointer to what was left out; costlier
+    /// than anything where that cannot be done.
+    fn condensed(
+        &self,
+        set: &Normalized,
+        row: u32,
+        section: Section,
+        (task, part, full): (&str, u32, u32),
+        outline: Option<&[Elidable]>,
+    ) -> Piece {
+        let object = set.object(row);
+        let content = object.revision().content();
+        let id = pointer_id(self.world.frame_key(), &object.revision().content_digest());
+        let count = |text: &str| self.world.price(text) as usize;
+        let goal = Goal {
+            tokens: full / part,
+            task,
+            count: &count,
+            lossless_only: part == 1,
+        };
+        let condensed = match outline {
+            Some(parts) => code::condense(content, parts, &goal),
+            None => condense(content, None, &goal),
+        };
+        let how = Condensation {
+            method: condensed.method,
+            fidelity: condensed.fidelity(content),
+            pointer: (!condensed.lossless).then_some(id),
+        };
+        let mut text = condensed.text;
+        if let Some(id) = how.pointer {
+            let left_out = condensed.left_out.iter();
+            let left_out: Vec<String> = left_out
+                .map(|left| format!("{} {}", left.count, left.unit))
+                .collect();
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            text.push_str(&pointer_line(&left_out.join(", "), id));
+        }
+        let place = self.place(set, row, section);
+        let piece = frame::short_form(self.world, object, place, Form::Condensed, &text);
+        let tokens = match condensed.method {
+            Method::Unchanged => u32::MAX,
+            _ => piece.tokens,
+        };
+        Piece {
+            tokens,
+            how: Some(Arc::new(how)),
+            ..piece
+        }
+    }
+
+    /// Where a row stands in this section.
+    fn place(&self, set: &Normalized, row: u32, section: Section) -> Place {
+        Place {
+            alone: self.is_alone(set, row, section),
+            ..self.place_of(section)
+        }
+    }
+
+    /// Where a text of this section stands that the compiler adds.
+    fn place_of(&self, section: Section) -> Place {
+        let document = self.policy.document();
+        Place {
+            target: self.target,
+            section,
+            headings: document.headings && document.order != Order::Registry,
+            alone: false,
+        }
+    }
+
+    /// Text of a section that stands between turns is a message of its own.
+    fn is_alone(&self, set: &Normalized, row: u32, section: Section) -> bool {
+        self.target.is_chat() && chat::is_alone(section) && !set.row(row).is_message()
+    }
+
+    fn key(&self, set: &Normalized, row: u32, section: Section) -> u128 {
+        let id = set.row(row).revision;
+        let revision = if !set.row(row).renamed {
+            id.key()
+        } else {
+            // The name may stand in the bytes.
+            Digest::of_parts([id.bytes().as_slice(), set.object(row).name().as_bytes()]).key()
+        };
+        let place = self.place(set, row, section);
+        let alone = u128::from(place.alone) << 4 | u128::from(place.headings) << 5;
+        revision ^ ((section.index() as u128) << 8 | alone | self.target as u128 | 0x100_0000)
+    }
+
+    /// The precedence, the task's state and the query. Of a state that the model has before it, what is new
+    /// since it was said.
+    pub(crate) fn added(&self, request: &Request, said: Option<&TaskState>) -> Vec<Added> {
+        let cached =
+            |name: &'static str, section: Section, text: &[u8], make: &dyn Fn() -> Piece| {
+                let place = self.place_of(section);
+                let form = [self.target as u8, u8::from(place.headings)];
+                let key = Digest::of_parts([name.as_bytes(), &form, text]).key();
+                let make = || self.cleared(make());
+                let piece = self
+                    .world
+                    .pieces(std::iter::once(key), |_| make())
+                    .into_iter()
+                    .next();
+                piece.map(|piece| Added {
+                    name,
+                    section,
+                    piece,
+                })
+            };
+        let precedence = self
+            .policy
+            .document()
+            .precedence
+            .then(|| {
+                cached("@precedence", Section::Identity, &[], &|| {
+                    Piece::added(self.world, PRECEDENCE)
+                })
+            })
+            .flatten();
+        let state = serde_json::to_vec(&(&request.task, said)).unwrap_or_default();
+        let task = cached("@task", Section::Task, &state, &|| {
+            frame::task_state(self.world, &request.task, said).0
+        });
+        let has_data = !request.task.results.is_empty() || !request.task.errors.is_empty();
+        let data = has_data.then(|| frame::task_state(self.world, &request.task, said).1);
+        let data = data.flatten().map(|piece| Added {
+            name: "@task-data",
+            section: Section::Task,
+            piece: self.cleared(piece),
+        });
+        let query = request.query.as_deref().and_then(|query| {
+            cached("@query", Section::Query, query.as_bytes(), &|| {
+                frame::query(self.world, query, self.place_of(Section::Query))
+            })
+        });
+        precedence
+            .into_iter()
+            .chain(task)
+            .chain(data)
+            .chain(query)
+            .collect()
+    }
+
+    /// A text that the compiler adds, without control tokens: the words in it are the user's at most.
+    fn cleared(&self, piece: Piece) -> Piece {
+        frame::without_marks(self.world, piece, "", Authority::User, self.target)
+    }
+
+    /// The sections' headings: one flow in registry order has none, and neither have tools and turns
+    /// in a provider's body.
+    pub(crate) fn headings(&self) -> [Option<Piece>; Section::COUNT] {
+        let mut table = [const { None }; Section::COUNT];
+        let document = self.policy.document();
+        if !document.headings || document.order == Order::Registry {
+            return table;
+        }
+        let key = |section: &Section| (u128::MAX << 64) | section.index() as u128;
+        let pieces = self.world.pieces(Section::ALL.iter().map(key), |at| {
+            Piece::added(self.world, Section::ALL[at].heading())
+        });
+        for (section, piece) in Section::ALL.iter().zip(pieces) {
+            let own_channel =
+                self.target.is_chat() && matches!(section, Section::Tools | Section::History);
+            table[section.index()] = (!own_channel).then_some(piece);
+        }
+        table
+    }
+
+    /// At most what stands in a payload besides the candidates: the compiler's own texts, and what the
+    /// provider adds.
+    pub(crate) fn most_around(&self, request: &Request) -> u64 {
+        let added = self.added(request, None);
+        let headings = self.headings();
+        let texts = added.iter().map(|added| &added.piece);
+        let texts = texts.chain(headings.iter().flatten());
+        let texts: u64 = texts.map(|piece| u64::from(piece.tokens)).sum();
+        if !self.target.is_chat() {
+            return texts;
+        }
+        let chat = self.world.model().chat;
+        let all = [true; Section::COUNT];
+        let late = chat::LateParts {
+            texts: true,
+            tools: true,
+        };
+        let messages = chat::SharedMessages::new(self.policy, self.target, &all).count(&all, late);
+        let messages = u64::from(messages);
+        let ends = [self.opening(), self.closing()];
+        let ends: u64 = ends.iter().map(|piece| u64::from(piece.tokens)).sum();
+        let each = u64::from(chat.per_message) + 1;
+        texts + ends + messages * each + u64::from(chat.reply) + u64::from(chat.tools)
+    }
+
+    /// What opens the history where its first words must be the user's.
+    pub(crate) fn opening(&self) -> Piece {
+        self.says(Section::History.heading())
+    }
+
+    /// What ends the messages where nothing else of the user's does.
+    pub(crate) fn closing(&self) -> Piece {
+        self.says(CLOSING)
+    }
+
+    fn says(&self, text: &'static str) -> Piece {
+        frame::alone(self.world, Piece::added(self.world, text))
+    }
+
+    /// The tool that reaches what is left to retrieval.
+    ///
+    /// # Errors
+    ///
+    /// None: its schema is constant, and tested.
+    pub(crate) fn archive(&self) -> Result<Added, Error> {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": {
+                "query": { "type": "string", "description": "What to look for, in words." },
+                "limit": { "type": "integer", "minimum": 1, "description": "The most passages to return." },
+            },
+            "required": ["query"],
+        });
+        let text = "Search the archive for passages of the documents that are not shown here. Use it \
+                    before answering from memory about them.";
+        let tool: Arc<ContextObject> = ObjectDocument {
+            object_type: Some(ObjectType::ToolSchema),
+            input_schema: Some(schema),
+            ..ObjectDocument::new(ARCHIVE, text)
+        }
+        .seal()?;
+        Ok(Added {
+            name: "@query_archive",
+            section: Section::Tools,
+            piece: frame::frame(self.world, &tool, self.place_of(Section::Tools)),
+        })
+    }
+}
+
+/// What is worth knowing of a piece.
+pub(crate) fn notes(name: Arc<str>, piece: &Piece) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if piece.escaped > 0 {
+        notes.push(Note::ImitationEscaped {
+            name: Arc::clone(&name),
+            times: u32::from(piece.escaped),
+        });
+    }
+    if piece.passed > 0 {
+        notes.push(Note::ImitationPassed {
+            name: Arc::clone(&name),
+            times: u32::from(piece.passed),
+        });
+    }
+    if piece.disguised {
+        notes.push(Note::DisguisedImitation {
+            name: Arc::clone(&name),
+        });
+    }
+    match piece.seam {
+        Seam::Whole => {}
+        Seam::Trimmed => notes.push(Note::SeamTrimmed { name }),
+        Seam::Labelled => notes.push(Note::SeamLabelled { name }),
+    }
+    notes
+}

@@ -1,0 +1,128 @@
+//! The ranker's arithmetic: five factors, one composite, one grade. Fixed-point throughout.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::num::{Score, exp};
+use crate::base::time::Instant;
+use crate::input::policy::{Factors, Grades};
+use crate::object::vocabulary::vocabulary;
+
+vocabulary! {
+    /// How much an object matters to the task (Tenure Principle, stage 5).
+    Grade ("grade") {
+        /// It must not be missed.
+        Critical = "critical",
+        /// It should be there.
+        Important = "important",
+        /// It helps.
+        Useful = "useful",
+        /// It may help.
+        Minimal = "minimal",
+        /// It does not help.
+        Irrelevant = "irrelevant",
+    }
+}
+
+/// The composite score of an object and its parts (Algorithm 6.1, stage 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreCard {
+    /// How near it is to the task.
+    pub relevance: Score,
+    /// How good its source is.
+    pub authority: Score,
+    /// How new it is.
+    pub freshness: Score,
+    /// How useful its author thinks it is.
+    pub utility: Score,
+    /// How cheap it is: 1 / (1 + bytes / 1024).
+    pub economy: Score,
+    /// The weighted mean of the five.
+    pub composite: Score,
+    /// What the composite amounts to.
+    pub grade: Grade,
+}
+
+impl ScoreCard {
+    pub(crate) const NONE: ScoreCard = ScoreCard {
+        relevance: Score::ZERO,
+        authority: Score::ZERO,
+        freshness: Score::ZERO,
+        utility: Score::ZERO,
+        economy: Score::ZERO,
+        composite: Score::ZERO,
+        grade: Grade::Irrelevant,
+    };
+
+    /// Fills in composite and grade.
+    pub(crate) fn weighed(mut self, weights: &Factors, grades: &Grades) -> ScoreCard {
+        let pairs = [
+            (weights.relevance, self.relevance),
+            (weights.authority, self.authority),
+            (weights.freshness, self.freshness),
+            (weights.utility, self.utility),
+            (weights.economy, self.economy),
+        ];
+        let total: u64 = pairs
+            .iter()
+            .map(|(weight, _)| u64::from(weight.millionths()))
+            .sum();
+        let sum: u64 = pairs
+            .iter()
+            .map(|(weight, factor)| u64::from(weight.millionths()) * u64::from(factor.millionths()))
+            .sum();
+        self.composite = Score::from_millionths(sum.checked_div(total).unwrap_or(0) as u32);
+        self.grade = match self.composite {
+            score if score >= grades.critical => Grade::Critical,
+            score if score >= grades.important => Grade::Important,
+            score if score >= grades.useful => Grade::Useful,
+            score if score >= grades.minimal => Grade::Minimal,
+            _ => Grade::Irrelevant,
+        };
+        self
+    }
+}
+
+/// Freshness that halves every `half_life_days`; unknown times count one half.
+pub fn freshness(
+    since: Option<Instant>,
+    now: Option<Instant>,
+    half_life_days: Option<f64>,
+) -> Score {
+    let Some(half_life) = half_life_days else {
+        return Score::ONE;
+    };
+    let (Some(since), Some(now)) = (since, now) else {
+        return Score::HALF;
+    };
+    let age = now.days_since(since).max(0.0);
+    Score::clamped(exp(-core::f64::consts::LN_2 * age / half_life))
+}
+
+/// How cheap so many bytes are. Bytes stand in for tokens, which are known only after framing.
+pub(crate) fn economy(bytes: u32) -> Score {
+    Score::from_millionths((1_024_000_000 / (1024 + u64::from(bytes))) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freshness_halves() {
+        let day = |text: &str| Some(text.parse::<Instant>().unwrap());
+        let now = day("2026-07-01");
+        assert_eq!(freshness(day("2026-06-01"), now, Some(30.0)), Score::HALF);
+        assert_eq!(freshness(day("2026-08-01"), now, Some(30.0)), Score::ONE);
+        assert_eq!(freshness(None, now, Some(30.0)), Score::HALF);
+        assert_eq!(freshness(None, now, None), Score::ONE);
+    }
+
+    #[test]
+    fn economy_falls_with_size() {
+        assert_eq!(economy(0), Score::ONE);
+        assert_eq!(economy(1024), Score::HALF);
+        assert!(economy(u32::MAX) < economy(4096));
+    }
+}

@@ -1,0 +1,297 @@
+//! Stage 8: the bytes as they will stand, and their price. After this stage nothing changes a count.
+
+use std::collections::BTreeMap;
+
+use crate::base::error::Error;
+use crate::compile::envelope::Part;
+use crate::compile::pieces::{self, Added, Pricing};
+use crate::compile::stages::Live;
+use crate::compile::stages::plan::Planned;
+use crate::compile::stages::rank::Ranked;
+use crate::compile::stages::rescue::Rescued;
+use crate::compile::trace::{Reason, Stage};
+use crate::input::candidates::Normalized;
+use crate::input::facts::Facts;
+use crate::input::policy::{Overflow, Policy};
+use crate::input::request::Request;
+use crate::input::served::Form;
+use crate::object::section::Section;
+use crate::object::{ObjectType, Role};
+use crate::write::piece::{Piece, Seam};
+use crate::write::render::{chat, legal};
+use crate::write::world::World;
+
+/// Rescued objects as pieces.
+#[derive(Clone)]
+pub(crate) struct Contained<'a> {
+    pub(crate) rescued: Rescued<'a>,
+    /// The piece of each candidate, for those that got here.
+    pub(crate) pieces: Vec<Option<Piece>>,
+    /// The shorter forms of each candidate, the shortest first; empty where none has any.
+    pub(crate) forms: Vec<Vec<(Form, Piece)>>,
+    /// Which form stands in `pieces` where it is not the full one.
+    pub(crate) shown: BTreeMap<u32, Shown>,
+    /// The pieces that every payload has.
+    pub(crate) added: Vec<Added>,
+    /// What of each section was sent in the tails of this epoch, in tokens, each object in full.
+    pub(crate) stands: [u32; Section::COUNT],
+    /// The headings, for policies that have them.
+    pub(crate) headings: [Option<Piece>; Section::COUNT],
+    /// What ends the messages, where the layout has nothing of the user's behind the history.
+    pub(crate) closing: Option<Piece>,
+    /// Which of several payloads this is.
+    pub(crate) part: Option<Part>,
+}
+
+/// A shorter form that stands in the place of the full one.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    pub(crate) form: Form,
+    /// What the full form would cost.
+    pub(crate) full: u32,
+}
+
+impl<'a> Contained<'a> {
+    pub(crate) fn ranked(&self) -> &Ranked<'a> {
+        &self.rescued.ranked
+    }
+
+    pub(crate) fn planned(&self) -> &Planned<'a> {
+        &self.ranked().planned
+    }
+
+    pub(crate) fn live(&self) -> &Live<'a> {
+        &self.planned().resolved.live
+    }
+
+    pub(crate) fn set(&self) -> &'a Normalized {
+        self.live().set
+    }
+}
+
+/// Frames and prices what is left, and omits what is longer than the policy allows.
+///
+/// # Errors
+///
+/// When the target takes no object of this kind.
+pub(crate) fn contain<'a>(
+    mut rescued: Rescued<'a>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+) -> Result<Contained<'a>, Error> {
+    let planned = &mut rescued.ranked.planned;
+    let set = planned.resolved.live.set;
+    let rows = planned.resolved.live.rows.clone();
+    let pricing = Pricing {
+        world,
+        policy,
+        target: request.target,
+    };
+    let placed: Vec<(u32, Section)> = rows
+        .iter()
+        .map(|row| (*row, planned.section(*row)))
+        .collect();
+    let framed = pricing.of_rows(set, &placed);
+    let mut stands = [0u32; Section::COUNT];
+    let sent = &planned.sent;
+    for ((_, section), piece) in sent.iter().zip(pricing.of_rows(set, sent)) {
+        let stands = &mut stands[section.index()];
+        *stands = stands.saturating_add(piece.tokens);
+    }
+    let mut pieces: Vec<Option<Piece>> = vec![None; set.rows.len()];
+    let mut forms = Vec::new();
+    let limit = |row: u32| policy.limit(set.row(row).authority);
+    let too_long = |(piece, (row, _)): (&Piece, &(u32, Section))| piece.tokens > limit(*row);
+    let too_long = framed.iter().zip(&placed).any(too_long);
+    let archive = if planned.offers_archive {
+        pricing.archive()?.piece.tokens
+    } else {
+        0
+    };
+    let beside = (stands, archive);
+    if may_be_cut(&placed, &framed, beside, pricing, request, too_long)? {
+        forms = pricing.shorter_forms(set, &placed, &framed);
+        let query = request.query_text();
+        let missing = pricing.condensed_forms(set, &placed, &framed, &query, facts, &mut forms);
+        planned.resolved.live.notes.extend(missing);
+    }
+    let mut shown = BTreeMap::new();
+    for ((row, _), piece) in placed.into_iter().zip(framed) {
+        // What is longer than one item may be has its longest form that is not.
+        let forms = forms
+            .get_mut(row as usize)
+            .filter(|_| piece.tokens > limit(row));
+        let within = forms.and_then(|forms| {
+            let fits = |(_, piece): &(Form, Piece)| piece.tokens <= limit(row);
+            let at = forms.iter().rposition(fits)?;
+            forms.truncate(at + 1);
+            forms.pop()
+        });
+        let piece = match within {
+            None => piece,
+            Some((form, shorter)) => {
+                let full = piece.tokens;
+                shown.insert(row, Shown { form, full });
+                shorter
+            }
+        };
+        pieces[row as usize] = Some(piece);
+    }
+    // What was sent in a shorter form stays so.
+    for &row in planned.frozen.keys() {
+        let Some(form) = planned.frozen_form(row) else {
+            continue;
+        };
+        let shorter = forms.get_mut(row as usize).map(std::mem::take);
+        let mut shorter = shorter.into_iter().flatten();
+        if let Some((_, short)) = shorter.find(|(known, _)| *known == form)
+            && let Some(full) = pieces[row as usize].replace(short)
+        {
+            let full = full.tokens;
+            shown.insert(row, Shown { form, full });
+        }
+    }
+    let live = &mut planned.resolved.live;
+    let entered = live.rows.len();
+    live.judge(Stage::Contain, |row| {
+        let tokens = pieces[row as usize]
+            .as_ref()
+            .map_or(0, |piece| piece.tokens);
+        let limit = limit(row);
+        (tokens > limit).then_some(Reason::OverLimit { limit })
+    });
+    if rescued.ranked.planned.resolved.live.rows.len() < entered {
+        break_closures(&mut rescued);
+    }
+    let live = &mut rescued.ranked.planned.resolved.live;
+    for &row in &live.rows {
+        if let Some(piece) = &pieces[row as usize]
+            && (piece.escaped > 0
+                || piece.passed > 0
+                || piece.disguised
+                || piece.seam != Seam::Whole)
+        {
+            live.notes.extend(pieces::notes(set.name(row), piece));
+        }
+    }
+    let said = rescued.ranked.planned.said_task(request);
+    let mut added = pricing.added(request, said);
+    if rescued.ranked.planned.offers_archive {
+        added.push(pricing.archive()?);
+    }
+    if rescued.ranked.planned.has_task(request) {
+        added.retain(|added| !matches!(added.section, Section::Task | Section::Query));
+    }
+    let live = &mut rescued.ranked.planned.resolved.live;
+    for Added { name, piece, .. } in &added {
+        live.notes.extend(pieces::notes((*name).into(), piece));
+    }
+    let mut contained = Contained {
+        rescued,
+        pieces,
+        forms,
+        shown,
+        added,
+        stands,
+        headings: pricing.headings(),
+        closing: None,
+        part: None,
+    };
+    if request.target.is_chat() {
+        as_messages(&mut contained, pricing)?;
+    }
+    Ok(contained)
+}
+
+/// Whether shorter forms may be wanted: something was sent in one, or is longer than one item may be,
+/// or everything together is more than the budget, a section's maximum, or what is worth its cost.
+fn may_be_cut(
+    placed: &[(u32, Section)],
+    pieces: &[Piece],
+    (stands, archive): ([u32; Section::COUNT], u32),
+    pricing: Pricing<'_>,
+    request: &Request,
+    too_long: bool,
+) -> Result<bool, Error> {
+    let Pricing { world, policy, .. } = pricing;
+    if request
+        .served
+        .as_ref()
+        .is_some_and(|ledger| !ledger.forms.is_empty())
+    {
+        return Ok(true);
+    }
+    if policy.overflow(request.task.class()) != Overflow::CascadeCompress {
+        return Ok(false);
+    }
+    if too_long {
+        return Ok(true);
+    }
+    let (budget, _) = request.budget.resolve(world.model(), request.target)?;
+    let mut sums = [0u64; Section::COUNT];
+    for ((_, section), piece) in placed.iter().zip(pieces) {
+        sums[section.index()] += u64::from(piece.tokens);
+    }
+    let around = pricing.most_around(request) + u64::from(archive);
+    let over = |section: &Section| {
+        let (max, at) = (policy.section(*section).max, section.index());
+        max > 0 && sums[at] + u64::from(stands[at]) + around > u64::from(max)
+    };
+    Ok(sums.iter().sum::<u64>() + around > u64::from(budget)
+        || policy.document().cost_sensitivity > 0.0
+        || Section::ALL.iter().any(over))
+}
+
+/// Refuses what the provider would, and adds what its messages must begin and end with. All of it
+/// follows from what may stand, not from what fits.
+fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<(), Error> {
+    let Pricing { policy, target, .. } = pricing;
+    let planned = contained.planned();
+    let set = contained.set();
+    let rows = || contained.live().rows.iter().copied();
+    let history = || rows().filter(|row| planned.section(*row) == Section::History);
+    let is_turn = |row: &u32| set.object(*row).revision().is_message();
+    let tools = rows().filter(|row| set.row(*row).object_type == ObjectType::ToolSchema);
+    let obligations = &contained.ranked().obligations;
+    let objects = tools.chain(history().filter(is_turn));
+    legal::check_objects(
+        target,
+        objects.map(|row| (set.object(row), obligations[row as usize].is_some())),
+    )?;
+    // What follows a turn of the user stands only with it.
+    let unled = history().take_while(|row| !set.is_user_turn(*row));
+    let mut unled = unled.map(|row| set.object(row).revision().speaker());
+    let opens = chat::needs_opening(policy, target, unled.any(|by| by == Some(Role::Assistant)));
+    let has_turns = history().any(|row| is_turn(&row));
+    let added = contained.added.iter().map(|added| added.section);
+    // Where the user, or what a tool returned, is sure to have the last word, nothing need be said.
+    let last = history().next_back();
+    let answered = last.is_some_and(|row| {
+        let is_users = set.is_user_turn(row) || set.row(row).object_type == ObjectType::ToolResult;
+        is_users && obligations[row as usize].is_some()
+    });
+    let closes = !answered && chat::needs_closing(policy, target, added, has_turns);
+    if opens {
+        contained.headings[Section::History.index()] = Some(pricing.opening());
+    }
+    if closes {
+        contained.closing = Some(pricing.closing());
+    }
+    Ok(())
+}
+
+/// What needs an omitted object is omitted with it.
+fn break_closures(rescued: &mut Rescued<'_>) {
+    let live = &mut rescued.ranked.planned.resolved.live;
+    let links = &rescued.links;
+    let set = live.set;
+    let gone = |row: &u32| live.verdicts[*row as usize].is_some();
+    let missing = |row: &u32| Some((*row, links.of(*row).find(gone)?));
+    let broken: BTreeMap<u32, u32> = live.rows.iter().filter_map(missing).collect();
+    live.judge_further(|row| {
+        let name = set.name(*broken.get(&row)?);
+        Some(Reason::ClosureMissing { name })
+    });
+}

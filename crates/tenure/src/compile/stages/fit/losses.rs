@@ -1,0 +1,79 @@
+//! Which turns the history can do without: what loses least when it is left out gets its place last
+//! (Prefill Compiler, 6.7.2).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::compile::stages::contain::Contained;
+use crate::condense::{Omission, sentences};
+use crate::input::request::Request;
+use crate::input::task::Progress;
+use crate::object::section::Section;
+use crate::object::{ObjectType, Role};
+use crate::session::{Step, superseded};
+
+/// Why a turn may be left out, by row; nothing of the others.
+pub(super) type Losses = BTreeMap<u32, Omission>;
+
+/// The turns of the history that may be left out before others: those of a subtask that is done, results
+/// that a later call repeats or makes out of date, with their calls, what is said again, and what says
+/// nothing. Of several classes a turn has the one that loses least.
+pub(super) fn losses(contained: &Contained<'_>, request: &Request) -> Losses {
+    let ranked = contained.ranked();
+    let live = &ranked.planned.resolved.live;
+    let set = live.set;
+    let mut losses = Losses::new();
+    let rows = live.rows.iter().copied();
+    let history: Vec<u32> = rows
+        .filter(|row| set.row(*row).section == Section::History)
+        .collect();
+    let elastic = |row: &u32| ranked.obligations[*row as usize].is_none();
+    if !history.iter().any(elastic) {
+        return losses;
+    }
+    let subtasks = request.task.subtasks.iter();
+    let done = subtasks.filter(|subtask| subtask.status == Progress::Done);
+    let done: BTreeSet<&str> = done.map(|subtask| subtask.title.as_str()).collect();
+    let steps = history.iter().map(|row| {
+        let revision = set.object(*row).revision();
+        let result = set.row(*row).object_type == ObjectType::ToolResult;
+        Step {
+            calls: revision.tool_calls(),
+            answers: revision.tool_call_id().filter(|_| result),
+        }
+    });
+    let superseded = superseded(steps);
+    // From the last on: what was said again is known when its first time comes.
+    let mut said = BTreeSet::new();
+    // The results of the call that comes next, and whether none of them says how things are.
+    let mut all_superseded = true;
+    for (&row, superseded) in history.iter().zip(superseded).rev() {
+        let revision = set.object(row).revision();
+        let text = revision.content().trim();
+        let nothing = || {
+            // The user's "OK, go ahead" decides something.
+            revision.role() == Some(Role::Assistant)
+                && !text.contains(|c: char| c.is_ascii_digit())
+                && sentences::sentences(text)
+                    .into_iter()
+                    .all(sentences::acknowledges)
+        };
+        let calls = !revision.tool_calls().is_empty();
+        let plain = !calls && !text.is_empty();
+        let class = if set.row(row).object_type == ObjectType::ToolResult {
+            all_superseded &= superseded.is_some();
+            superseded.map(|_| Omission::SupersededOutput)
+        } else if std::mem::replace(&mut all_superseded, true) && calls && nothing() {
+            Some(Omission::SupersededOutput)
+        } else if plain && nothing() {
+            Some(Omission::Acknowledgement)
+        } else if plain && !said.insert((revision.role(), revision.content_digest())) {
+            Some(Omission::Repeat)
+        } else {
+            None
+        };
+        let finished = || revision.tags().any(|tag| done.contains(tag));
+        let class = class.or_else(|| finished().then_some(Omission::CompletedSubtask));
+        losses.extend(class.map(|class| (row, class)));
+    }
+    losses
+}

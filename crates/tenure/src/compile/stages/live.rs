@@ -1,0 +1,103 @@
+//! What travels through the stages: the rows that are still in, and the verdicts on the others.
+
+use std::collections::BTreeSet;
+
+use crate::compile::links::Links;
+use crate::compile::trace::{Note, Reason, Stage, StageReport};
+use crate::input::candidates::Normalized;
+use crate::object::ObjectType;
+use crate::provider::target::Target;
+
+/// What travels through the stages: the rows that are still in, and the verdicts on the others.
+#[derive(Clone)]
+pub(crate) struct Live<'a> {
+    pub(crate) set: &'a Normalized,
+    /// Whether the target finds the results of a call by its id, wherever behind it they stand.
+    pub(crate) pairs_by_id: bool,
+    /// The candidates that are still in, in registry order.
+    pub(crate) rows: Vec<u32>,
+    /// The verdict on each candidate, once it has one.
+    pub(crate) verdicts: Vec<Option<Reason>>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) stages: Vec<StageReport>,
+}
+
+impl<'a> Live<'a> {
+    pub(crate) fn new(set: &'a Normalized, target: Target) -> Live<'a> {
+        let count = set.rows.len() as u32;
+        Live {
+            set,
+            pairs_by_id: target == Target::OpenAiResponses,
+            rows: (0..count).collect(),
+            verdicts: vec![None; count as usize],
+            notes: Vec::new(),
+            stages: vec![StageReport {
+                stage: Stage::Normalize,
+                entered: count,
+                left: count,
+            }],
+        }
+    }
+
+    /// Gives each row that `judge` has a reason against its verdict, and keeps the others.
+    pub(crate) fn judge(&mut self, stage: Stage, judge: impl FnMut(u32) -> Option<Reason>) {
+        let entered = self.rows.len() as u32;
+        self.stages.push(StageReport {
+            stage,
+            entered,
+            left: entered,
+        });
+        self.judge_further(judge);
+    }
+
+    /// Judges what the last stage left once more, as part of that stage.
+    pub(crate) fn judge_further(&mut self, mut judge: impl FnMut(u32) -> Option<Reason>) {
+        let verdicts = &mut self.verdicts;
+        self.rows.retain(|row| match judge(*row) {
+            None => true,
+            reason => {
+                verdicts[*row as usize] = reason;
+                false
+            }
+        });
+        if let Some(report) = self.stages.last_mut() {
+            report.left = self.rows.len() as u32;
+        }
+    }
+
+    /// Reports a stage that lets everything through.
+    pub(crate) fn pass(&mut self, stage: Stage) {
+        let count = self.rows.len() as u32;
+        self.stages.push(StageReport {
+            stage,
+            entered: count,
+            left: count,
+        });
+    }
+
+    /// Who needs whom among these rows.
+    pub(crate) fn links(&self, rows: &[u32]) -> Links<'a> {
+        Links::over(self.set, rows, self.pairs_by_id)
+    }
+
+    /// Who needs whom among those rows that can stand: of a name, the first of them is needed.
+    pub(crate) fn standing_links(&self) -> Links<'a> {
+        let mut links = self.links(&self.rows);
+        links.break_off(self.set);
+        links
+    }
+
+    /// Whether a candidate is still in.
+    pub(crate) fn is_in(&self, row: u32) -> bool {
+        self.verdicts[row as usize].is_none()
+    }
+
+    /// The names of the tools that the conversation calls.
+    pub(crate) fn called(&self) -> BTreeSet<&'a str> {
+        let set = self.set;
+        let turns = self.rows.iter();
+        let turns = turns.filter(|row| set.row(**row).object_type == ObjectType::Turn);
+        let calls = turns.flat_map(|row| set.object(*row).revision().tool_calls());
+        calls.map(|call| call.name.as_str()).collect()
+    }
+}

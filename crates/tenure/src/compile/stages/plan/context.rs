@@ -1,0 +1,197 @@
+//! The switch between a corpus as a whole and retrieval (Deep Memory, the context manager).
+//!
+//! The whole is chosen only where it surely fits: its own cost is exact, and the cost of what stands
+//! beside it is bounded from above.
+
+use std::collections::BTreeSet;
+
+use crate::base::error::Error;
+use crate::compile::pieces::{ARCHIVE, Pricing};
+use crate::compile::stages::plan::Planned;
+use crate::compile::trace::{ContextReport, Obligation, Reason};
+use crate::input::policy::Strategy;
+use crate::input::policy::{ContextMode, Order, Policy};
+use crate::input::request::Request;
+use crate::input::served::EpochCause;
+use crate::object::section::Section;
+use crate::write::world::World;
+
+/// Chooses, and omits what is left to retrieval.
+pub(super) fn choose(
+    planned: &mut Planned<'_>,
+    world: &World,
+    policy: &Policy,
+    request: &Request,
+) -> Result<(), Error> {
+    let live = &planned.resolved.live;
+    let set = live.set;
+    let in_codex = |row: &u32| planned.section(*row) == Section::Codex;
+    let corpus: Vec<u32> = live.rows.iter().copied().filter(in_codex).collect();
+    if policy.document().order != Order::Sections {
+        if !corpus.is_empty() {
+            planned.strategy = Strategy::Documents;
+        }
+        return Ok(());
+    }
+    let mode = request.context.unwrap_or(policy.document().context.mode);
+    let served = request.served.as_ref().and_then(|ledger| ledger.strategy);
+    let keeps = planned.report.cause == EpochCause::Kept;
+    // What an epoch freezes it also settles; elsewhere documents come and go with each call.
+    let settled = served.filter(|_| keeps && policy.freezes(Section::Codex));
+    // Tools stay as they are while an epoch freezes them.
+    let ledger = request.served.as_ref();
+    let held = (keeps && policy.freezes(Section::Tools))
+        .then(|| ledger.is_some_and(|ledger| ledger.archive));
+    planned.strategy = match (settled, mode) {
+        (Some(strategy), _) => strategy,
+        (None, ContextMode::Retrieve) => Strategy::Retrieve,
+        (None, _) if corpus.is_empty() => Strategy::Full,
+        (None, _) => {
+            let pricing = Pricing {
+                world,
+                policy,
+                target: request.target,
+            };
+            let archive = match held {
+                Some(true) => u64::from(pricing.archive()?.piece.tokens),
+                _ => 0,
+            };
+            let mut scales = Scales::new(planned, pricing, request, &corpus, served)?;
+            scales.report.beside += archive;
+            planned.report.context = Some(scales.report);
+            if mode == ContextMode::Full {
+                Strategy::Full
+            } else {
+                scales.strategy()
+            }
+        }
+    };
+    let live = &planned.resolved.live;
+    let own =
+        live.rows.iter().copied().find(|row| {
+            set.row(*row).section == Section::Tools && set.object(*row).name() == ARCHIVE
+        });
+    let own = own.filter(|row| {
+        let broken = live.links(&live.rows).break_off(set);
+        !broken.contains_key(row)
+    });
+    if let Some(own) = own {
+        // It serves, so it stands.
+        let obligation = &mut planned.obligations[own as usize];
+        if planned.strategy != Strategy::Full
+            && matches!(obligation, None | Some(Obligation::FixedTier))
+        {
+            *obligation = Some(Obligation::Archive);
+        }
+    } else if held.unwrap_or(planned.strategy != Strategy::Full) {
+        planned.offers_archive = true;
+        planned.report.tools.retain(|name| &**name != ARCHIVE);
+        planned.report.tools.push(ARCHIVE.into());
+        planned.report.tools.sort();
+    }
+    if planned.strategy == Strategy::Retrieve {
+        let live = &mut planned.resolved.live;
+        let links = live.standing_links();
+        let must = |row: &u32| planned.obligations[*row as usize].is_some();
+        let needed = links.needed(live.rows.iter().copied().filter(must));
+        let left: BTreeSet<u32> = corpus
+            .into_iter()
+            .filter(|row| !must(row) && !needed.contains(row))
+            .collect();
+        live.judge_further(|row| left.contains(&row).then_some(Reason::LeftToRetrieval));
+    }
+    Ok(())
+}
+
+/// What the choice rests on.
+struct Scales {
+    report: ContextReport,
+    /// The cost of the cheapest document.
+    least: u64,
+}
+
+impl Scales {
+    fn new(
+        planned: &Planned<'_>,
+        pricing: Pricing<'_>,
+        request: &Request,
+        corpus: &[u32],
+        served: Option<Strategy>,
+    ) -> Result<Scales, Error> {
+        let Pricing { world, policy, .. } = pricing;
+        let live = &planned.resolved.live;
+        let set = live.set;
+        let (budget, _) = request.budget.resolve(world.model(), request.target)?;
+        let priced = |rows: &[u32]| -> Vec<u64> {
+            let placed: Vec<(u32, Section)> = rows
+                .iter()
+                .map(|row| (*row, planned.section(*row)))
+                .collect();
+            let pieces = pricing.of_rows(set, &placed).into_iter();
+            pieces.map(|piece| u64::from(piece.tokens)).collect()
+        };
+        let costs = priced(corpus);
+        let too_long = |rows: &[u32], costs: &[u64]| {
+            let limit = |row: &u32| u64::from(policy.limit(set.row(*row).authority));
+            let both = rows.iter().zip(costs);
+            both.filter(|(row, cost)| **cost > limit(row)).count() as u32
+        };
+
+        // What must stand beside it, and what the corpus brings along.
+        let must = |row: &u32| planned.obligations[*row as usize].is_some();
+        let mandatory = live.rows.iter().copied().filter(must);
+        let mut beside: BTreeSet<u32> = mandatory.collect();
+        let links = live.standing_links();
+        beside.extend(links.needed(beside.iter().copied().chain(corpus.iter().copied())));
+        for row in corpus {
+            beside.remove(row);
+        }
+        let beside: Vec<u32> = beside.into_iter().collect();
+        let needed = priced(&beside);
+        let too_long = too_long(corpus, &costs) + too_long(&beside, &needed);
+        let rows: u64 = needed.iter().sum();
+        let elastic = Section::ALL
+            .iter()
+            .filter(|section| !section.tier().is_fixed() && **section != Section::Codex);
+        let minimums = elastic.map(|section| u64::from(policy.section(*section).min));
+        let window = u64::from(request.budget.window.unwrap_or(world.model().window));
+        let share = u64::from(policy.document().context.share.millionths());
+        let percent = match served {
+            None => 100,
+            Some(Strategy::Full) => 105,
+            Some(_) => 95,
+        };
+        let report = ContextReport {
+            mode: request.context.unwrap_or(policy.document().context.mode),
+            documents: corpus.len() as u32,
+            too_long,
+            corpus: costs.iter().sum(),
+            threshold: window * share * percent / 100_000_000,
+            beside: rows + pricing.most_around(request) + minimums.sum::<u64>(),
+            budget,
+        };
+        Ok(Scales {
+            report,
+            least: costs.into_iter().min().unwrap_or(0),
+        })
+    }
+
+    fn strategy(&self) -> Strategy {
+        let ContextReport {
+            too_long,
+            corpus,
+            threshold,
+            beside,
+            budget,
+            ..
+        } = self.report;
+        let fits = |tokens: u64| beside.saturating_add(tokens) <= u64::from(budget);
+        if too_long == 0 && corpus < threshold && fits(corpus) {
+            Strategy::Full
+        } else if fits(self.least) {
+            Strategy::Documents
+        } else {
+            Strategy::Retrieve
+        }
+    }
+}

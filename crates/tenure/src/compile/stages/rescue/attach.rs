@@ -1,0 +1,218 @@
+//! Which small units, omitted because they are far from the task, are of use beside something that
+//! stands: Aff(u, s | q) = ωᵀ[q_rel, f_skill, r_sel, g_same, g_active] (A Self-Optimizing Deterministic
+//! Context Assembly Engine, stage 6; after SkillRAE).
+
+use std::collections::BTreeSet;
+
+use crate::base::digest::Digest;
+use crate::base::num::Score;
+use crate::compile::stages::rank::Ranked;
+use crate::compile::trace::{Affinity, Attachment, Factor, Reason};
+use crate::input::facts::{Facts, Next};
+use crate::input::policy::{Order, Overflow, Policy, Rescue, Scorer};
+use crate::input::request::Request;
+use crate::input::task::Progress;
+use crate::object::ContextObject;
+use crate::object::section::Section;
+use crate::rank::ranker::each_term;
+use crate::rank::ranker::terms_of;
+
+/// The most units that are looked at: the nearest to the task.
+const POOL: usize = 256;
+/// The most objects that units may be attached to: those with the highest scores.
+const HOSTS: usize = 64;
+
+/// The units with what each is attached to, the best first.
+pub(super) fn attach(
+    ranked: &Ranked<'_>,
+    policy: &Policy,
+    request: &Request,
+    facts: &Facts,
+) -> Vec<(u32, u32, Attachment)> {
+    let settings = &policy.document().rescue;
+    // On several pages nothing is short of room, and what is attached would drag its host along.
+    let paginates = policy.overflow(request.task.class()) == Overflow::Paginate;
+    if settings.most == 0 || paginates || policy.document().order != Order::Sections {
+        return Vec::new();
+    }
+    let live = &ranked.planned.resolved.live;
+    let set = live.set;
+    let score = |row: u32| &ranked.scores[row as usize];
+    let mut pool: Vec<u32> = (0u32..)
+        .zip(&live.verdicts)
+        .filter(|(row, verdict)| is_unit(ranked, policy, *row, verdict.as_ref()))
+        .map(|(row, _)| row)
+        .collect();
+    if pool.is_empty() {
+        return Vec::new();
+    }
+    let nearest = |a: &u32, b: &u32| {
+        let relevance = score(*b).relevance.cmp(&score(*a).relevance);
+        relevance.then_with(|| set.tie_break(*a, *b))
+    };
+    pool.sort_by(nearest);
+    pool.truncate(POOL);
+    let loose = live
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| set.row(*row).is_loose());
+    let mut hosts: Vec<u32> = loose.collect();
+    hosts.sort_by(|a, b| {
+        let composite = score(*b).composite.cmp(&score(*a).composite);
+        composite.then_with(|| set.tie_break(*a, *b))
+    });
+    hosts.truncate(HOSTS);
+
+    let active = active_terms(request);
+    let hybrid = policy.document().scorer == Scorer::Hybrid;
+    let vector = |row: u32| {
+        let text = set.row(row).content;
+        let vector = facts.vector(&text, &mut Next::default());
+        vector.filter(|_| hybrid)
+    };
+    let hosts: Vec<_> = hosts
+        .into_iter()
+        .map(|row| (row, vector(row), words(set.object(row))))
+        .collect();
+    let mut best: Vec<(u32, u32, Attachment)> = Vec::new();
+    for unit in pool {
+        let object = set.object(unit);
+        let (own, own_words) = (vector(unit), words(object));
+        let is_active = !active.is_empty() && !active.is_disjoint(&terms(object));
+        let affinity = |(host, theirs, their_words): &(u32, _, BTreeSet<String>)| {
+            let fit = match (own, *theirs) {
+                (Some(own), Some(theirs)) => Score::clamped(own.cosine(theirs)),
+                _ => overlap(&own_words, their_words),
+            };
+            let parts = Affinity {
+                task: score(unit).relevance,
+                fit,
+                selected: score(*host).relevance,
+                same: whether(same_source(object, set.object(*host))),
+                active: whether(is_active),
+            };
+            (*host, weigh(settings, &parts), parts)
+        };
+        let fitting = hosts.iter().map(affinity);
+        let fitting = fitting.filter(|(_, affinity, _)| *affinity >= settings.least);
+        // The first of equal ones: hosts stand in their order.
+        let chosen = fitting.reduce(|one, other| if other.1 > one.1 { other } else { one });
+        if let Some((host, affinity, parts)) = chosen {
+            let to = set.name(host);
+            best.push((
+                unit,
+                host,
+                Attachment {
+                    to,
+                    affinity,
+                    parts,
+                },
+            ));
+        }
+    }
+    best.sort_by(|a, b| {
+        let affinity = b.2.affinity.cmp(&a.2.affinity);
+        affinity.then_with(|| set.tie_break(a.0, b.0))
+    });
+    // No evidence stands twice.
+    let evidence = |row: u32| set.row(row).section == Section::Evidence;
+    let digest = |row: u32| set.row(row).content;
+    let standing = live.rows.iter().copied().filter(|row| evidence(*row));
+    let mut stands: BTreeSet<Digest> = standing.map(digest).collect();
+    best.retain(|(unit, _, _)| !evidence(*unit) || stands.insert(digest(*unit)));
+    best.truncate(settings.most as usize);
+    best
+}
+
+/// Whether a row is small, was omitted for its distance from the task alone, and needs nothing.
+fn is_unit(ranked: &Ranked<'_>, policy: &Policy, row: u32, verdict: Option<&Reason>) -> bool {
+    let far = matches!(
+        verdict,
+        Some(
+            Reason::IrrelevantToActiveTask { .. }
+                | Reason::BelowFloor {
+                    factor: Factor::Relevance,
+                    ..
+                }
+        )
+    );
+    if !far {
+        return false;
+    }
+    let planned = &ranked.planned;
+    let set = planned.resolved.live.set;
+    let (facts, section) = (set.row(row), planned.section(row));
+    let settings = policy.section(section);
+    let score = &ranked.scores[row as usize];
+    facts.is_loose()
+        && facts.bytes <= policy.document().rescue.max_bytes
+        && !policy.freezes(section)
+        && score.freshness >= settings.freshness_floor
+        && score.authority >= settings.authority_floor
+        && set.object(row).revision().keep_with().is_empty()
+}
+
+fn weigh(settings: &Rescue, parts: &Affinity) -> Score {
+    let sum = settings.task.times(parts.task).millionths()
+        + settings.fit.times(parts.fit).millionths()
+        + settings.selected.times(parts.selected).millionths()
+        + settings.same.times(parts.same).millionths()
+        + settings.active.times(parts.active).millionths();
+    Score::from_millionths(sum)
+}
+
+const fn whether(yes: bool) -> Score {
+    if yes { Score::ONE } else { Score::ZERO }
+}
+
+fn same_source(one: &ContextObject, other: &ContextObject) -> bool {
+    let sources = |object: &ContextObject| {
+        let revision = object.revision();
+        let found = revision
+            .provenance()
+            .and_then(|found| found.source_id.clone());
+        (revision.source_origin().map(str::to_owned), found)
+    };
+    let (one, other) = (sources(one), sources(other));
+    (one.0.is_some() && one.0 == other.0) || (one.1.is_some() && one.1 == other.1)
+}
+
+/// The words of an object's name and tags: what it is about where nobody has vectors.
+fn words(object: &ContextObject) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    let texts = [object.name()].into_iter().chain(object.revision().tags());
+    for text in texts {
+        each_term(text, |word| {
+            words.insert(word.to_owned());
+        });
+    }
+    words
+}
+
+/// The share of the smaller set that the larger one holds, too.
+fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> Score {
+    let smaller = one.len().min(other.len());
+    if smaller == 0 {
+        return Score::ZERO;
+    }
+    let both = one.intersection(other).count();
+    Score::clamped(both as f64 / smaller as f64)
+}
+
+/// The words of an object's text that may carry meaning.
+fn terms(object: &ContextObject) -> BTreeSet<String> {
+    terms_of(object.revision().content())
+}
+
+/// The words of what is being done and what waits to be done, K(q).
+fn active_terms(request: &Request) -> BTreeSet<String> {
+    let task = &request.task;
+    let doing = task
+        .subtasks
+        .iter()
+        .filter(|part| part.status == Progress::InProgress);
+    let waiting = task.pending.iter().map(|pending| pending.action.as_str());
+    let texts = doing.map(|part| part.title.as_str()).chain(waiting);
+    texts.flat_map(terms_of).collect()
+}

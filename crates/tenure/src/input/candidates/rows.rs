@@ -1,0 +1,559 @@
+//! Candidates as rows that the stages read fast.
+//!
+//! What is made here depends on the candidates alone, so it is made once and kept with them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::leaves::{Unfetched, digest_of_leaves, leaves_of};
+use crate::base::digest::Digest;
+use crate::base::num::Score;
+use crate::base::text::{Hygiene, examine};
+use crate::base::time::Instant;
+use crate::condense::duplicates::{Prints, Signed};
+use crate::condense::{ContentType, detect};
+use crate::input::stance::{Topic, stance};
+use crate::object::section::{Section, section_of};
+use crate::object::{
+    Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType, Polarity,
+    Protection, RevisionId, Role, Scope,
+};
+use crate::rank::ranker::{Index, Part, Place, Unit};
+
+/// What the stages read of a candidate, without following a pointer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) section: Section,
+    pub(crate) object_type: ObjectType,
+    pub(crate) authority: Authority,
+    pub(crate) classification: Classification,
+    pub(crate) protection: Protection,
+    pub(crate) contradiction: ContradictionStatus,
+    pub(crate) removable: bool,
+    pub(crate) optional: bool,
+    /// Whether the object has any of the fields that few objects have.
+    pub(crate) rare: bool,
+    /// Whether the object says where it comes from.
+    pub(crate) origin: bool,
+    pub(crate) superseded: bool,
+    /// Whether it stands in for a revision whose row was damaged.
+    pub(crate) damaged: bool,
+    /// Whether who may see the object now is not who might see this revision.
+    pub(crate) past: bool,
+    /// Evidence or a result whose source or time is missing.
+    pub(crate) anonymous: bool,
+    pub(crate) text: bool,
+    pub(crate) personal: bool,
+    /// Whether the caller says it in the request itself.
+    pub(crate) said: bool,
+    /// The scope, as its place in [`Normalized::scopes`].
+    pub(crate) scope: u32,
+    pub(crate) bytes: u32,
+    /// Whether it goes by another name here than its revision's.
+    pub(crate) renamed: bool,
+    pub(crate) revision: RevisionId,
+    /// The digest of its content.
+    pub(crate) content: Digest,
+    pub(crate) priority: Score,
+    pub(crate) source_authority: Score,
+    pub(crate) valid_from: i64,
+    pub(crate) valid_until: i64,
+    pub(crate) tx_from: i64,
+    pub(crate) tx_until: i64,
+    /// Since when it is true, or else when it was retrieved: what its age counts from.
+    pub(crate) since: i64,
+    /// Breaks ties by content, never by id or insertion.
+    pub(crate) tie: u64,
+}
+
+impl Row {
+    /// Whether it is text that stands by itself: no part of a conversation, no tool, no task.
+    pub(crate) fn is_loose(&self) -> bool {
+        let apart = matches!(
+            self.section,
+            Section::Tools | Section::History | Section::Task | Section::Query
+        );
+        self.text && !apart
+    }
+
+    /// Whether it is a tool's definition.
+    pub(crate) fn is_tool(&self) -> bool {
+        self.object_type == ObjectType::ToolSchema
+    }
+
+    /// Whether it is a message of a conversation.
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self.object_type, ObjectType::Turn | ObjectType::ToolResult)
+    }
+}
+
+/// An unknown start sorts before everything and excludes nothing.
+pub(crate) const UNKNOWN: i64 = i64::MIN;
+/// An open end.
+pub(crate) const OPEN: i64 = i64::MAX;
+
+/// The candidates as rows, with what was found while making them.
+#[derive(Debug)]
+pub(crate) struct Normalized {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) scopes: Vec<Arc<Scope>>,
+    /// What hides in which content.
+    pub(crate) hygiene: BTreeMap<u32, Hygiene>,
+    /// What collecting did not fetch.
+    pub(crate) unfetched: Vec<Unfetched>,
+    /// What is made of the objects alone, one after the other: of each layer, once. Each with its first row.
+    layers: Vec<(u32, Arc<Layer>)>,
+    index: OnceLock<Index>,
+    /// By tenths of the threshold, from one half on.
+    prints: [OnceLock<Prints>; TENTHS],
+    digest: OnceLock<Digest>,
+}
+
+/// For so many thresholds near-duplicates are looked for.
+const TENTHS: usize = 5;
+
+/// What takes longest to make, of a run of objects.
+#[derive(Debug)]
+struct Layer {
+    /// Whether the caller says all of it in the request itself.
+    said: bool,
+    objects: Arc<[Arc<ContextObject>]>,
+    /// What a trace says of all of them: copies that were made one after the other, so that giving out all of
+    /// them does not go from object to object in memory.
+    names: Vec<Arc<str>>,
+    leaves: OnceLock<Vec<u8>>,
+    terms: OnceLock<Arc<Part>>,
+    /// What asks and what forbids, by its place.
+    stances: OnceLock<Vec<Stance>>,
+    signed: [OnceLock<Arc<Signed>>; TENTHS],
+    types: Vec<OnceLock<ContentType>>,
+}
+
+/// Guidance that asks or forbids.
+#[derive(Debug)]
+struct Stance {
+    at: u32,
+    polarity: Polarity,
+    /// Made when it is first compared: of many, few are.
+    topic: OnceLock<Topic>,
+}
+
+impl Layer {
+    fn terms(&self) -> Arc<Part> {
+        let made = self.terms.get_or_init(|| {
+            let mut materials = Materials::default();
+            let tags: Vec<String> = self.objects.iter().map(|object| tags_of(object)).collect();
+            let dates: Vec<String> = self.objects.iter().map(|object| date_of(object)).collect();
+            let texts = self.objects.iter().zip(tags.iter().zip(&dates));
+            let units = texts.map(|(object, (tags, date))| {
+                let unit = Unit {
+                    name: object.name(),
+                    tags,
+                    date,
+                    text: object.revision().content(),
+                    ..Unit::default()
+                };
+                (unit, materials.place(object))
+            });
+            Arc::new(Part::of(units))
+        });
+        Arc::clone(made)
+    }
+
+    fn stances(&self) -> &[Stance] {
+        self.stances.get_or_init(|| {
+            let objects = (0u32..).zip(self.objects.iter());
+            let stance = |(at, object): (u32, &Arc<ContextObject>)| {
+                Some(Stance {
+                    at,
+                    polarity: stance_of(object)?,
+                    topic: OnceLock::new(),
+                })
+            };
+            objects.filter_map(stance).collect()
+        })
+    }
+}
+
+impl Layer {
+    fn stance(&self, at: usize) -> Option<&Stance> {
+        let stances = self.stances();
+        let found = stances.binary_search_by_key(&(at as u32), |stance| stance.at);
+        stances.get(found.ok()?)
+    }
+}
+
+impl Normalized {
+    /// The digest of everything that a compile may depend on in the candidates.
+    pub(crate) fn digest(&self) -> Digest {
+        *self.digest.get_or_init(|| {
+            let leaves = self.layers.iter().map(|(_, layer)| {
+                let of = || leaves_of(layer.objects.iter().map(Arc::as_ref), layer.said);
+                layer.leaves.get_or_init(of).as_slice()
+            });
+            digest_of_leaves(leaves, &self.unfetched)
+        })
+    }
+
+    /// The layer that holds a row, and where in it.
+    fn layer(&self, row: u32) -> (&Layer, usize) {
+        let after = self.layers.partition_point(|(first, _)| *first <= row);
+        let (first, layer) = &self.layers[after - 1];
+        (layer, (row - first) as usize)
+    }
+
+    pub(crate) fn object(&self, row: u32) -> &ContextObject {
+        let (layer, at) = self.layer(row);
+        &layer.objects[at]
+    }
+
+    pub(crate) fn row(&self, row: u32) -> &Row {
+        &self.rows[row as usize]
+    }
+
+    pub(crate) fn name(&self, row: u32) -> Arc<str> {
+        let (layer, at) = self.layer(row);
+        Arc::clone(&layer.names[at])
+    }
+
+    /// The names of all rows, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.layers.iter().flat_map(|(_, layer)| &layer.names)
+    }
+
+    /// Of what type a row's content seems to be, found when it is first asked.
+    pub(crate) fn content_type(&self, row: u32) -> ContentType {
+        let (layer, at) = self.layer(row);
+        *layer.types[at].get_or_init(|| detect(layer.objects[at].revision().content()))
+    }
+
+    /// What ranking needs of the texts, made when something is first ranked.
+    pub(crate) fn index(&self) -> &Index {
+        self.index
+            .get_or_init(|| Index::of(self.layers.iter().map(|(_, layer)| layer.terms())))
+    }
+
+    /// Guidance that asks or forbids, found when something is first ranked, in order.
+    pub(crate) fn stances(&self) -> impl Iterator<Item = (u32, Polarity)> {
+        self.layers.iter().flat_map(|(first, layer)| {
+            let own = layer.stances().iter();
+            own.map(move |stance| (first + stance.at, stance.polarity))
+        })
+    }
+
+    /// Whether a row asks or forbids.
+    pub(crate) fn has_stance(&self, row: u32) -> bool {
+        let (layer, at) = self.layer(row);
+        layer.stance(at).is_some()
+    }
+
+    /// The topic of a row that asks or forbids; none of any other.
+    pub(crate) fn topic(&self, row: u32) -> Option<&Topic> {
+        let (layer, at) = self.layer(row);
+        let stance = layer.stance(at)?;
+        let make = || Topic::of(layer.objects[at].revision().content());
+        Some(stance.topic.get_or_init(make))
+    }
+
+    /// What near-duplicates at this threshold are found by, made when something is first ranked.
+    pub(crate) fn prints(&self, threshold: Score) -> &Prints {
+        let tenths = threshold.max(Score::HALF).millionths() / 100_000;
+        let at = (tenths as usize - TENTHS).min(TENTHS - 1);
+        let from = Score::from_millionths((at + TENTHS) as u32 * 100_000);
+        self.prints[at].get_or_init(|| {
+            let loose_data = |row: &Row| row.is_loose() && row.authority == Authority::Data;
+            if !self.rows.iter().any(loose_data) {
+                return Prints::default();
+            }
+            let mut rows = self.rows.iter();
+            let signed = self.layers.iter().map(|(_, layer)| {
+                let rows = rows.by_ref().take(layer.objects.len());
+                let loose: Vec<bool> = rows.map(Row::is_loose).collect();
+                let sign = || {
+                    let texts = layer.objects.iter().zip(loose);
+                    let counted = texts.map(|(object, loose)| {
+                        let revision = object.revision();
+                        loose.then(|| (revision.content_digest().key(), revision.content()))
+                    });
+                    Arc::new(Signed::of(counted, from))
+                };
+                Arc::clone(layer.signed[at].get_or_init(sign))
+            });
+            let signed: Vec<_> = signed.collect();
+            Prints::of(&signed, |row| self.object(row).revision().content())
+        })
+    }
+
+    /// Whether a row is a turn of the user: where an exchange begins. A turn that says nothing begins
+    /// none: a body may leave it out.
+    pub(crate) fn is_user_turn(&self, row: u32) -> bool {
+        self.row(row).object_type == ObjectType::Turn
+            && self.object(row).revision().role() == Some(Role::User)
+            && !self.object(row).revision().content().trim().is_empty()
+    }
+
+    /// The order between two rows whose ranks are equal: by content, then name, then position.
+    pub(crate) fn tie_break(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        self.row(a).tie.cmp(&self.row(b).tie).then_with(|| {
+            let name = |row| self.object(row).name();
+            name(a).cmp(name(b)).then(a.cmp(&b))
+        })
+    }
+}
+
+/// White space, marks and the like between two parts of a source that follow each other, in bytes.
+const SEAM: u64 = 64;
+
+/// What is ordered by itself: conversations, and the sources that evidence stands in. They have the same
+/// number in every layer.
+#[derive(Default)]
+struct Materials<'a> {
+    scopes: BTreeMap<&'a Scope, Digest>,
+    numbers: BTreeMap<(Digest, &'a str), u128>,
+}
+
+impl<'a> Materials<'a> {
+    /// A turn stands beside the turn before it; a passage beside the one that ends where it begins.
+    fn place(&mut self, object: &'a ContextObject) -> Option<Place> {
+        let revision = object.revision();
+        let (name, from, until) = if section_of(revision) == Section::History {
+            ("", 0, 0)
+        } else {
+            let provenance = revision.provenance()?;
+            let chunk = provenance.chunk?;
+            let source = provenance.source_id.as_deref()?;
+            (source, chunk.start, chunk.end.saturating_add(SEAM))
+        };
+        let scope = revision.scope();
+        let digest = || Digest::of(format!("{scope:?}").as_bytes());
+        let scope = *self.scopes.entry(scope).or_insert_with(digest);
+        let number = || Digest::of_parts([scope.bytes(), name.as_bytes()]).key();
+        Some(Place {
+            material: *self.numbers.entry((scope, name)).or_insert_with(number),
+            from,
+            until,
+        })
+    }
+}
+
+/// The words to find it by; of a tool also those of its parameters' names.
+fn tags_of(object: &ContextObject) -> String {
+    let mut words = object.revision().tags().collect::<Vec<_>>().join(" ");
+    if let Some(tool) = object.revision().tool() {
+        // As a name it is found already, but for the words that capitals alone part.
+        if object.name().contains(char::is_uppercase) {
+            spell(object.name(), &mut words);
+        }
+        parameters(&tool.input_schema, &mut words);
+    }
+    words
+}
+
+/// Adds the names of all parameters that a schema knows, the inner ones too.
+fn parameters(schema: &Value, words: &mut String) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::Object(properties) if key == "properties" => {
+                        for (name, schema) in properties {
+                            spell(name, words);
+                            parameters(schema, words);
+                        }
+                    }
+                    _ => parameters(value, words),
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter().for_each(|schema| parameters(schema, words)),
+        _ => {}
+    }
+}
+
+/// Adds the words of an identifier: of `dryRun` as of `dry_run`, two.
+fn spell(name: &str, words: &mut String) {
+    words.push(' ');
+    let mut small = false;
+    for c in name.chars() {
+        if small && c.is_uppercase() {
+            words.push(' ');
+        }
+        words.push(c);
+        small = c.is_lowercase();
+    }
+}
+
+/// The day from which on it is true, where it is known.
+fn date_of(object: &ContextObject) -> String {
+    let mut date = object
+        .valid()
+        .from
+        .map_or(String::new(), |from| from.to_string());
+    date.truncate(date.find('T').unwrap_or(date.len()));
+    date
+}
+
+/// Whether guidance asks or forbids: as its constraint says, else as its text does.
+fn stance_of(object: &ContextObject) -> Option<Polarity> {
+    let revision = object.revision();
+    let guides = matches!(
+        section_of(revision),
+        Section::Identity | Section::Policy | Section::Memory | Section::Karma
+    );
+    let text = matches!(revision.modality(), Modality::Text | Modality::Structured);
+    match revision.rare().constraint.as_ref() {
+        _ if !guides || !text => None,
+        Some(constraint) => Some(constraint.polarity),
+        None => stance(revision.content()),
+    }
+}
+
+impl Normalized {
+    /// The rows of layers, one after the other.
+    pub(super) fn joined<'l>(
+        layers: impl Iterator<Item = &'l Normalized>,
+        unfetched: Vec<Unfetched>,
+    ) -> Normalized {
+        let mut joined = Normalized {
+            rows: Vec::new(),
+            scopes: Vec::new(),
+            hygiene: BTreeMap::new(),
+            unfetched,
+            layers: Vec::new(),
+            index: OnceLock::new(),
+            prints: Default::default(),
+            digest: OnceLock::new(),
+        };
+        let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
+        for layer in layers {
+            let first = joined.rows.len() as u32;
+            let known = layer.scopes.iter().map(|scope| {
+                *scopes.entry(Arc::clone(scope)).or_insert_with(|| {
+                    joined.scopes.push(Arc::clone(scope));
+                    joined.scopes.len() as u32 - 1
+                })
+            });
+            let known: Vec<u32> = known.collect();
+            joined.rows.extend(layer.rows.iter().map(|row| Row {
+                scope: known[row.scope as usize],
+                ..*row
+            }));
+            let hygiene = layer.hygiene.iter();
+            joined
+                .hygiene
+                .extend(hygiene.map(|(row, found)| (first + row, found.clone())));
+            let layers = layer.layers.iter();
+            joined
+                .layers
+                .extend(layers.map(|(at, layer)| (first + at, Arc::clone(layer))));
+        }
+        joined
+    }
+
+    /// The rows of these objects, which the caller said or did not say.
+    pub(super) fn of(
+        objects: Arc<[Arc<ContextObject>]>,
+        said: bool,
+        unfetched: Vec<Unfetched>,
+    ) -> Normalized {
+        let mut scopes: BTreeMap<Arc<Scope>, u32> = BTreeMap::new();
+        let mut hygiene = BTreeMap::new();
+        let mut rows = Vec::with_capacity(objects.len());
+        for (at, object) in objects.iter().enumerate() {
+            let next = scopes.len() as u32;
+            let scope = *scopes
+                .entry(Arc::clone(object.revision().scope()))
+                .or_insert(next);
+            let rare = object.revision().rare();
+            let forms = [&rare.abstract_text, &rare.overview];
+            let forms = forms.into_iter().filter_map(|form| form.as_deref());
+            let found = std::iter::once(object.revision().content())
+                .chain(forms)
+                .find_map(examine);
+            if let Some(found) = found {
+                hygiene.insert(at as u32, found);
+            }
+            rows.push(Row {
+                said,
+                ..row(object, scope)
+            });
+        }
+        let mut ordered: Vec<(u32, Arc<Scope>)> =
+            scopes.into_iter().map(|(scope, at)| (at, scope)).collect();
+        ordered.sort_by_key(|(at, _)| *at);
+        let scopes = ordered.into_iter().map(|(_, scope)| scope).collect();
+        Normalized {
+            layers: vec![(
+                0,
+                Arc::new(Layer {
+                    said,
+                    types: objects.iter().map(|_| OnceLock::new()).collect(),
+                    names: objects.iter().map(|object| object.name().into()).collect(),
+                    objects,
+                    leaves: OnceLock::new(),
+                    terms: OnceLock::new(),
+                    stances: OnceLock::new(),
+                    signed: Default::default(),
+                }),
+            )],
+            rows,
+            scopes,
+            hygiene,
+            unfetched,
+            index: OnceLock::new(),
+            prints: Default::default(),
+            digest: OnceLock::new(),
+        }
+    }
+}
+
+fn row(object: &ContextObject, scope: u32) -> Row {
+    let revision = object.revision();
+    let status = object.status();
+    let section = section_of(revision);
+    let micros = |instant: Option<Instant>, missing| instant.map_or(missing, Instant::micros);
+    let digest = revision.content_digest();
+    let provenance = revision.provenance();
+    let valid = object.valid();
+    let since = valid
+        .from
+        .or(provenance.and_then(|found| found.retrieved_at));
+    let anonymous = match revision.object_type() {
+        ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
+        _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
+    };
+    Row {
+        section,
+        object_type: revision.object_type(),
+        authority: revision.authority_level(),
+        classification: revision.classification(),
+        protection: object.protection(),
+        contradiction: status.contradiction,
+        removable: object.is_removable(),
+        optional: revision.is_optional(),
+        rare: revision.has_rare(),
+        origin: revision.origins().next().is_some(),
+        superseded: status.superseded_by.is_some(),
+        damaged: status.damaged.is_some(),
+        past: status.access.is_some(),
+        anonymous,
+        text: matches!(revision.modality(), Modality::Text | Modality::Structured),
+        personal: revision.is_personal(),
+        said: false,
+        scope,
+        bytes: revision.content().len() as u32,
+        renamed: object.overrides().name.is_some(),
+        revision: revision.id(),
+        content: digest,
+        priority: object.priority(),
+        source_authority: revision.source_authority(),
+        valid_from: micros(valid.from, UNKNOWN),
+        valid_until: micros(valid.until, OPEN),
+        tx_from: micros(status.transaction.from, UNKNOWN),
+        tx_until: micros(status.transaction.until, OPEN),
+        since: micros(since, UNKNOWN),
+        tie: (digest.key() >> 64) as u64,
+    }
+}

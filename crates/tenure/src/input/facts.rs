@@ -1,0 +1,271 @@
+//! Answers only the outside can give. A compile never asks while it runs: `needs` lists the
+//! questions, the caller answers them as [`Facts`], and a missing fact has a stated fallback.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::digest::{Digest, DigestMap};
+use crate::base::error::Error;
+use crate::base::num::Score;
+use crate::condense::code::Elidable;
+use crate::input::candidates::Candidates;
+use crate::object::RevisionId;
+use crate::rank::vectors::{Vector, Vectors, VectorsForm};
+
+/// A question for the outside, about a settled object only: nothing hidden reaches an outside model.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Need {
+    /// How relevant is this revision to this query? Fallback: the built-in ranker.
+    Relevance {
+        /// The revision.
+        revision: RevisionId,
+        /// The digest of the query's text.
+        query: Digest,
+    },
+    /// Which parts of this source text can go without changing what it declares? Fallback: it stands
+    /// whole or not at all.
+    Outline {
+        /// The digest of the text.
+        content: Digest,
+        /// The ending of the name of its file, where that says that it is source code; else empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        ending: String,
+    },
+    /// Where does this text point, in the space of the model that answers? The answer is not a [`Fact`]
+    /// but one of many [`Vectors`], with which that of the query is asked for. Fallback: what its terms
+    /// say.
+    Vector {
+        /// The digest of the text.
+        text: Digest,
+    },
+}
+
+impl Need {
+    /// What the answer is stored under.
+    pub fn key(&self) -> Digest {
+        match self {
+            Need::Relevance { revision, query } => {
+                Digest::of_parts([b"relevance".as_slice(), revision.bytes(), query.bytes()])
+            }
+            Need::Outline { content, ending } => {
+                Digest::of_parts([b"outline".as_slice(), content.bytes(), ending.as_bytes()])
+            }
+            Need::Vector { text } => Digest::of_parts([b"vector".as_slice(), text.bytes()]),
+        }
+    }
+}
+
+/// An answer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Fact {
+    /// The relevance asked for.
+    Relevance {
+        /// From 0 to 1.
+        score: Score,
+    },
+    /// The parts asked for, by where they start; none where no parser knows the text.
+    Outline {
+        /// The parts.
+        parts: Vec<Elidable>,
+    },
+}
+
+/// Questions with what their answerer needs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// The text that relevance is asked about, and whose vector is wanted where any is.
+    pub query: String,
+    /// Further texts whose vectors are wanted where any is ([`Request::further_texts`](crate::Request::further_texts)).
+    pub further: Vec<String>,
+    /// The questions, in the order of the candidates.
+    pub asked: Vec<Asked>,
+}
+
+/// One question about one object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// The question.
+    pub need: Need,
+    /// The candidate's place, to find its text by.
+    pub candidate: usize,
+}
+
+impl Needs {
+    /// The texts whose vectors are asked for, each once.
+    pub fn vectors<'c>(
+        &'c self,
+        candidates: &'c Candidates,
+    ) -> impl Iterator<Item = (Digest, &'c str)> {
+        let mut seen = DigestMap::default();
+        self.asked.iter().filter_map(move |asked| match asked.need {
+            Need::Vector { text } => {
+                let new = seen.insert(text.key(), ()).is_none();
+                new.then(|| (text, asked.text(candidates)))
+            }
+            _ => None,
+        })
+    }
+}
+
+impl Asked {
+    /// The text that the question is about, of the candidates that it was asked of.
+    pub fn text<'c>(&self, candidates: &'c Candidates) -> &'c str {
+        let Some(object) = candidates.object(self.candidate) else {
+            return "";
+        };
+        let why = object.revision().rare().why_it_matters.as_deref();
+        match (&self.need, why) {
+            (Need::Vector { text }, Some(why)) if *text == Digest::of(why.as_bytes()) => why,
+            _ => object.revision().content(),
+        }
+    }
+}
+
+/// Content-addressed answers: stored, they make a compile repeatable.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Facts {
+    /// The vectors, all of one model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<VectorsForm>")]
+    vectors: Vec<Arc<Vectors>>,
+    #[serde(flatten)]
+    answers: BTreeMap<Digest, Fact>,
+}
+
+impl Facts {
+    /// No answers.
+    pub fn none() -> Facts {
+        Facts::default()
+    }
+
+    /// Adds an answer.
+    pub fn insert(&mut self, need: &Need, fact: Fact) {
+        self.answers.insert(need.key(), fact);
+    }
+
+    /// The answer to a question.
+    pub fn get(&self, need: &Need) -> Option<&Fact> {
+        self.answers.get(&need.key())
+    }
+
+    /// Adds vectors: what many compiles use is made once and shared.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when the vectors that are there are of another
+    /// model.
+    pub fn add_vectors(&mut self, vectors: Arc<Vectors>) -> Result<(), Error> {
+        if let Some(other) = self.vectors.first()
+            && other.model() != vectors.model()
+        {
+            let (here, there) = (vectors.model(), other.model());
+            return Err(Error::input(format!(
+                "vectors of `{}` ({}) cannot be compared with those of `{}` ({})",
+                here.name, here.digest, there.name, there.digest
+            ))
+            .expected("all vectors of a compile by one model"));
+        }
+        self.vectors.push(vectors);
+        Ok(())
+    }
+
+    /// The vectors.
+    pub fn vectors(&self) -> &[Arc<Vectors>] {
+        &self.vectors
+    }
+
+    /// The cosine of the angle between the vectors of two texts; nought for those that point apart.
+    pub fn similarity(&self, one: &Digest, other: &Digest) -> Option<Score> {
+        let anywhere = |text| self.vector(text, &mut Next::default());
+        let (one, other) = (anywhere(one)?, anywhere(other)?);
+        Some(Score::clamped(one.cosine(other)))
+    }
+
+    /// The vector of a text. Those that are asked for in the order in which they were added are found
+    /// the soonest: `next` remembers where the last one was.
+    pub(crate) fn vector(&self, text: &Digest, next: &mut Next) -> Option<Vector<'_>> {
+        while self
+            .vectors
+            .get(next.set)
+            .is_some_and(|set| next.place >= set.len())
+        {
+            *next = Next {
+                set: next.set + 1,
+                place: 0,
+            };
+        }
+        let guessed = self.vectors.get(next.set).map(|set| (next.set, set));
+        let sets = guessed.into_iter().chain(self.vectors.iter().enumerate());
+        let (at, set, place) = sets
+            .into_iter()
+            .find_map(|(at, set)| Some((at, set, set.find(text, next.place)?)))?;
+        *next = Next {
+            set: at,
+            place: place + 1,
+        };
+        Some(set.at(place))
+    }
+
+    /// The digest of all answers but the vectors, of which a compile uses those of what it may see.
+    pub(crate) fn answers_digest(&self) -> Digest {
+        if self.answers.is_empty() {
+            return Digest::from_bytes([0; 32]);
+        }
+        Digest::of(&serde_json::to_vec(&self.answers).unwrap_or_default())
+    }
+}
+
+/// Where the next vector is likely to be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Next {
+    set: usize,
+    place: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::vectors::VectorModel;
+
+    fn of(model: &str) -> Arc<Vectors> {
+        let model = VectorModel {
+            dimensions: 1,
+            ..VectorModel::new(model, Digest::of(model.as_bytes()))
+        };
+        let mut vectors = Vectors::new(model);
+        vectors.add(Digest::of(b"text"), &[1.0]).unwrap();
+        Arc::new(vectors)
+    }
+
+    #[test]
+    fn vectors_of_two_models_never_mix() {
+        let mut facts = Facts::none();
+        facts.add_vectors(of("one")).unwrap();
+        facts.add_vectors(of("one")).unwrap();
+        let error = facts.add_vectors(of("other")).unwrap_err();
+        assert!(error.what.contains("`other`") && error.what.contains("`one`"));
+        assert_eq!(facts.vectors().len(), 2);
+    }
+
+    #[test]
+    fn facts_survive_their_text_form_and_those_of_old_are_read() {
+        let mut facts = Facts::none();
+        let need = Need::Vector {
+            text: Digest::of(b"x"),
+        };
+        facts.insert(&need, Fact::Relevance { score: Score::HALF });
+        let old = serde_json::to_string(&facts).unwrap();
+        assert!(!old.contains("vectors"), "{old}");
+        assert_eq!(serde_json::from_str::<Facts>(&old).unwrap(), facts);
+        facts.add_vectors(of("one")).unwrap();
+        let new = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&new).unwrap(), facts);
+    }
+}

@@ -1,0 +1,12 @@
+//! What a compile is given: the request with its task, the policy, the candidates as rows, and facts from outside.
+
+pub(crate) mod candidates;
+pub mod facts;
+pub mod gate;
+pub(crate) mod outlines;
+pub mod policy;
+pub mod request;
+pub mod retrieval;
+pub(crate) mod served;
+pub(crate) mod stance;
+pub(crate) mod task;

@@ -1,0 +1,148 @@
+//! Names the objects of a conversation.
+
+use super::said::{Part, Said};
+use super::{Entry, Format, Wire};
+use crate::base::digest::Digest;
+use crate::object::{ObjectDocument, ObjectType, Protection, ToolCall};
+
+/// Names the objects of a conversation, and knows which calls are open.
+pub(super) struct Namer {
+    /// How many objects of the history there are.
+    count: usize,
+    calls: usize,
+    rules: usize,
+    /// The calls that wait for their results: id and tool.
+    open: Vec<(String, String)>,
+}
+
+impl Namer {
+    pub(super) fn after(earlier: &[&ObjectDocument]) -> Namer {
+        let mut namer = Namer {
+            count: earlier.len(),
+            calls: 0,
+            rules: 0,
+            open: Vec::new(),
+        };
+        for object in earlier {
+            namer.calls += object.tool_calls.len();
+            match &object.tool_call_id {
+                Some(id) => namer.open.retain(|(open, _)| open != id),
+                None => namer.called(&object.tool_calls),
+            }
+        }
+        namer
+    }
+
+    pub(super) fn is_first(&self) -> bool {
+        self.count == 0
+    }
+
+    fn called(&mut self, calls: &[ToolCall]) {
+        if !calls.is_empty() {
+            let open = calls
+                .iter()
+                .map(|call| (call.id.clone(), call.name.clone()));
+            self.open = open.collect();
+        }
+    }
+
+    /// A message of the history.
+    pub(super) fn entry(&mut self, format: Format, message: String, said: Said) -> Entry {
+        let digest = Digest::of(message.as_bytes());
+        let parts = said.parts.len() as u32;
+        let verbatim = said.signed || !said.opaque.is_empty();
+        let mut objects = Vec::with_capacity(said.parts.len());
+        for (part, one) in said.parts.into_iter().enumerate() {
+            let mut object = self.object(one);
+            object.protection = verbatim.then_some(Protection::Verbatim);
+            object.wire = Some(Wire {
+                digest,
+                format,
+                message: (part == 0).then(|| message.clone()),
+                part: part as u32,
+                parts,
+            });
+            objects.push(object);
+        }
+        Entry {
+            format,
+            message,
+            objects,
+            signed: said.signed,
+            opaque: said.opaque,
+            faults: said.faults,
+        }
+    }
+
+    fn object(&mut self, part: Part) -> ObjectDocument {
+        self.count += 1;
+        match part {
+            Part::Turn {
+                role,
+                text,
+                mut calls,
+            } => {
+                for call in &mut calls {
+                    self.calls += 1;
+                    if call.id.is_empty() {
+                        call.id = format!("call-{}", self.calls);
+                    }
+                }
+                self.called(&calls);
+                ObjectDocument {
+                    object_type: Some(ObjectType::Turn),
+                    role: Some(role),
+                    tool_calls: calls,
+                    ..ObjectDocument::new(format!("turn-{:05}", self.count), text)
+                }
+            }
+            Part::Result { id, name, text } => {
+                let open = self
+                    .open
+                    .iter()
+                    .position(|(open, tool)| match (&id, &name) {
+                        (Some(id), _) => open == id,
+                        (None, Some(name)) => tool == name,
+                        (None, None) => true,
+                    });
+                let open = open.map(|at| self.open.remove(at).0);
+                // A result that answers nothing keeps a name by which it is found to be an orphan.
+                let id = id
+                    .or(open)
+                    .unwrap_or_else(|| format!("no-call-{}", self.count));
+                ObjectDocument {
+                    object_type: Some(ObjectType::ToolResult),
+                    tool_call_id: Some(id),
+                    ..ObjectDocument::new(format!("result-{:05}", self.count), text)
+                }
+            }
+        }
+    }
+
+    /// Text of the system before the history: a rule of the developer, where it says anything.
+    pub(super) fn instruction(&mut self, format: Format, message: String, said: Said) -> Entry {
+        let text = said.parts.iter().map(|part| match part {
+            Part::Turn { text, .. } | Part::Result { text, .. } => text.as_str(),
+        });
+        let text: Vec<&str> = text.collect();
+        let text = text.join("\n");
+        let mut objects = Vec::new();
+        if !text.trim().is_empty() {
+            self.rules += 1;
+            let name = format!("instructions-{}", self.rules);
+            objects.push(ObjectDocument {
+                object_type: Some(ObjectType::PolicyRule),
+                protection: Some(Protection::Verbatim),
+                ..ObjectDocument::new(name, text)
+            });
+        }
+        Entry {
+            format,
+            message,
+            objects,
+            signed: said.signed,
+            opaque: said.opaque,
+            faults: said.faults,
+        }
+    }
+}

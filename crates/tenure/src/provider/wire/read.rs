@@ -1,0 +1,262 @@
+//! From a request, or its bare array of messages, to entries and objects.
+
+use serde_json::value::RawValue;
+
+use super::json::{Fields, Place, is_list, is_string};
+use super::namer::Namer;
+use super::said::{Part, Said};
+use super::{Conversation, Entry, Format, anthropic, chat, gemini, responses, tools};
+use crate::base::error::Error;
+use crate::object::{ObjectDocument, Role};
+
+/// Reads a request, or its bare array of messages (`messages`, `input`, `contents`).
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) naming the place: when it is no JSON of this form, a
+/// key stands twice, a text is not valid Unicode, or a call has no name.
+pub fn read(format: Format, json: &str) -> Result<Conversation, Error> {
+    read_after(format, json, &[])
+}
+
+/// Reads what follows `earlier`: names go on counting, and results whose provider names no calls
+/// answer those that are open at its end.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_after(
+    format: Format,
+    json: &str,
+    earlier: &[&ObjectDocument],
+) -> Result<Conversation, Error> {
+    let whole: &RawValue = serde_json::from_str(json).map_err(|error| {
+        Error::input(format!("not JSON: {error}"))
+            .expected(format!("the body of a request, or its messages ({format})"))
+    })?;
+    let mut namer = Namer::after(earlier);
+    let mut conversation = Conversation {
+        format,
+        instructions: Vec::new(),
+        tools: Vec::new(),
+        server_tools: Vec::new(),
+        entries: Vec::new(),
+        rest: Vec::new(),
+    };
+    let key = list_key(format);
+    if is_list(whole) {
+        let messages = Place::new(key).list(whole)?;
+        take_messages(&mut conversation, &messages, &mut namer)?;
+        return Ok(conversation);
+    }
+    let place = Place::new("body");
+    let fields = place.fields(whole)?;
+    let root = Place::new(key);
+    let list = fields.get(key).ok_or_else(|| {
+        let error = place.wrong(
+            format!("`{key}` is missing"),
+            &format!("the messages under `{key}`"),
+        );
+        match detect(json) {
+            Some(other) if other != format => error.hint(format!("this looks like {other}")),
+            _ => error,
+        }
+    })?;
+    for (name, value) in fields.iter() {
+        match (format, name) {
+            _ if name == key => {}
+            (Format::Anthropic, "system") => {
+                anthropic::system(&mut conversation, value, &mut namer)?;
+            }
+            (Format::OpenAiResponses, "instructions") => {
+                responses::instructions(&mut conversation, value, &mut namer)?;
+            }
+            (Format::Gemini, "systemInstruction" | "system_instruction") => {
+                gemini::system(&mut conversation, value, &mut namer)?;
+            }
+            (_, "tools") => tools::read(&mut conversation, value)?,
+            _ => conversation
+                .rest
+                .push((name.to_owned(), value.get().to_owned())),
+        }
+    }
+    if format == Format::OpenAiResponses && is_string(list) {
+        // A bare text is short for one message of the user.
+        let message = format!("{{\"role\":\"user\",\"content\":{}}}", list.get());
+        let message = RawValue::from_string(message)
+            .map_err(|_| root.wrong("not a text", "a text or a list"))?;
+        take_messages(&mut conversation, &[&*message], &mut namer)?;
+    } else {
+        take_messages(&mut conversation, &root.list(list)?, &mut namer)?;
+    }
+    Ok(conversation)
+}
+
+/// The name of the array of messages.
+pub(super) fn list_key(format: Format) -> &'static str {
+    match format {
+        Format::OpenAiChat | Format::Anthropic => "messages",
+        Format::OpenAiResponses => "input",
+        Format::Gemini => "contents",
+    }
+}
+
+/// Reads the messages: those of the system that stand before all others become instructions.
+fn take_messages(
+    conversation: &mut Conversation,
+    messages: &[&RawValue],
+    namer: &mut Namer,
+) -> Result<(), Error> {
+    let format = conversation.format;
+    let mut leads =
+        matches!(format, Format::OpenAiChat | Format::OpenAiResponses) && namer.is_first();
+    for (message, said) in said(format, messages)? {
+        leads &= matches!(
+            said.parts.as_slice(),
+            [Part::Turn {
+                role: Role::System,
+                ..
+            }]
+        );
+        if leads {
+            let entry = namer.instruction(format, message, said);
+            conversation.instructions.push(entry);
+        } else {
+            conversation
+                .entries
+                .push(namer.entry(format, message, said));
+        }
+    }
+    Ok(())
+}
+
+/// What each message says, with its bytes.
+pub(super) fn said(format: Format, messages: &[&RawValue]) -> Result<Vec<(String, Said)>, Error> {
+    let root = Place::new(list_key(format));
+    let one = |read: fn(&Place, &RawValue) -> Result<Said, Error>| {
+        let each = |(at, message): (usize, &&RawValue)| {
+            Ok((message.get().to_owned(), read(&root.at(at), message)?))
+        };
+        messages.iter().enumerate().map(each).collect()
+    };
+    match format {
+        Format::OpenAiChat => one(chat::message),
+        Format::Anthropic => one(anthropic::message),
+        Format::Gemini => one(gemini::message),
+        Format::OpenAiResponses => responses::items(&root, messages),
+    }
+}
+
+/// What one message says: the text as [`Entry::message`] holds it.
+pub(crate) fn said_one(format: Format, message: &str) -> Result<Said, Error> {
+    let list = format!("[{message}]");
+    let broken = |_| {
+        Error::input("the message is no JSON").expected(format!("a message as {format} has it"))
+    };
+    let list: &RawValue = serde_json::from_str(&list).map_err(broken)?;
+    let items = Place::new(list_key(format)).list(list)?;
+    let mut said = said(format, &items)?;
+    match (said.pop(), said.is_empty()) {
+        (Some((_, one)), true) => Ok(one),
+        _ => Err(Error::input("the message is not one message")
+            .expected("one, or the items of one turn of the model")),
+    }
+}
+
+/// Reads one message: the text as [`Entry::message`] holds it.
+///
+/// # Errors
+///
+/// As [`read`], and when it is not one message.
+pub fn read_message(format: Format, message: &str) -> Result<Entry, Error> {
+    let said = said_one(format, message)?;
+    Ok(Namer::after(&[]).entry(format, message.to_owned(), said))
+}
+
+/// The format that this seems to have.
+pub(super) fn detect(json: &str) -> Option<Format> {
+    let whole: &RawValue = serde_json::from_str(json).ok()?;
+    let place = Place::new("body");
+    if is_list(whole) {
+        return of_messages(&place.list(whole).ok()?);
+    }
+    let fields = place.fields(whole).ok()?;
+    let has = |key: &str| fields.get(key).is_some();
+    if has("contents") {
+        return Some(Format::Gemini);
+    }
+    if has("input") && !has("messages") {
+        return Some(Format::OpenAiResponses);
+    }
+    let messages = place.list(fields.get("messages")?).ok()?;
+    if has("system") || has("stop_sequences") || has("anthropic_version") {
+        return Some(Format::Anthropic);
+    }
+    of_messages(&messages).or_else(|| {
+        let tools = fields.get("tools").and_then(|tools| place.list(tools).ok());
+        let tool = tools.and_then(|tools| place.fields(tools.first()?).ok());
+        match tool {
+            Some(tool) if tool.get("input_schema").is_some() => Some(Format::Anthropic),
+            _ => Some(Format::OpenAiChat),
+        }
+    })
+}
+
+fn of_messages(messages: &[&RawValue]) -> Option<Format> {
+    let place = Place::new("messages");
+    messages.iter().find_map(|message| {
+        let fields = place.fields(message).ok()?;
+        let kind = |fields: &Fields<'_>| fields.get("type").and_then(|kind| place.text(kind).ok());
+        if fields.get("parts").is_some() {
+            return Some(Format::Gemini);
+        }
+        if kind(&fields).is_some() {
+            return Some(Format::OpenAiResponses);
+        }
+        let role = fields.get("role").and_then(|role| place.text(role).ok())?;
+        let is_chat = ["tool", "developer"].contains(&role.as_str())
+            || fields.any(&["tool_calls", "tool_call_id"]).is_some();
+        if is_chat {
+            return Some(Format::OpenAiChat);
+        }
+        let blocks = fields.get("content").filter(|content| is_list(content))?;
+        place.list(blocks).ok()?.iter().find_map(|block| {
+            let fields = place.fields(block).ok()?;
+            match kind(&fields)?.as_str() {
+                "input_text" | "output_text" | "input_image" | "input_file" => {
+                    Some(Format::OpenAiResponses)
+                }
+                "image_url" | "input_audio" | "file" | "refusal" => Some(Format::OpenAiChat),
+                "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image"
+                | "document" => Some(Format::Anthropic),
+                _ if fields.get("cache_control").is_some() => Some(Format::Anthropic),
+                _ => None,
+            }
+        })
+    })
+}
+
+/// How many items a message of several has.
+pub(crate) fn items(message: &str) -> u32 {
+    let list = format!("[{message}]");
+    let items: Vec<&RawValue> = serde_json::from_str(&list).unwrap_or_default();
+    items.len() as u32
+}
+
+/// The parts of a Gemini content, or the blocks of a message of Anthropic's, as they came.
+pub(crate) fn blocks(message: &str) -> Vec<String> {
+    let place = Place::new("message");
+    let message = serde_json::from_str::<&RawValue>(message).ok();
+    let fields = message.and_then(|message| place.fields(message).ok());
+    let Some(list) = fields.and_then(|fields| fields.any(&["parts", "content"])) else {
+        return Vec::new();
+    };
+    if is_string(list) {
+        return vec![format!("{{\"text\":{},\"type\":\"text\"}}", list.get())];
+    }
+    let blocks = place.list(list).unwrap_or_default();
+    blocks
+        .into_iter()
+        .map(|block| block.get().to_owned())
+        .collect()
+}

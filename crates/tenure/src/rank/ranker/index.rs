@@ -1,0 +1,442 @@
+//! Which units hold which terms, and how they stand to each other. What is made here depends on the
+//! units alone; what counts beside them (which of them are seen, how rare a term is among those, the
+//! weights) comes with each question.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+
+use super::terms::{self, Terms};
+use super::{FIELDS, TEXT, Unit, Weights};
+use crate::base::num::ln;
+
+/// SipHash with fixed keys: the table is never iterated, so only the speed depends on it.
+type FixedState = BuildHasherDefault<DefaultHasher>;
+
+/// Units, ready to be ranked under any weights, among any of them.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// Each with the number of its first unit. Where the parts are cut changes no score.
+    parts: Vec<(u32, Arc<Part>)>,
+    /// The places of all units that have one, in order.
+    places: Arc<[Placed]>,
+    units: usize,
+}
+
+/// Units that were read together. Their numbers begin with nought.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    terms: HashMap<Box<str>, u32, FixedState>,
+    postings: Vec<Vec<Posting>>,
+    /// How many terms the text of each unit has.
+    lengths: Vec<u32>,
+    total: u64,
+    /// The places of the units in ordered material, in their order; those that have none are not here.
+    places: Arc<[Placed]>,
+    /// Who says each unit, as a place in `speakers`.
+    said_by: Vec<Option<u32>>,
+    /// The words of each speaker's name.
+    speakers: Vec<Vec<Box<str>>>,
+}
+
+/// A unit that holds a term, and how often its text does and each of its other fields.
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    unit: u32,
+    text: u32,
+    rest: [u8; FIELDS - 1],
+}
+
+/// Where a unit stands in ordered material. What ends where the next one begins is its neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Place {
+    /// Which material, the same in every part.
+    pub(crate) material: u128,
+    /// Where it begins.
+    pub(crate) from: u64,
+    /// Where the next one begins at the latest.
+    pub(crate) until: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Placed {
+    place: Place,
+    unit: u32,
+}
+
+/// The units that count.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// One flag a unit, or `None` when all count.
+    pub(crate) rows: Option<&'a [bool]>,
+    /// How many count.
+    pub(crate) count: usize,
+}
+
+impl Seen<'_> {
+    fn has(&self, unit: u32) -> bool {
+        self.rows.is_none_or(|rows| rows[unit as usize])
+    }
+}
+
+/// What the vectors say.
+#[derive(Clone, Copy)]
+pub(crate) struct Dense<'a> {
+    /// How similar each unit is to the query; less than nought where nobody knows.
+    pub(crate) similarities: &'a [f64],
+    /// What texts that have nothing to do with each other may have in common. A unit without a term of
+    /// the query that is no nearer than that is not near at all.
+    pub(crate) unrelated: f64,
+}
+
+impl Part {
+    /// Reads units, each with its place in ordered material if it has one.
+    pub(crate) fn of<'u>(units: impl IntoIterator<Item = (Unit<'u>, Option<Place>)>) -> Part {
+        let mut part = Part::default();
+        let mut terms = Terms::default();
+        let mut places = Vec::new();
+        for (unit, place) in units {
+            let number = part.lengths.len() as u32;
+            places.extend(place.map(|place| Placed {
+                place,
+                unit: number,
+            }));
+            part.add(&unit, &mut terms);
+        }
+        places.sort_unstable();
+        part.places = places.into();
+        part.postings.iter_mut().for_each(Vec::shrink_to_fit);
+        part
+    }
+
+    fn add(&mut self, unit: &Unit<'_>, terms: &mut Terms) {
+        let number = self.lengths.len() as u32;
+        let fields = [unit.name, unit.tags, unit.speaker, unit.date, unit.text];
+        let mut length = 0u32;
+        for (field, text) in fields.into_iter().enumerate() {
+            terms.each(text, |term| {
+                length += u32::from(field == TEXT);
+                let posting = self.posting(term, number);
+                match posting.rest.get_mut(field) {
+                    Some(count) => *count = count.saturating_add(1),
+                    None => posting.text = posting.text.saturating_add(1),
+                }
+            });
+        }
+        self.lengths.push(length);
+        self.total += u64::from(length);
+        let said_by = (!unit.speaker.trim().is_empty()).then(|| {
+            let words = terms::words(unit.speaker);
+            let known = self.speakers.iter().position(|known| *known == words);
+            known.unwrap_or_else(|| {
+                self.speakers.push(words);
+                self.speakers.len() - 1
+            }) as u32
+        });
+        self.said_by.push(said_by);
+    }
+
+    fn posting(&mut self, term: &str, unit: u32) -> &mut Posting {
+        let id = match self.terms.get(term) {
+            Some(id) => *id as usize,
+            None => {
+                let id = self.postings.len();
+                self.terms.insert(term.into(), id as u32);
+                self.postings.push(Vec::new());
+                id
+            }
+        };
+        let postings = &mut self.postings[id];
+        let last = postings.len().saturating_sub(1);
+        match postings.get(last) {
+            Some(posting) if posting.unit == unit => &mut postings[last],
+            _ => {
+                postings.push(Posting {
+                    unit,
+                    text: 0,
+                    rest: [0; FIELDS - 1],
+                });
+                let last = postings.len() - 1;
+                &mut postings[last]
+            }
+        }
+    }
+
+    /// The units that hold a term.
+    fn holders(&self, term: &str) -> &[Posting] {
+        let id = self.terms.get(term);
+        id.map_or(&[], |id| &self.postings[*id as usize])
+    }
+}
+
+impl Index {
+    /// The units of these parts, one part after the other.
+    pub(crate) fn of(parts: impl IntoIterator<Item = Arc<Part>>) -> Index {
+        let mut index = Index::default();
+        for part in parts {
+            index.parts.push((index.units as u32, Arc::clone(&part)));
+            index.units += part.lengths.len();
+        }
+        index.places = match &*index.parts {
+            [(_, part)] => Arc::clone(&part.places),
+            parts => {
+                let each = parts.iter().flat_map(|(first, part)| {
+                    part.places.iter().map(move |placed| Placed {
+                        unit: first + placed.unit,
+                        ..*placed
+                    })
+                });
+                let mut places: Vec<Placed> = each.collect();
+                places.sort(); // Merges what is in order already.
+                places.into()
+            }
+        };
+        index
+    }
+
+    /// How many units there are.
+    pub(crate) fn len(&self) -> usize {
+        self.units
+    }
+
+    /// The score of each unit that is seen, from 0 to 1, where the greatest is 1; nought for the others.
+    pub(crate) fn scores(
+        &self,
+        query: &str,
+        weights: &Weights,
+        seen: Seen<'_>,
+        dense: Option<Dense<'_>>,
+    ) -> Vec<f64> {
+        let mut scores = self.lexical(query, weights, seen);
+        normalize(&mut scores);
+        if let Some(dense) = dense {
+            self.add_dense(&mut scores, dense, weights.dense);
+        }
+        if self.add_neighbours(&mut scores, weights, seen) {
+            normalize(&mut scores);
+        }
+        if self.raise_named(query, &mut scores, weights, seen) {
+            normalize(&mut scores);
+        }
+        scores
+    }
+
+    /// BM25F (Robertson and Zaragoza, 2009, section 3.6). The sums run in the order of the query's sorted
+    /// terms, so they are the same on every platform.
+    fn lexical(&self, query: &str, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
+        let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
+        Terms::default().each(query, |term| {
+            let known = |(_, part): &(u32, Arc<Part>)| part.terms.contains_key(term);
+            if !asked.contains(term) && self.parts.iter().any(known) {
+                asked.insert(term.into());
+            }
+        });
+        let mut scores = vec![0.0; self.len()];
+        if asked.is_empty() || seen.count == 0 {
+            return scores;
+        }
+        let count = seen.count as f64;
+        let total: u64 = match seen.rows {
+            None => self.parts.iter().map(|(_, part)| part.total).sum(),
+            Some(rows) => {
+                let all = self.parts.iter().flat_map(|(_, part)| &part.lengths);
+                let both = all.zip(rows).filter(|(_, seen)| **seen);
+                both.map(|(length, _)| u64::from(*length)).sum()
+            }
+        };
+        let mean = (total as f64 / count).max(1.0);
+        let (k1, b) = (weights.saturation, weights.length);
+        let share = b / mean;
+        let rest = &weights.fields[..FIELDS - 1];
+        let (numbers, words): (Vec<_>, Vec<_>) = asked.iter().partition(|term| is_number(term));
+        // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
+        let is_seen = |term: &str| {
+            let holders = |(first, part): &(u32, Arc<Part>)| {
+                let mut holders = part.holders(term).iter();
+                holders.any(|held| seen.has(first + held.unit))
+            };
+            self.parts.iter().any(holders)
+        };
+        let only_numbers = !words.iter().any(|term| is_seen(term));
+        let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
+        let words = words.into_iter().map(|term| (term, false));
+        for (term, is_weak) in words.chain(numbers) {
+            let held = self.parts.iter();
+            let held = held.map(|(first, part)| (*first, &*part.lengths, part.holders(term)));
+            let held: Vec<(u32, &[u32], &[Posting])> = held.collect();
+            let holders = held.iter().map(|(first, _, holders)| match seen.rows {
+                None => holders.len(),
+                Some(_) => {
+                    let here = holders.iter().filter(|held| seen.has(first + held.unit));
+                    here.count()
+                }
+            });
+            let holders = holders.sum::<usize>() as f64;
+            let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
+            for (first, lengths, holders) in held {
+                let scores = &mut scores[first as usize..][..lengths.len()];
+                for held in holders {
+                    if !seen.has(first + held.unit) || is_weak && scores[held.unit as usize] == 0.0
+                    {
+                        continue;
+                    }
+                    let damping = 1.0 - b + share * f64::from(lengths[held.unit as usize]);
+                    let mut frequency = weights.fields[TEXT] * f64::from(held.text) / damping;
+                    if held.rest != [0; FIELDS - 1] {
+                        for (weight, times) in rest.iter().zip(held.rest) {
+                            frequency += weight * f64::from(times);
+                        }
+                    }
+                    scores[held.unit as usize] +=
+                        rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+                }
+            }
+        }
+        scores
+    }
+
+    /// Of each unit that is seen, how many of the query's words it shares, as a share of the words of the
+    /// shorter of the two. Numbers are no words.
+    pub(crate) fn overlaps(&self, query: &str, seen: Seen<'_>) -> Vec<f64> {
+        let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
+        Terms::default().each(query, |term| {
+            if !is_number(term) && !asked.contains(term) {
+                asked.insert(term.into());
+            }
+        });
+        let mut shared = vec![0.0; self.len()];
+        for (first, part) in &self.parts {
+            for term in &asked {
+                let holders = part.holders(term).iter().map(|held| first + held.unit);
+                for unit in holders.filter(|unit| seen.has(*unit)) {
+                    shared[unit as usize] += 1.0;
+                }
+            }
+        }
+        let lengths = self.parts.iter().flat_map(|(_, part)| &part.lengths);
+        for (shared, length) in shared.iter_mut().zip(lengths) {
+            let shorter = (asked.len() as f64).min(f64::from(*length)).max(1.0);
+            *shared = (*shared / shorter).min(1.0);
+        }
+        shared
+    }
+
+    /// Marks the neighbours of what is marked, in ordered material, as far as it is seen.
+    pub(crate) fn mark_neighbours(&self, marked: &mut [bool], seen: Seen<'_>) {
+        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
+        let line: Vec<(&Placed, bool)> = line
+            .map(|placed| (placed, marked[placed.unit as usize]))
+            .collect();
+        for pair in line.windows(2) {
+            let [(one, is_one), (next, is_next)] = pair else {
+                continue;
+            };
+            if one.place.material == next.place.material && next.place.from <= one.place.until {
+                marked[next.unit as usize] |= is_one;
+                marked[one.unit as usize] |= is_next;
+            }
+        }
+    }
+
+    /// The weighted sum with the similarities, each divided by the greatest.
+    fn add_dense(&self, scores: &mut [f64], dense: Dense<'_>, share: f64) {
+        let Dense {
+            similarities,
+            unrelated,
+        } = dense;
+        let greatest = similarities.iter().copied().fold(0.0, f64::max);
+        if greatest <= 0.0 {
+            return;
+        }
+        for (score, similarity) in scores.iter_mut().zip(similarities) {
+            if *similarity < 0.0 {
+                continue; // Nobody knows: the terms alone decide.
+            }
+            // Not a number is no similarity.
+            let near = *similarity > 0.0 && (*score > 0.0 || *similarity >= unrelated);
+            let dense = if near { similarity / greatest } else { 0.0 };
+            *score = (1.0 - share) * *score + share * dense;
+        }
+    }
+
+    /// Of ordered material each unit takes over something of those around it.
+    fn add_neighbours(&self, scores: &mut [f64], weights: &Weights, seen: Seen<'_>) -> bool {
+        if weights.neighbours == [0.0; 4] {
+            return false;
+        }
+        let [before, after, second_before, second_after] = weights.neighbours;
+        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
+        let line: Vec<(Place, usize, f64)> = line
+            .map(|placed| {
+                (
+                    placed.place,
+                    placed.unit as usize,
+                    scores[placed.unit as usize],
+                )
+            })
+            .collect();
+        // What is not seen is no line, either.
+        if line.len() < 2 {
+            return false;
+        }
+        let close = |one: usize, next: usize| {
+            let (one, next) = (line[one].0, line[next].0);
+            one.material == next.material && next.from <= one.until
+        };
+        for at in 1..line.len() {
+            let (_, unit, score) = line[at];
+            if !close(at - 1, at) {
+                continue;
+            }
+            let (_, other, its) = line[at - 1];
+            scores[unit] += before * its;
+            scores[other] += after * score;
+            if at > 1 && close(at - 2, at - 1) {
+                let (_, other, its) = line[at - 2];
+                scores[unit] += second_before * its;
+                scores[other] += second_after * score;
+            }
+        }
+        true
+    }
+
+    /// Raises what is said by whom the query names.
+    fn raise_named(
+        &self,
+        query: &str,
+        scores: &mut [f64],
+        weights: &Weights,
+        seen: Seen<'_>,
+    ) -> bool {
+        if weights.named == 0.0 || self.parts.iter().all(|(_, part)| part.speakers.is_empty()) {
+            return false;
+        }
+        let mut any = false;
+        let words = terms::words(query);
+        let named = |name: &Vec<Box<str>>| name.iter().any(|word| words.contains(word));
+        for (first, part) in &self.parts {
+            let named: Vec<bool> = part.speakers.iter().map(named).collect();
+            let units = (*first..).zip(&part.said_by);
+            for (unit, said_by) in units {
+                let by = said_by.filter(|_| seen.has(unit));
+                any |= by.is_some();
+                if by.is_some_and(|speaker| named[speaker as usize]) {
+                    scores[unit as usize] += weights.named;
+                }
+            }
+        }
+        any
+    }
+}
+
+fn is_number(term: &str) -> bool {
+    term.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Divides by the greatest, where there is one above 0.
+pub(crate) fn normalize(scores: &mut [f64]) {
+    let greatest = scores.iter().copied().fold(0.0, f64::max);
+    if greatest > 0.0 && greatest != 1.0 {
+        scores.iter_mut().for_each(|score| *score /= greatest);
+    }
+}

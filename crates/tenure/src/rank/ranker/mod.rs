@@ -1,0 +1,318 @@
+//! The ranker: which units of text matter to a query, found without a model.
+//!
+//! BM25F (Robertson and Zaragoza, 2009, section 3.6) over fields, with stems and without stop words. Of
+//! *ordered* material (turns, lines of a log, paragraphs of a file) a unit also speaks through its
+//! neighbours: an answer rarely repeats the words of the question before it. Whoever the query names
+//! speaks louder. Similarities of vectors come from outside and are added by a weighted sum of scores
+//! that are each divided by their greatest.
+//!
+//! ```
+//! use tenure::ranker::{Ranker, Unit, Weights};
+//! let turn = |order, speaker, text| Unit { speaker, text, order: Some(order), ..Unit::default() };
+//! let units = [
+//!     turn(0, "Ann", "Which valve leaks?"),
+//!     turn(1, "Bob", "The third."),
+//!     turn(2, "Ann", "I saw a film."),
+//! ];
+//! let ranker = Ranker::new(&units, Weights::default());
+//! let ranked = ranker.rank("Which valve did Bob find leaking?", None);
+//! assert_eq!(ranked.iter().map(|(unit, _)| *unit).collect::<Vec<_>>(), [0, 1, 2]);
+//! ```
+
+mod index;
+mod terms;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub(crate) use self::index::{Dense, Index, Part, Place, Seen};
+pub use self::terms::Terms;
+pub(crate) use self::terms::each_term;
+
+/// Something that may be found. What it lacks is empty.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Unit<'t> {
+    /// Its name or heading.
+    pub name: &'t str,
+    /// Words to find it by.
+    pub tags: &'t str,
+    /// Who says it.
+    pub speaker: &'t str,
+    /// When it was said, as text.
+    pub date: &'t str,
+    /// What it says.
+    pub text: &'t str,
+    /// Its place in ordered material. Units at most two places apart are neighbours.
+    pub order: Option<u64>,
+}
+
+/// How much everything counts. [`Weights::default`] is what the development sets under `models/eval/`
+/// chose; `docs/ranking.md` tells how.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weights {
+    /// The weight of a term in the name, the tags, the speaker, the date and the text.
+    pub fields: [f64; FIELDS],
+    /// How soon a term that is repeated counts no more (BM25's k₁).
+    pub saturation: f64,
+    /// How much longer texts are discounted (BM25's b), for the text; the other fields are not.
+    pub length: f64,
+    /// What a unit takes over of the scores of the one before it, the one after it, the second before
+    /// and the second after.
+    pub neighbours: [f64; 4],
+    /// What is added for a unit whose speaker the query names, where the greatest score is 1.
+    pub named: f64,
+    /// The share of the vectors' similarity in the sum, where there is one.
+    pub dense: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights {
+            fields: [1.0, 1.0, 0.3, 0.3, 1.0],
+            saturation: 1.2,
+            length: 0.75,
+            neighbours: [0.3, 0.1, 0.05, 0.05],
+            named: 0.3,
+            dense: 0.5,
+        }
+    }
+}
+
+impl Weights {
+    /// The same weights for units that have no order and no speakers.
+    #[must_use]
+    pub fn alone(self) -> Weights {
+        let mut fields = self.fields;
+        fields[SPEAKER] = 0.0;
+        Weights {
+            fields,
+            neighbours: [0.0; 4],
+            named: 0.0,
+            ..self
+        }
+    }
+}
+
+/// How many fields a unit has.
+pub const FIELDS: usize = 5;
+const SPEAKER: usize = 2;
+const TEXT: usize = 4;
+
+/// Units, ready to be ranked.
+#[derive(Debug)]
+pub struct Ranker {
+    weights: Weights,
+    index: Index,
+}
+
+impl Ranker {
+    /// Reads the units.
+    pub fn new(units: &[Unit<'_>], weights: Weights) -> Ranker {
+        let placed = units.iter().map(|unit| {
+            let place = unit.order.map(|order| Place {
+                material: 0,
+                from: order,
+                until: order.saturating_add(1),
+            });
+            (*unit, place)
+        });
+        let index = Index::of([Arc::new(Part::of(placed))]);
+        Ranker { weights, index }
+    }
+
+    /// How many units there are.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The units with their scores from 0 to 1, the best first; equal ones in their own order. `dense`
+    /// holds each unit's similarity to the query, where somebody has vectors.
+    pub fn rank(&self, query: &str, dense: Option<&[f64]>) -> Vec<(usize, f64)> {
+        let scores = self.scores(query, dense);
+        let mut ranked: Vec<(usize, f64)> = scores.into_iter().enumerate().collect();
+        ranked.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
+        ranked
+    }
+
+    /// The score of each unit, from 0 to 1.
+    pub fn scores(&self, query: &str, dense: Option<&[f64]>) -> Vec<f64> {
+        let all = Seen {
+            rows: None,
+            count: self.len(),
+        };
+        // What is unlike the query is not less than unlike.
+        let positive = |similarity: &f64| if *similarity > 0.0 { *similarity } else { 0.0 };
+        let dense = dense.filter(|dense| dense.len() == self.len());
+        let dense: Option<Vec<f64>> = dense.map(|dense| dense.iter().map(positive).collect());
+        let dense = dense.as_deref().map(|similarities| Dense {
+            similarities,
+            unrelated: 0.0,
+        });
+        self.index.scores(query, &self.weights, all, dense)
+    }
+}
+
+/// The terms of a text that may carry meaning: four bytes or more, so that `the` is near nothing.
+pub(crate) fn terms_of(text: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    each_term(text, |term| {
+        if term.len() >= 4 {
+            terms.insert(term.to_owned());
+        }
+    });
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(text: &str) -> Unit<'_> {
+        Unit {
+            text,
+            ..Unit::default()
+        }
+    }
+
+    fn order(units: &[Unit<'_>], query: &str) -> Vec<usize> {
+        let ranker = Ranker::new(units, Weights::default());
+        ranker
+            .rank(query, None)
+            .into_iter()
+            .map(|(unit, _)| unit)
+            .collect()
+    }
+
+    #[test]
+    fn stems_meet_and_stop_words_do_not_count() {
+        let units = [
+            text("It is what it is, and that is that."),
+            text("Pumps were leaking."),
+        ];
+        assert_eq!(order(&units, "Is it so that the pump leaks?"), [1, 0]);
+    }
+
+    #[test]
+    fn other_scripts_are_found() {
+        let units = [
+            text("泵在三巴时启动"),
+            text("阀门已经关闭"),
+            text("المضخة تعمل"),
+            text("पंप चालू है"),
+        ];
+        for (query, found) in [("启动泵", 0), ("阀门", 1), ("المضخة", 2), ("पंप", 3)]
+        {
+            assert_eq!(order(&units, query)[0], found, "{query}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_by_nothing() {
+        let units = [text("a"), text(""), text("\u{0}\u{FEFF}")];
+        for query in ["", " ", "...", "\u{0}"] {
+            let ranker = Ranker::new(&units, Weights::default());
+            assert!(ranker.scores(query, None).iter().all(|score| *score == 0.0));
+        }
+        assert!(
+            Ranker::new(&[], Weights::default())
+                .rank("x", None)
+                .is_empty()
+        );
+        let long = "word ".repeat(200_000);
+        assert_eq!(order(&[text(&long), text("word")], &long).len(), 2);
+    }
+
+    #[test]
+    fn vectors_count_by_their_share_and_only_where_they_are_whole() {
+        let units = [text("pump"), text("valve"), text("film")];
+        let ranker = Ranker::new(&units, Weights::default());
+        let lexical = ranker.scores("pump", None);
+        assert_eq!(lexical, [1.0, 0.0, 0.0]);
+        let both = ranker.scores("pump", Some(&[0.1, 0.8, -0.5]));
+        assert!(both[0] > 0.0 && both[1] > 0.0 && both[2] == 0.0);
+        assert_eq!(ranker.scores("pump", Some(&[0.1])), lexical);
+        let odd = ranker.scores("pump", Some(&[f64::NAN, -0.0, 0.0]));
+        assert!(odd.iter().all(|score| score.is_finite()));
+    }
+
+    #[test]
+    fn neighbours_end_where_the_order_has_a_gap() {
+        let at = |order, text| Unit {
+            order: Some(order),
+            text,
+            ..Unit::default()
+        };
+        let units = [at(0, "pump"), at(1, "x"), at(4, "y"), at(2, "z")];
+        let scores = Ranker::new(&units, Weights::default()).scores("pump", None);
+        assert!(scores[0] > scores[1] && scores[1] > scores[3] && scores[3] > 0.0);
+        assert_eq!(scores[2], 0.0);
+    }
+
+    /// Its text, who says it, its place, whether it is seen, and how similar it is.
+    type Drawn = (String, &'static str, Option<u64>, bool, u8);
+
+    fn drawn() -> impl Strategy<Value = Drawn> {
+        let word = prop::sample::select(vec!["pump", "valve", "7", "41", "film", "漢"]);
+        let words = prop::collection::vec(word, 0..5).prop_map(|words| words.join(" "));
+        let speaker = prop::sample::select(vec!["", "", "Ann", "Bob"]);
+        (
+            words,
+            speaker,
+            prop::option::of(0..6u64),
+            any::<bool>(),
+            0..5u8,
+        )
+    }
+
+    proptest! {
+        /// What is not seen counts for nothing: scores are those of an index that never held it.
+        #[test]
+        fn what_is_not_seen_changes_nothing(
+            all in prop::collection::vec(drawn(), 1..9),
+            query in "(pump |valve |7 |41 |Ann ){0,4}",
+            is_dense in any::<bool>(),
+        ) {
+            let index = |units: &[&Drawn]| {
+                let units = units.iter().map(|(text, speaker, order, ..)| {
+                    let unit = Unit { text, speaker, ..Unit::default() };
+                    let place = |from: u64| Place { material: 1, from, until: from + 2 };
+                    (unit, order.map(place))
+                });
+                Index::of([Arc::new(Part::of(units))])
+            };
+            let scores = |units: &[&Drawn], rows: Option<&[bool]>| {
+                let count = rows.map_or(units.len(), |rows| rows.iter().filter(|row| **row).count());
+                let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
+                let similarities = units.iter().enumerate();
+                let similarities: Vec<f64> = similarities
+                    .map(|(at, unit)| if is_seen(at) { f64::from(unit.4) / 5.0 } else { 0.0 })
+                    .collect();
+                let dense = Dense { similarities: &similarities, unrelated: 0.3 };
+                let weights = Weights::default();
+                index(units).scores(&query, &weights, Seen { rows, count }, is_dense.then_some(dense))
+            };
+            let each: Vec<_> = all.iter().collect();
+            let rows: Vec<bool> = all.iter().map(|unit| unit.3).collect();
+            let wide = scores(&each, Some(&rows));
+            let seen: Vec<_> = all.iter().filter(|unit| unit.3).collect();
+            let wide = wide.into_iter().zip(&rows).filter(|(_, seen)| **seen);
+            let wide: Vec<f64> = wide.map(|(score, _)| score).collect();
+            prop_assert_eq!(wide, scores(&seen, None));
+            let neighbours = |units: &[&Drawn], rows: Option<&[bool]>| {
+                let is_seen = |at: usize| rows.is_none_or(|rows| rows[at]);
+                let marked = units.iter().enumerate();
+                let mut marked: Vec<bool> = marked.map(|(at, unit)| is_seen(at) && unit.4 == 0).collect();
+                index(units).mark_neighbours(&mut marked, Seen { rows, count: 0 });
+                let marked = marked.into_iter().enumerate().filter(|(at, _)| is_seen(*at));
+                marked.map(|(_, is_marked)| is_marked).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(neighbours(&each, Some(&rows)), neighbours(&seen, None));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The body of a Gemini generateContent request. The model stands in its URL.
+//!
+//! Messages are gathered as for Anthropic: what stands before the history becomes `systemInstruction`,
+//! turns become contents of the user or the model, calls `functionCall` and results `functionResponse`
+//! parts. A model that wants its calls back signed takes a fixed word in the place of a signature that
+//! another model could not give (Google, Thought signatures).
+
+use serde_json::{Value, json};
+
+use crate::object::{Role, Tool};
+use crate::provider::wire::NO_SIGNATURE;
+use crate::write::render::anthropic::{Block, Content, Message, Messages, input};
+use crate::write::render::parts::{array, list, object, quoted};
+
+/// A tool as the API takes it.
+pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
+    json!({
+        "description": description,
+        "name": name,
+        "parametersJsonSchema": tool.input_schema,
+    })
+}
+
+/// The body, as bytes: the tools, the system's instruction, the contents. `signs`: calls go back signed.
+pub(crate) fn body(
+    messages: &Messages<'_>,
+    texts: &[String],
+    tools: &[&str],
+    signs: bool,
+) -> String {
+    let tools = list(tools).map(|tools| format!("[{{\"functionDeclarations\":{tools}}}]"));
+    let system: Vec<String> = messages
+        .system
+        .iter()
+        .map(|text| text_json(&texts[*text]))
+        .collect();
+    let system = list(&system).map(|parts| format!("{{\"parts\":{parts}}}"));
+    let contents = messages
+        .messages
+        .iter()
+        .map(|message| content(message, texts, signs));
+    object(&[
+        ("tools", tools),
+        ("systemInstruction", system),
+        ("contents", Some(array(contents))),
+    ])
+}
+
+fn content(message: &Message<'_>, texts: &[String], signs: bool) -> String {
+    let blocks = match &message.content {
+        Content::Raw(raw) => return (*raw).to_owned(),
+        Content::Blocks(blocks) => blocks,
+    };
+    let is_call = |block: &Block<'_>| matches!(block, Block::ToolUse(_) | Block::Raw(_));
+    let first = blocks.iter().position(is_call);
+    let parts = blocks.iter().enumerate().map(|(at, block)| match block {
+        Block::Text(text) => text_json(&texts[*text]),
+        Block::Said(text) => text_json(text),
+        Block::ToolUse(call) => {
+            let signature = if signs && first == Some(at) {
+                format!(",\"thoughtSignature\":\"{NO_SIGNATURE}\"")
+            } else {
+                String::new()
+            };
+            let (args, name) = (input(call), quoted(&call.name));
+            format!("{{\"functionCall\":{{\"args\":{args},\"name\":{name}}}{signature}}}")
+        }
+        Block::ToolResult { name, content, .. } => {
+            json!({ "functionResponse": { "name": name, "response": { "result": content } } })
+                .to_string()
+        }
+        // Gemini takes no tools late: none comes here.
+        Block::ToolAddition(_) => String::new(),
+        Block::Raw(raw) => raw.clone(),
+    });
+    let role = match message.role {
+        Role::Assistant => "model",
+        _ => "user",
+    };
+    format!("{{\"parts\":{},\"role\":\"{role}\"}}", array(parts))
+}
+
+fn text_json(text: &str) -> String {
+    json!({ "text": text }).to_string()
+}

@@ -1,0 +1,173 @@
+//! The body of an OpenAI chat completion request.
+//!
+//! The floor becomes the system message, turns become messages as they are, other history becomes
+//! system messages between them, the tail becomes the last user message, tools become `tools`. A turn
+//! that says nothing and calls nothing is left out.
+
+use serde_json::{Value, json};
+
+use crate::object::{ObjectType, Revision, Role, Tool};
+use crate::provider::target::Target;
+use crate::provider::wire::Outgoing;
+use crate::write::render::parts::{Place, list, object, quoted};
+
+/// A tool as the API takes it.
+pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
+    json!({
+        "function": {
+            "description": description,
+            "name": name,
+            "parameters": tool.input_schema,
+        },
+        "type": "function",
+    })
+}
+
+/// The messages of a body in the making.
+pub(crate) struct Messages<'a> {
+    /// Whether these are items, of which a turn may be several.
+    responses: bool,
+    /// Whether text of the system that leads stands beside the messages.
+    apart: bool,
+    pub(crate) messages: Vec<Message<'a>>,
+    /// How many messages or items these are in the body.
+    count: u32,
+}
+
+pub(crate) enum Message<'a> {
+    /// Text of the system that stands beside the messages, by its place among the texts.
+    Instructions(usize),
+    /// Text pieces under one role, by their place among the texts.
+    Text(Role, usize),
+    /// A turn or a result, and what it says.
+    Turn(&'a Revision, Option<&'a str>),
+    /// What goes back as it came.
+    Raw(&'a str),
+    /// Tools that are offered in the middle of the conversation.
+    Tools(Vec<&'a str>),
+}
+
+impl<'a> Messages<'a> {
+    pub(crate) fn new(target: Target, speaks: bool) -> Messages<'a> {
+        let responses = target == Target::OpenAiResponses;
+        Messages {
+            responses,
+            // Somebody must speak in the input.
+            apart: responses && speaks,
+            messages: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Adds a message for a text.
+    pub(crate) fn text(&mut self, role: Role, text: usize) -> Place {
+        if self.apart && role == Role::System && self.messages.is_empty() {
+            self.messages.push(Message::Instructions(text));
+            return Place {
+                message: None,
+                block: None,
+            };
+        }
+        self.push(Message::Text(role, text), 1)
+    }
+
+    /// Adds a tool in the middle of the conversation, to those that stand last. Gives its place among them.
+    pub(crate) fn late_tool(&mut self, json: &'a str) -> (Place, u32) {
+        if let Some(Message::Tools(tools)) = self.messages.last_mut() {
+            tools.push(json);
+            let place = Place {
+                message: Some(self.count - 1),
+                block: None,
+            };
+            return (place, tools.len() as u32 - 1);
+        }
+        (self.push(Message::Tools(vec![json]), 1), 0)
+    }
+
+    /// Adds a turn or a tool's result.
+    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
+        let is_result = revision.object_type() == ObjectType::ToolResult;
+        let calls = revision.tool_calls().len() as u32;
+        let said = said.filter(|said| is_result || !said.trim().is_empty());
+        let items = match (self.responses, said.is_some()) {
+            (true, says) => u32::from(says) + calls,
+            (false, says) => u32::from(says || calls > 0),
+        };
+        self.push(Message::Turn(revision, said), items)
+    }
+
+    /// Adds what goes back as it came.
+    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: Vec<&'a Revision>) -> Place {
+        // Several items that are one turn stand with commas between.
+        let items = if self.responses {
+            crate::provider::wire::items(&raw.message)
+        } else {
+            parts.len() as u32
+        };
+        self.push(Message::Raw(&raw.message), items)
+    }
+
+    fn push(&mut self, message: Message<'a>, items: u32) -> Place {
+        self.messages.push(message);
+        let at = self.count;
+        self.count += items;
+        Place {
+            message: Some(at),
+            block: None,
+        }
+    }
+
+    /// The body, as bytes: the model, the tools, the messages.
+    pub(crate) fn body(&self, model: &str, texts: &[String], tools: &[&str]) -> String {
+        let messages = self.messages.iter();
+        let messages: Vec<String> = messages.filter_map(|message| message.json(texts)).collect();
+        object(&[
+            ("model", Some(quoted(model))),
+            ("tools", list(tools)),
+            (
+                "messages",
+                Some(crate::write::render::parts::array(messages)),
+            ),
+        ])
+    }
+}
+
+/// Tools that are offered from this place on (OpenAI, responses).
+pub(crate) fn additional_tools(tools: &[&str]) -> String {
+    object(&[
+        ("role", Some(quoted("developer"))),
+        ("tools", list(tools)),
+        ("type", Some(quoted("additional_tools"))),
+    ])
+}
+
+impl Message<'_> {
+    fn json(&self, texts: &[String]) -> Option<String> {
+        let json = match self {
+            Message::Raw(raw) => return Some((*raw).to_owned()),
+            Message::Tools(tools) => return Some(additional_tools(tools)),
+            Message::Instructions(text) => json!({ "content": texts[*text], "role": "system" }),
+            Message::Text(role, text) => json!({ "content": texts[*text], "role": role }),
+            Message::Turn(revision, said) if revision.object_type() == ObjectType::ToolResult => {
+                json!({ "content": said.unwrap_or_default(), "role": "tool", "tool_call_id": revision.tool_call_id() })
+            }
+            Message::Turn(revision, None) if revision.tool_calls().is_empty() => return None,
+            Message::Turn(revision, said) => {
+                let role = revision.role().unwrap_or(Role::User);
+                let mut json = json!({ "content": said, "role": role });
+                if !revision.tool_calls().is_empty() {
+                    let call = |call: &crate::object::ToolCall| {
+                        json!({
+                            "function": { "arguments": call.arguments_text(), "name": call.name },
+                            "id": call.id,
+                            "type": "function",
+                        })
+                    };
+                    json["tool_calls"] = revision.tool_calls().iter().map(call).collect();
+                }
+                json
+            }
+        };
+        Some(json.to_string())
+    }
+}
