@@ -16,7 +16,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Tenant::retract`]; [`ErrorKind::Conflict`] when objects would replace each other in a cycle.
+    /// As [`Tenant::retract`]; [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when objects would replace each other in a cycle.
     pub fn judge(
         &self,
         id: ObjectId,

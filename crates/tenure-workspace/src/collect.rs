@@ -15,6 +15,7 @@ use tenure::registry::Secrets;
 use tenure::{Candidates, ContextObject, Error, ObjectDocument};
 
 use crate::code_tree::read_tree;
+use crate::json_schema::{self, Draft, Malformed};
 use crate::read::read_text;
 use crate::snapshot::only_label;
 use crate::snapshot::{is_snapshot, read_snapshot};
@@ -199,36 +200,20 @@ fn check_schemas(document: &ObjectDocument) -> Result<(), Error> {
         ("output_schema", &document.output_schema),
     ] {
         let Some(schema) = schema else { continue };
-        let draft = schema
-            .get("$schema")
-            .and_then(|draft| draft.as_str())
-            .unwrap_or("2020-12");
-        let result = match draft {
-            draft if draft.contains("2020-12") => jsonschema::draft202012::meta::validate(schema),
-            draft if draft.contains("2019-09") => jsonschema::draft201909::meta::validate(schema),
-            draft if draft.contains("draft-07") => jsonschema::draft7::meta::validate(schema),
-            draft if draft.contains("draft-06") => jsonschema::draft6::meta::validate(schema),
-            draft if draft.contains("draft-04") => jsonschema::draft4::meta::validate(schema),
-            other => {
-                return Err(Error::input(format!(
-                    "tool `{}`: unknown draft `{}`",
-                    document.name,
-                    clip(other)
-                ))
-                .expected("a `$schema` from draft-04 to 2020-12, or none"));
-            }
-        };
-        result.map_err(|error| {
-            let path = error.instance_path().to_string();
-            let place = if path.is_empty() {
-                field.to_owned()
-            } else {
-                format!("{field}{path}")
-            };
+        let draft = Draft::of(schema).map_err(|named| {
             Error::input(format!(
-                "tool `{}`: `{place}` is not JSON Schema: {error}",
-                clip(&document.name)
+                "tool `{}`: unknown draft `{}`",
+                clip(&document.name),
+                clip(named)
             ))
+            .expected("a `$schema` from draft-04 to 2020-12, or none")
+        })?;
+        json_schema::check(schema, draft).map_err(|Malformed { at, expected }| {
+            let what = format!(
+                "tool `{}`: `{field}{at}` is not JSON Schema",
+                clip(&document.name)
+            );
+            Error::input(what).expected(expected)
         })?;
     }
     Ok(())

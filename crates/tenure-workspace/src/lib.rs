@@ -39,6 +39,7 @@ mod encoder;
 pub mod eval;
 mod frame_key;
 mod job;
+mod json_schema;
 pub mod keys;
 mod logs;
 mod onnx;

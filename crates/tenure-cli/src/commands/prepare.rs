@@ -1,11 +1,9 @@
 //! What a compile depends on, read as the arguments say.
 
-use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant as Clock};
 
-use indicatif::ProgressBar;
 use serde::Serialize;
 use tenure::cache::{Explanation, Options, Sent, explain, plan};
 use tenure::object::TaskType;
@@ -189,8 +187,10 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         .as_deref()
         .or(request.model.as_deref())
         .unwrap_or(DEFAULT_MODEL);
-    let bar = LateBar::default();
-    let progress = |progress: Progress| bar.show(progress);
+    let count = LateCount {
+        started: Clock::now(),
+    };
+    let progress = |progress: Progress| count.show(progress);
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
         progress: Some(&progress),
@@ -405,31 +405,21 @@ fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Err
     write_whole(path, format!("{json}\n").as_bytes())
 }
 
-/// A progress bar that appears only when loading takes over a second, and only on a terminal.
-struct LateBar {
+/// How far loading has come, told only when it takes over a second, and only on a terminal.
+struct LateCount {
     started: Clock,
-    bar: RefCell<Option<ProgressBar>>,
 }
 
-impl Default for LateBar {
-    fn default() -> LateBar {
-        LateBar {
-            started: Clock::now(),
-            bar: RefCell::new(None),
-        }
-    }
-}
-
-impl LateBar {
+impl LateCount {
     fn show(&self, progress: Progress) {
         if self.started.elapsed() < Duration::from_secs(1) || !std::io::stderr().is_terminal() {
             return;
         }
-        let mut bar = self.bar.borrow_mut();
-        let bar = bar.get_or_insert_with(|| ProgressBar::new(progress.of as u64));
-        bar.set_position(progress.files as u64);
+        // It is rubbed out when all is read; the next message begins at the line's start.
         if progress.files == progress.of {
-            bar.finish_and_clear();
+            anstream::eprint!("\r\x1b[K");
+        } else {
+            anstream::eprint!("\r{} of {} files read", progress.files, progress.of);
         }
     }
 }

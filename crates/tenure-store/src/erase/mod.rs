@@ -34,8 +34,8 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when one of them is neither an object of the store nor in a log;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Then nothing was erased.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when one of them is neither an object of the store nor in a log;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached. Then nothing was erased.
     pub fn erase(&self, ids: Vec<ObjectId>, writing: &Writing) -> Result<Written, Error> {
         let named: Vec<String> = ids.iter().map(ObjectId::to_string).collect();
         let asked = Digest::of(named.join(" ").as_bytes());
@@ -57,7 +57,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when there is no such log; otherwise as [`Tenant::erase`].
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such log; otherwise as [`Tenant::erase`].
     pub fn erase_log(&self, log: &str, writing: &Writing) -> Result<Written, Error> {
         let asked = Digest::of_parts([b"log".as_slice(), log.as_bytes()]);
         self.erase_wanted(Wanted::Log(log.to_owned()), asked, writing)
@@ -77,7 +77,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn is_tombstone(&self, digest: Digest) -> Result<bool, Error> {
         self.read(|rows| Ok(!rows.tombstones(&[digest])?.is_empty()))
     }

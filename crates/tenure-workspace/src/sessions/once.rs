@@ -14,7 +14,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when the key was used for something else; [`ErrorKind::Unavailable`] when
+    /// [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when the key was used for something else; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when
     /// the store cannot be reached.
     pub fn appended(&self, once: &Once) -> Result<Option<Vec<u64>>, Error> {
         let start = (self.last + 1).saturating_sub(CHUNK).max(1);
