@@ -116,15 +116,29 @@ fn rooms_are_not_halls() {
 }
 
 #[test]
-fn decisions_are_numbered_without_gaps() {
-    let mut numbers: Vec<usize> = files(&root().join("docs/decisions"), "md")
-        .iter()
-        .map(|path| {
-            path.file_name().unwrap().to_string_lossy()[..3]
-                .parse()
-                .unwrap()
-        })
-        .collect();
+fn decisions_are_numbered_and_listed() {
+    let folder = root().join("docs/decisions");
+    let index = fs::read_to_string(folder.join("README.md")).unwrap();
+    let mut numbers = Vec::new();
+    for path in files(&folder, "md") {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name == "README.md" {
+            continue;
+        }
+        let number: usize = name[..3].parse().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
+        let title = title.unwrap_or_else(|| panic!("{name} has no title"));
+        assert!(
+            title.starts_with(&format!("{number}. ")),
+            "{name}: `{title}`"
+        );
+        assert!(
+            index.contains(&format!("[{title}]({name})")),
+            "docs/decisions/README.md does not list {name} by its title"
+        );
+        numbers.push(number);
+    }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
 }
