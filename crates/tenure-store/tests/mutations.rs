@@ -1,7 +1,7 @@
 //! A file of a store, altered at random: every alteration is found, or harms nothing. No answer holds anything that
 //! was not written, and nothing panics.
 //!
-//! `TENURE_MUTATIONS` says how many alterations are made (10⁵ in the full tier) and `TENURE_MUTATION_SEED` from which
+//! `TENURE_MUTATIONS` says how many alterations are made (10⁴ in the full tier) and `TENURE_MUTATION_SEED` from which
 //! number on. The file is the same each time, so that a number says all of an alteration: the test prints the command
 //! that repeats one that failed.
 

@@ -17,8 +17,7 @@ use tenure::{Candidates, ContextObject, Error, ObjectDocument};
 use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
 use crate::read::read_text;
-use crate::snapshot::only_label;
-use crate::snapshot::{is_snapshot, read_snapshot};
+use crate::snapshot::{is_snapshot, only_label, read_snapshot};
 use crate::sources::Sourced;
 use crate::walk::{Found, Source, find};
 
@@ -190,6 +189,20 @@ fn overrun(
     })
 }
 
+/// The end of a place in a file, where the keyword stands, as it can be shown.
+fn end_of(at: &str) -> String {
+    let start = at.ceil_char_boundary(at.len().saturating_sub(LONGEST_PLACE));
+    let shown = at[start..].replace(char::is_control, "\u{FFFD}");
+    if start == 0 {
+        shown
+    } else {
+        format!("…{shown}")
+    }
+}
+
+/// The most of a place that is shown, in bytes.
+const LONGEST_PLACE: usize = 120;
+
 /// A tool's schemas must be JSON Schema in the draft that they name, 2020-12 when they name none.
 fn check_schemas(document: &ObjectDocument) -> Result<(), Error> {
     if document.object_type != Some(ObjectType::ToolSchema) {
@@ -209,6 +222,7 @@ fn check_schemas(document: &ObjectDocument) -> Result<(), Error> {
             .expected("a `$schema` from draft-04 to 2020-12, or none")
         })?;
         json_schema::check(schema, draft).map_err(|Malformed { at, expected }| {
+            let at = end_of(&at);
             let what = format!(
                 "tool `{}`: `{field}{at}` is not JSON Schema",
                 clip(&document.name)

@@ -3,6 +3,8 @@
 //! What a draft says of a text (that it is a URI, an anchor or a pattern) is not looked into, and words that a draft does not
 //! know are free.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use self::Draft::{Four, Seven, Six, Y2019, Y2020};
@@ -75,7 +77,7 @@ enum Form {
 
 /// The keywords, each with the drafts that know it, first and last.
 #[rustfmt::skip]
-const KEYWORDS: [(&str, Form, Draft, Draft); 70] = [
+const KEYWORDS: [(&str, Form, Draft, Draft); 65] = [
     ("$anchor", Text, Y2019, Y2020), ("$comment", Text, Seven, Y2020), ("$defs", SchemasByName, Y2019, Y2020),
     ("$dynamicAnchor", Text, Y2020, Y2020), ("$dynamicRef", Text, Y2020, Y2020), ("$id", Text, Six, Y2020),
     ("$recursiveAnchor", Flag, Y2019, Y2019), ("$recursiveAnchor", Text, Y2020, Y2020),
@@ -100,8 +102,6 @@ const KEYWORDS: [(&str, Form, Draft, Draft); 70] = [
     ("then", Schema, Seven, Y2020), ("title", Text, Four, Y2020), ("type", Types, Four, Y2020),
     ("unevaluatedItems", Schema, Y2019, Y2020), ("unevaluatedProperties", Schema, Y2019, Y2020),
     ("uniqueItems", Flag, Four, Y2020), ("writeOnly", Flag, Seven, Y2020),
-    ("$id", Any, Four, Four), ("$ref", Any, Four, Four), ("id", Any, Six, Y2020), ("writeOnly", Any, Four, Six),
-    ("examples", Any, Four, Four),
 ];
 
 const TYPES: [&str; 7] = [
@@ -170,7 +170,8 @@ impl Form {
             let Some(names) = value.as_array() else {
                 return false;
             };
-            names.iter().all(Value::is_string) && names.len() >= least && is_unique(names)
+            let texts: BTreeSet<&str> = names.iter().filter_map(Value::as_str).collect();
+            texts.len() == names.len() && names.len() >= least
         };
         let by_name = |each: &dyn Fn(&Value) -> bool| {
             let fields = value.as_object();
@@ -249,32 +250,6 @@ impl Form {
             (SchemasByName | Dependencies, Value::Object(fields)) => by_name(fields),
             _ => Vec::new(),
         }
-    }
-}
-
-/// Whether no two of these are the same value, however numbers are written.
-fn is_unique(values: &[Value]) -> bool {
-    let mut seen = std::collections::BTreeSet::new();
-    values
-        .iter()
-        .all(|value| seen.insert(plain(value).to_string()))
-}
-
-/// The value with whole numbers written as such.
-fn plain(value: &Value) -> Value {
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => (float as i64).into(),
-            _ => value.clone(),
-        },
-        Value::Array(values) => values.iter().map(plain).collect(),
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, value)| (name.clone(), plain(value)));
-            Value::Object(fields.collect())
-        }
-        _ => value.clone(),
     }
 }
 

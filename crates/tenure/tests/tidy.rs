@@ -1,5 +1,5 @@
-//! House rules, run as a test: documents name only what exists, every module says what it is for,
-//! and the project speaks of itself alone.
+//! House rules, run as a test: documents name only what exists, every module says what it is for, no file is too
+//! long, test files are run, decisions are listed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,33 @@ fn every_test_file_is_run() {
     }
 }
 
+/// A filter that matches nothing passes: what `scripts/test` asks for by name is there.
+#[test]
+fn the_test_command_names_tests_that_exist() {
+    let script = fs::read_to_string(root().join("scripts/test")).unwrap();
+    let lines = script
+        .lines()
+        .filter(|line| line.contains("unner --") || line.contains("$runner --"));
+    let words = lines.flat_map(|line| line.split_whitespace());
+    let filters = words.filter_map(|word| word.trim_matches('"').split_once("::"));
+    let runners = files(&root().join("crates"), "rs");
+    let mut found = 0;
+    for (module, test) in filters {
+        let file = runners
+            .iter()
+            .find(|path| path.ends_with(format!("tests/{module}.rs")));
+        let file =
+            file.unwrap_or_else(|| panic!("scripts/test runs `{module}::`, which no test file is"));
+        let text = fs::read_to_string(file).unwrap();
+        assert!(
+            test.is_empty() || text.contains(&format!("fn {test}")),
+            "{module}::{test}"
+        );
+        found += 1;
+    }
+    assert!(found >= 8, "{found}");
+}
+
 #[test]
 fn documents_name_only_paths_that_exist() {
     let mut checked = 0;
@@ -125,7 +152,10 @@ fn decisions_are_numbered_and_listed() {
         if name == "README.md" {
             continue;
         }
-        let number: usize = name[..3].parse().unwrap();
+        let number = name
+            .get(..3)
+            .and_then(|number| number.parse::<usize>().ok());
+        let number = number.unwrap_or_else(|| panic!("{name} has no number"));
         let text = fs::read_to_string(&path).unwrap();
         let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
         let title = title.unwrap_or_else(|| panic!("{name} has no title"));
@@ -139,6 +169,11 @@ fn decisions_are_numbered_and_listed() {
         );
         numbers.push(number);
     }
+    assert_eq!(
+        index.matches(".md)").count(),
+        numbers.len(),
+        "the index lists what is not there"
+    );
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
 }

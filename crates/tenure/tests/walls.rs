@@ -1,7 +1,7 @@
 //! The core is pure: no clock, randomness, environment, file, network or thread of its own. Clippy
 //! bans the calls (`clippy.toml`); here the dependencies and the sources are read.
 //!
-//! And every crate is a stack: what a file imports stands below it.
+//! And every crate is a stack: what a file imports stands below it, but for what is listed here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,8 +44,7 @@ const UPWARD: [(&str, &str); 1] = [
     ("object::seal", "provider::wire"),
 ];
 
-/// Files that import each other, near or far, by crate; a module and the `mod.rs` that it stands in are left out of
-/// account.
+/// Files that import each other, near or far, by crate; a module and the one that it stands in are left out of account.
 const CIRCLES: [(&str, &[&str]); 5] = [
     ("tenure", &[]),
     ("tenure-store", &[]),

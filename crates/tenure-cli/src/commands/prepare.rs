@@ -1,5 +1,6 @@
 //! What a compile depends on, read as the arguments say.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant as Clock};
@@ -187,9 +188,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         .as_deref()
         .or(request.model.as_deref())
         .unwrap_or(DEFAULT_MODEL);
-    let count = LateCount {
-        started: Clock::now(),
-    };
+    let count = LateCount::begin();
     let progress = |progress: Progress| count.show(progress);
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
@@ -198,13 +197,16 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         ..reading::options(&args.reading)?
     };
     // The vocabulary takes longer to load than the files: load both at once.
+    let collected = std::thread::scope(|scope| {
+        scope.spawn(|| workspace.preload(model));
+        workspace.collect(&args.sources, &collect)
+    });
+    drop(collect);
+    drop(count);
     let Collected {
         candidates,
         warnings,
-    } = std::thread::scope(|scope| {
-        scope.spawn(|| workspace.preload(model));
-        workspace.collect(&args.sources, &collect)
-    })?;
+    } = collected?;
     reading::warn(&warnings);
     let mut world = workspace.world(model)?;
     if let Some(path) = &args.chat_template {
@@ -408,18 +410,40 @@ fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Err
 /// How far loading has come, told only when it takes over a second, and only on a terminal.
 struct LateCount {
     started: Clock,
+    /// When it was told last; none while nothing stands on the line.
+    told: Cell<Option<Clock>>,
 }
 
 impl LateCount {
+    /// The time between two numbers.
+    const PAUSE: Duration = Duration::from_millis(100);
+
+    fn begin() -> LateCount {
+        LateCount {
+            started: Clock::now(),
+            told: Cell::new(None),
+        }
+    }
+
     fn show(&self, progress: Progress) {
-        if self.started.elapsed() < Duration::from_secs(1) || !std::io::stderr().is_terminal() {
+        let is_soon = self.started.elapsed() < Duration::from_secs(1);
+        let was_told = self
+            .told
+            .get()
+            .is_some_and(|told| told.elapsed() < LateCount::PAUSE);
+        if is_soon || was_told || !std::io::stderr().is_terminal() {
             return;
         }
-        // It is rubbed out when all is read; the next message begins at the line's start.
-        if progress.files == progress.of {
+        anstream::eprint!("\r{} of {} files read", progress.files, progress.of);
+        self.told.set(Some(Clock::now()));
+    }
+}
+
+impl Drop for LateCount {
+    /// Rubs it out, so that what is said next begins its line.
+    fn drop(&mut self) {
+        if self.told.get().is_some() {
             anstream::eprint!("\r\x1b[K");
-        } else {
-            anstream::eprint!("\r{} of {} files read", progress.files, progress.of);
         }
     }
 }

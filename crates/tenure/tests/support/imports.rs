@@ -1,7 +1,8 @@
 //! Which file of a crate imports which: read from the sources, without a compiler.
 //!
 //! A file is known by its module, as `provider::wire::read`. What it imports is where the name is defined: a name that a
-//! `mod.rs` only passes on is followed to the file that has it. Tests within files are left out.
+//! module only passes on is followed to the file that has it. Tests within files are left out. What is reached by the name of a
+//! module that was imported (`use a::b; b::f()`) counts as an import of that module, and a name that is passed on as another is not followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -164,10 +165,10 @@ impl Imports {
             let rest = USE.replace_all(text, "");
             let split = |path: &str| path.split("::").map(str::to_owned).collect();
             paths.extend(ROOTED.captures_iter(&rest).map(|found| split(&found[1])));
-            let below = BELOW
-                .captures_iter(&rest)
-                .filter(|found| found[1].is_empty());
-            paths.extend(below.map(|found| split(found[0].trim_start())));
+            let below = BELOW.captures_iter(&rest).filter(|found| {
+                found[1].is_empty() && !matches!(&found[2], "crate" | "self" | "super")
+            });
+            paths.extend(below.map(|found| split(&found[0])));
             for full in paths.iter().filter_map(|path| self.absolute(module, path)) {
                 let to = self.defining(&full, 0);
                 if to != *module && !to.is_empty() {

@@ -1,6 +1,6 @@
-//! The eleven stages, each in its own file with its own type. They meet only in `compile.rs`: no
-//! stage calls another, and none knows of registries, packages, stores or providers. `links` is not
-//! a stage but what three of them ask.
+//! The eleven stages, each in its own file, some with a folder, each with its own type. They meet only in
+//! `compile.rs`: no stage calls another, none knows of registries, packages or stores, and none parses what a provider
+//! writes. `live` is no stage, but what travels through all of them.
 
 pub(crate) mod admit;
 pub(crate) mod contain;

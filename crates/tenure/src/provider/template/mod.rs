@@ -5,7 +5,7 @@
 //! prints must be defined. What one step takes is not bounded. What it can say is found
 //! out by rendering small conversations: whether it takes a system message, one in the middle, two messages of
 //! one role, tools, calls and results. What it cannot say is said in the way that it can
-//! (`render/plain.rs`), and what it adds around a message is measured, not assumed.
+//! (`write/render/plain.rs`), and what it adds around a message is measured, not assumed.
 
 mod config;
 mod json;
