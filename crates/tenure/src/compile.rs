@@ -10,6 +10,7 @@
 pub(crate) mod envelope;
 mod links;
 mod pieces;
+mod reason;
 pub mod score;
 mod stages;
 pub mod trace;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tenure::object::{Classification, ContradictionStatus, Modality, RevisionId, Status, TaskType};
 use tenure::section::Section;
-use tenure::trace::{EpochCause, Factor, Note, Obligation};
+use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
 use tenure::{Candidates, Compiled, Error, ErrorKind, FrameKey, Reason, Ruling, World, num::Score};
 
 use crate::support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
@@ -31,6 +31,7 @@ fn beside(mut objects: Value) -> Value {
 fn check(objects: Value, request: Value, policy: &str, expected: &[(&str, Reason)]) -> Compiled {
     let objects = beside(objects);
     let with = compiled(&objects, request.clone(), policy).unwrap();
+    stages_give_their_reasons(&with);
     for (name, reason) in expected {
         let verdict = with.trace.verdict(name).unwrap();
         assert_eq!(verdict.reason, *reason, "{name}");
@@ -46,6 +47,36 @@ fn check(objects: Value, request: Value, policy: &str, expected: &[(&str, Reason
     };
     assert_eq!(neighbour(&with), neighbour(&alone));
     with
+}
+
+/// Asserts that each stage let go of as many candidates as have a reason of that stage.
+#[track_caller]
+fn stages_give_their_reasons(compiled: &Compiled) {
+    let out = compiled.trace.verdicts.iter();
+    let out: Vec<&Reason> = out
+        .filter(|verdict| verdict.verdict != Ruling::Included)
+        .map(|verdict| &verdict.reason)
+        .collect();
+    for report in &compiled.trace.stages {
+        let of = out
+            .iter()
+            .filter(|reason| reason.stages().contains(&report.stage));
+        // The one reason that two stages give counts for either.
+        let only = of.clone().filter(|reason| reason.stages().len() == 1);
+        let gone = report.entered.saturating_sub(report.left) as usize;
+        let attached = compiled.trace.verdicts.iter();
+        let attached = attached.filter(|verdict| matches!(verdict.reason, Reason::Attached(_)));
+        let back = match report.stage {
+            Stage::Rank | Stage::Rescue => attached.count(),
+            _ => 0,
+        };
+        let least = only.count().saturating_sub(back);
+        assert!(
+            (least..=of.count() + back).contains(&gone),
+            "{}: {gone} left, {out:?}",
+            report.stage
+        );
+    }
 }
 
 /// What the object of this name costs in the payload, if it stands there.
@@ -1748,6 +1779,53 @@ fn codes(schema: schemars::Schema) -> Vec<String> {
             .to_owned()
     };
     variants.iter().map(code).collect()
+}
+
+/// A reason of each code, in the order of the code, with some data. Fields that a reason does not have are passed over.
+fn one_of_each() -> Vec<Reason> {
+    let revision = tenure::Digest::of(b"");
+    let data = json!({
+        "because": "frozen", "name": "a", "to": "a", "affinity": 0.5,
+        "parts": { "task": 0.5, "fit": 0.5, "selected": 0.5, "same": 0, "active": 0 },
+        "classification": "restricted", "origin": "https://example.org", "modality": "image",
+        "valid_from": "2026-07-01", "valid_until": "2026-07-01", "tx_start": "2026-07-01", "tx_end": "2026-07-01",
+        "status": "disputed", "revision": revision.to_string(), "by": "a", "of": "a", "similarity": 0.5, "task_type": null,
+        "factor": "freshness", "floor": 0.5, "relevance": 0.5, "rank": 1, "subquery": null, "needed": 1, "limit": 1,
+        "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a",
+    });
+    let of = |code: &String| {
+        let mut reason = data.clone();
+        merge(&mut reason, json!({ "code": code }));
+        if code == "irrelevant_to_active_task" {
+            // A score here, a number of tokens in the others.
+            merge(&mut reason, json!({ "needed": 0.5 }));
+        }
+        let reason: Reason =
+            serde_json::from_value(reason).unwrap_or_else(|error| panic!("{code}: {error}"));
+        assert_eq!(reason.code(), code);
+        reason
+    };
+    codes(schemars::schema_for!(Reason))
+        .iter()
+        .map(of)
+        .collect()
+}
+
+#[test]
+fn the_table_of_stages_is_what_the_code_says() {
+    let all = one_of_each();
+    let row = |stage: &Stage| {
+        let codes = all
+            .iter()
+            .filter(|reason| reason.stages().contains(stage))
+            .map(|reason| format!("`{}`", reason.code()));
+        let codes: Vec<String> = codes.collect();
+        (!codes.is_empty()).then(|| format!("| {stage} | {} |\n", codes.join(", ")))
+    };
+    let rows: String = Stage::ALL.iter().filter_map(row).collect();
+    let table = format!("\n| stage | reasons |\n|---|---|\n{rows}\n");
+    let reference = include_str!("../../../docs/reasons.md");
+    assert!(reference.contains(&table), "docs/reasons.md lacks{table}");
 }
 
 #[test]

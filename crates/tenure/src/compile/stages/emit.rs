@@ -671,26 +671,6 @@ fn trace(
     let planned = &ranked.planned;
     let live = &planned.resolved.live;
     let set = live.set;
-    let ranked_at = |reason: &Reason| {
-        !matches!(reason.ruling(), Ruling::Denied)
-            && matches!(
-                reason,
-                Reason::Mandatory { .. }
-                    | Reason::Fits
-                    | Reason::KeptWith { .. }
-                    | Reason::Attached(_)
-                    | Reason::NoRoom { .. }
-                    | Reason::OverShare { .. }
-                    | Reason::NotWorthItsCost { .. }
-                    | Reason::Deferred { .. }
-                    | Reason::OnPage { .. }
-                    | Reason::AfterStop { .. }
-                    | Reason::OverLimit { .. }
-                    | Reason::NearDuplicate { .. }
-                    | Reason::BelowFloor { .. }
-                    | Reason::IrrelevantToActiveTask { .. }
-            )
-    };
     let verdict = |(row, (reason, name)): (usize, (Option<Reason>, &Arc<str>))| {
         // A candidate without a verdict is caught by `assert_promises`.
         let attached = contained.rescued.attached.get(&(row as u32));
@@ -705,7 +685,7 @@ fn trace(
             tokens: contained.pieces[row]
                 .as_ref()
                 .map_or(0, |piece| piece.tokens),
-            score: ranked_at(&reason).then(|| ranked.scores[row]),
+            score: reason.shows_score().then(|| ranked.scores[row]),
             reason,
         })
     };
