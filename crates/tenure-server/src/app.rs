@@ -10,15 +10,15 @@ use hashlink::LruCache;
 use serde_json::json;
 use tenure::catalogue::Rule;
 use tenure::object::{RevisionId, clip};
+use tenure::time::Instant;
 use tenure::{Error, ErrorKind, World};
 use tenure_store::{Resident, Store, Tenant};
 use tenure_workspace::keys::{Grant, KeySet, Keys};
 use tenure_workspace::relay::Relay;
-use tenure_workspace::{ReadRegistry, RegistryRef, Workspace};
+use tenure_workspace::{Reach, ReadRegistry, Reader, RegistryRef, Workspace};
 
 use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::clock::now;
 use crate::error::Refusal;
 use crate::gateway::{Gateway, OutputFault};
 use crate::jwt::Issuers;
@@ -173,6 +173,11 @@ impl App {
         })
     }
 
+    /// The instant, on the workspace's clock.
+    pub(crate) fn now(&self) -> Instant {
+        self.workspace.clock().now()
+    }
+
     /// The keys as they were last read.
     pub(crate) fn known_keys(&self) -> Arc<KeySet> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
@@ -205,7 +210,7 @@ impl App {
         let Some(shown) = shown else {
             return Ok(None);
         };
-        if let Some(key) = self.known_keys().open(shown, now()) {
+        if let Some(key) = self.known_keys().open(shown, self.now()) {
             return Ok(Some(Caller {
                 tenant: key.grant.tenant.as_str().into(),
                 key: Some(key.id.as_str().into()),
@@ -214,7 +219,7 @@ impl App {
         }
         // No key has a dot.
         if !self.jwt.is_empty() && shown.contains('.') {
-            self.jwt.caller(shown, now()).await.map(Some)
+            self.jwt.caller(shown, self.now()).await.map(Some)
         } else {
             Ok(None)
         }
@@ -392,6 +397,24 @@ impl App {
                 ..error
             }
         })
+    }
+}
+
+/// What compiles read is kept from one request to the next.
+impl Reader for App {
+    fn world(&self, model: &str) -> Result<Arc<World>, Error> {
+        App::world(self, model)
+    }
+
+    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {
+        match reach {
+            Reach::Resident => self.resident(tenant),
+            Reach::Archive => self.archive(tenant),
+        }
+    }
+
+    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
+        App::registry(self, tenant, wanted)
     }
 }
 

@@ -1,36 +1,48 @@
 //! A compile as a whole: the answers of the outside, the originals that it points to, its record.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use serde::Serialize;
 use tenure::cache::Explanation;
-use tenure::time::Instant;
+use tenure::inspect::{WhyNot, why_not};
 use tenure::trace::View;
-use tenure::{Error, Facts, Outcome, Policy, Request, World};
+use tenure::{Candidates, Error, Facts, Outcome, Policy, Request, Trace, World};
 use tenure_store::Tenant;
 
 use crate::originals::Originals;
 use crate::records::Recording;
-use crate::sessions::SessionReport;
+use crate::sessions::{Session, SessionJob, SessionReport};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
-/// What is compiled, and what is kept of it.
-pub struct Job<'j> {
-    /// For which model.
-    pub world: &'j World,
-    /// Under which policy.
-    pub policy: &'j Policy,
-    /// What is asked.
-    pub request: &'j Request,
-    /// Over which candidates.
-    pub gathered: &'j Gathered,
-    /// Where originals are kept; asked for only when the payload points to one.
-    pub originals: &'j dyn Fn() -> Result<Originals, Error>,
-    /// Where a record is kept, and the instant that it is given; nowhere, where there is none.
-    pub record: Option<(&'j Tenant, Instant)>,
-    /// Whose traces are given back. What is recorded is always the operator's.
+/// A compile that is ready: [`Workspace::prepare`] makes it, [`Workspace::run`] does it.
+pub struct Job {
+    /// The model.
+    pub world: Arc<World>,
+    /// The policy.
+    pub policy: Policy,
+    /// The request, with its instants and its model.
+    pub request: Request,
+    /// The candidates.
+    pub gathered: Gathered,
+    /// Where a record is kept, and originals where no folder is named.
+    pub tenant: Option<Tenant>,
+    /// The folder where originals are kept that the payload points to; without one, the tenant's store, or else the
+    /// user's own folder.
+    pub originals: Option<PathBuf>,
+    /// Whether a record is kept, which needs a tenant.
+    pub record: bool,
+    /// Whose traces are given back. A record is always the operator's.
     pub view: View,
+}
+
+impl Job {
+    /// The candidates.
+    pub fn candidates(&self) -> &Candidates {
+        &self.gathered.candidates
+    }
 }
 
 /// What came of a compile, and the records that were kept of it. As JSON, what `tenure compile --format
@@ -57,57 +69,99 @@ impl Workspace {
     /// # Errors
     ///
     /// As [`tenure::compile`], [`Workspace::keep_originals`] and [`Workspace::keep_record`].
-    pub fn run(&self, job: &Job<'_>) -> Result<Done, Error> {
-        let (world, policy, request) = (job.world, job.policy, job.request);
-        let candidates = &job.gathered.candidates;
-        let facts = self.answer(world, policy, request, candidates)?;
+    pub fn run(&self, job: &Job) -> Result<Done, Error> {
+        let (world, policy, request) = (&*job.world, &job.policy, &job.request);
+        let facts = self.answer(world, policy, request, job.candidates())?;
         let started = Clock::now();
-        let outcome = tenure::compile(world, policy, request, candidates, &facts)?;
+        let outcome = tenure::compile(world, policy, request, job.candidates(), &facts)?;
         self.finish(job, outcome, &facts, started.elapsed())
     }
 
-    /// What follows a compile: keeps what a payload points to and the record that is wanted, and shows the
-    /// caller no more than they may see.
+    /// The same for the next request of a session: what the job gathered stands beside its messages. Afterwards the
+    /// job holds what was compiled: the request with what was served, and the session's objects before the others.
     ///
     /// # Errors
     ///
-    /// As [`Workspace::keep_originals`] and [`Workspace::keep_record`].
-    pub fn finish(
+    /// As [`Workspace::compile_session`], [`Workspace::keep_originals`] and [`Workspace::keep_record`].
+    pub fn run_session(&self, session: &mut Session, job: &mut Job) -> Result<Done, Error> {
+        let started = Clock::now();
+        let compiled = self.compile_session(
+            session,
+            &SessionJob {
+                world: &job.world,
+                policy: &job.policy,
+                request: &job.request,
+                beside: &job.gathered,
+                instructions: true,
+                now: self.clock().now(),
+            },
+        )?;
+        (job.request, job.gathered) = (compiled.request, compiled.gathered);
+        let latency = started.elapsed();
+        let done = self.finish(job, compiled.outcome, &compiled.facts, latency)?;
+        Ok(Done {
+            session: Some(compiled.session),
+            ..done
+        })
+    }
+
+    /// Why an object of a compile is in or out, and what would have let it in. `trace` is the operator's.
+    ///
+    /// # Errors
+    ///
+    /// As [`tenure::inspect::why_not`].
+    pub fn why_not(&self, job: &Job, trace: &Trace, name: &str) -> Result<WhyNot, Error> {
+        let (world, policy, request) = (&*job.world, &job.policy, &job.request);
+        let facts = self.answer(world, policy, request, job.candidates())?;
+        why_not(
+            world,
+            policy,
+            request,
+            job.candidates(),
+            &facts,
+            trace,
+            name,
+        )
+    }
+
+    /// Keeps what a payload points to and the record that is wanted, and shows the caller no more than they may see.
+    fn finish(
         &self,
-        job: &Job<'_>,
+        job: &Job,
         mut outcome: Outcome,
         facts: &Facts,
         latency: Duration,
     ) -> Result<Done, Error> {
-        let (world, policy, request) = (job.world, job.policy, job.request);
-        let candidates = &job.gathered.candidates;
+        let (world, policy, request) = (&*job.world, &job.policy, &job.request);
         let points = outcome
             .compiled()
             .flat_map(|compiled| &compiled.trace.condensed)
             .any(|condensed| condensed.pointer.is_some());
         if !request.dry_run && points {
             // What the payload points to must be there before anybody reads the payload.
-            self.keep_originals(&(job.originals)()?, &outcome, candidates)?;
+            let originals = Originals::chosen(job.originals.as_deref(), job.tenant.clone())?;
+            self.keep_originals(&originals, &outcome, job.candidates())?;
         }
         let mut record_ids = Vec::new();
-        if let Some((tenant, compiled_at)) = job.record {
+        if let Some(tenant) = job.tenant.as_ref().filter(|_| job.record) {
             let recording = Recording {
                 outcome: &outcome,
                 request,
                 policy,
                 template: world.template(),
-                gathered: job.gathered,
+                gathered: &job.gathered,
                 facts,
-                compiled_at,
+                compiled_at: self.clock().now(),
                 latency,
             };
             record_ids = self.keep_record(tenant, &recording)?;
         }
         if job.view == View::Caller {
             for compiled in outcome.compiled_mut() {
+                let principal = &request.principal;
                 compiled.trace = compiled
                     .trace
-                    .caller_view(policy, &request.principal, candidates);
+                    .caller_view(policy, principal, job.candidates());
             }
         }
         Ok(Done {

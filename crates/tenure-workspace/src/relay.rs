@@ -478,14 +478,13 @@ impl Relay {
             tenant: tenant.name().to_owned(),
             ..Principal::owner()
         };
-        let second = asked.now.micros() - asked.now.micros().rem_euclid(1_000_000);
         let request = Request {
             task: task_of(session),
             task_said: true,
             principal: beside.map_or_else(owner, |beside| beside.principal.clone()),
             as_of: match beside {
                 Some(beside) => AsOf {
-                    valid: Some(Instant::from_micros(second)),
+                    valid: Some(asked.now.second()),
                     known: Some(beside.known),
                 },
                 None => AsOf::default(),

@@ -14,6 +14,7 @@ use tenure::{
 
 use tenure_store::Tenant;
 
+use crate::clock::Clock;
 use crate::code::outline;
 use crate::collect::{Collect, Collected, collect};
 use crate::embed::{Embedder, Vectorizer};
@@ -49,6 +50,7 @@ pub struct Workspace {
     frame_key: KeySource,
     scorer: Option<Box<dyn RelevanceScorer>>,
     vectorizer: Vectorizer,
+    clock: Clock,
 }
 
 impl Workspace {
@@ -58,12 +60,16 @@ impl Workspace {
     ///
     /// None in a released build: the built-in catalogue is tested.
     pub fn new(frame_key: FrameKey) -> Result<Workspace, Error> {
-        Ok(Workspace {
-            catalogue: Catalogue::builtin()?,
-            frame_key: KeySource::Key(frame_key),
-            scorer: None,
-            vectorizer: Vectorizer::default(),
-        })
+        Workspace::with_key(KeySource::Key(frame_key))
+    }
+
+    /// A workspace for what frames nothing, and so needs no key of its own.
+    ///
+    /// # Errors
+    ///
+    /// None in a released build: the built-in catalogue is tested.
+    pub fn without_key() -> Result<Workspace, Error> {
+        Workspace::new(FrameKey::new("none", [0; 32]))
     }
 
     /// A workspace with the frame key in this file, which is made when a world is first asked for
@@ -73,11 +79,16 @@ impl Workspace {
     ///
     /// None in a released build: the built-in catalogue is tested.
     pub fn open(frame_key: &Path) -> Result<Workspace, Error> {
+        Workspace::with_key(KeySource::File(frame_key.to_owned()))
+    }
+
+    fn with_key(frame_key: KeySource) -> Result<Workspace, Error> {
         Ok(Workspace {
             catalogue: Catalogue::builtin()?,
-            frame_key: KeySource::File(frame_key.to_owned()),
+            frame_key,
             scorer: None,
             vectorizer: Vectorizer::default(),
+            clock: Clock::default(),
         })
     }
 
@@ -88,6 +99,17 @@ impl Workspace {
     /// As [`default_frame_key_path`].
     pub fn open_default() -> Result<Workspace, Error> {
         Workspace::open(&default_frame_key_path()?)
+    }
+
+    /// The same workspace with this clock instead of the machine's.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Workspace {
+        Workspace { clock, ..self }
+    }
+
+    /// The clock that its faces tell the time by.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The same workspace with a scorer, which is asked where the policy says `scorer = "supplied"`.

@@ -27,6 +27,7 @@ mod import;
 mod instructions;
 mod late_results;
 mod onnx;
+mod prepare;
 mod records;
 mod registries;
 mod relay;

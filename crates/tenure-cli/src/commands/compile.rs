@@ -8,9 +8,9 @@ use crate::report;
 
 /// Compiles and prints.
 pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
-    let job = prepare(args)?;
-    job.note_if_empty();
-    let compiled = job.compile_as(args)?;
+    let prepared = prepare(args)?;
+    prepared.note_if_empty();
+    let compiled = prepared.compile_as(args)?;
     match args.format {
         Format::Json => print_json(&compiled),
         Format::Text => {

@@ -1,8 +1,7 @@
 //! `tenure explain`.
 
-use tenure::inspect::why_not;
 use tenure::object::clip;
-use tenure::{Error, FrameKey, Outcome};
+use tenure::{Error, Outcome};
 use tenure_workspace::Workspace;
 use tenure_workspace::records::EXCHANGE_PREFIX;
 
@@ -21,27 +20,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     {
         return exchange(args, id);
     }
-    let mut job = prepare(&args.compile)?;
-    job.note_if_empty();
-    job.request.dry_run = true;
-    let outcome = job.compile_as(&args.compile)?.outcome;
+    let mut prepared = prepare(&args.compile)?;
+    prepared.note_if_empty();
+    prepared.job.request.dry_run = true;
+    let outcome = prepared.compile_as(&args.compile)?.outcome;
     // Of several pages, what is said of one object is said of the first.
     let Some(first) = outcome.compiled().next() else {
         return Ok(());
     };
     if let Some(name) = &args.why {
-        let facts =
-            job.workspace
-                .answer(&job.world, &job.policy, &job.request, job.candidates())?;
-        let answer = why_not(
-            &job.world,
-            &job.policy,
-            &job.request,
-            job.candidates(),
-            &facts,
-            &first.trace,
-            name,
-        )?;
+        let answer = prepared
+            .workspace
+            .why_not(&prepared.job, &first.trace, name)?;
         return match args.compile.format {
             Format::Json => print_json(&answer),
             Format::Text => super::print(&answer.to_string()),
@@ -63,7 +53,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
     let store = super::stores::open(&args.compile.stored.url, false)?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
-    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
+    let workspace = Workspace::without_key()?;
     let record = workspace.exchange(&tenant, id)?;
     let record = record.ok_or_else(|| {
         Error::input(format!("there is no record `{}`", clip(id)))

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use serde::Serialize;
 use tenure::gate::{Gate, Gating, Standing};
 use tenure::num::Score;
-use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, FrameKey, Policy, Request, World};
-use tenure_workspace::{Collect, Workspace};
+use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, Policy, Request};
+use tenure_workspace::{Collect, DEFAULT_MODEL, Workspace};
 
-use super::{asking_scorer, clock, gates, print, print_json, reading, with_relevance};
+use super::{asking_scorer, gates, print, print_json, reading, with_relevance};
 use crate::args::{Format, GateLimits, GateSourcesArgs, RelevanceArgs};
 use crate::failure::{Failure, cell};
 
@@ -21,7 +21,7 @@ pub(super) fn gating(
     relevance: &RelevanceArgs,
     candidates: &Candidates,
 ) -> Result<Gating, Error> {
-    let now = clock::now();
+    let now = Some(workspace.clock().second());
     let (gate, tools) = gates_of(limits)?;
     let request = Request {
         gate,
@@ -33,18 +33,14 @@ pub(super) fn gating(
         ..Request::new(task, Budget::default())
     };
     // Nothing is counted and nothing framed: any model and key will do.
-    let world = World::for_model("gpt-4o", key())?;
+    let world = workspace.world(DEFAULT_MODEL)?;
     let policy = asking_scorer(Policy::preset("ordered")?, relevance)?;
     workspace.gate(&world, &policy, &request, candidates)
 }
 
 /// A workspace that gates with these vectors, or this scorer.
 pub(super) fn workspace(relevance: &RelevanceArgs) -> Result<Workspace, Error> {
-    with_relevance(Workspace::new(key())?, relevance)
-}
-
-fn key() -> FrameKey {
-    FrameKey::new("none", [0; 32])
+    with_relevance(Workspace::without_key()?, relevance)
 }
 
 /// The gates that the arguments ask for, one at least.

@@ -3,7 +3,6 @@
 pub(crate) mod allocate;
 pub(crate) mod cache;
 pub(crate) mod check;
-mod clock;
 pub(crate) mod compile;
 pub(crate) mod condense;
 pub(crate) mod diff;
@@ -32,7 +31,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tenure::policy::{PolicyDocument, Scorer};
-use tenure::{Error, ErrorKind, FrameKey, Policy, Principal};
+use tenure::{Error, ErrorKind, Policy, Principal};
 use tenure_workspace::embed::Embedder;
 use tenure_workspace::{
     Originals, RelevanceScorer, Workspace, default_catalogue_path, default_frame_key_path,
@@ -105,7 +104,7 @@ fn asking_scorer(policy: Policy, args: &RelevanceArgs) -> Result<Policy, Error> 
 
 /// A workspace for what frames nothing, and so needs no key.
 fn without_key(args: &CatalogueArgs) -> Result<Workspace, Error> {
-    with_models(Workspace::new(FrameKey::new("none", [0; 32]))?, args)
+    with_models(Workspace::without_key()?, args)
 }
 
 /// The text of a file, or of standard input where it is `-`.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use serde::Serialize;
@@ -12,94 +13,51 @@ use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
 use tenure::time::Instant;
 use tenure::{
-    Candidates, Error, ErrorKind, Facts, Outcome, Policy, Principal, Request, Target, TaskState,
-    Trace, World,
+    Candidates, Error, ErrorKind, Outcome, Principal, Request, Target, TaskState, Trace, World,
 };
-use tenure_store::Tenant;
+use tenure_store::{Resident, Tenant};
 use tenure_workspace::{
-    Collect, Collected, Done, Gathered, Originals, Progress, RegistryRef, Workspace,
-    default_frame_key_path, load_template, read_text,
+    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Progress, Reach, ReadRegistry, Reader,
+    RegistryRef, StoreAsk, Workspace, default_frame_key_path, load_template, read_text,
 };
 
 use super::cache::Read;
-use super::clock::{now, this_instant};
 use super::{reading, speak, usage, whole_name, write_whole};
 use crate::args::{CompileArgs, View};
 use crate::failure::printable;
 
-/// The model that is compiled for when nobody names one.
-const DEFAULT_MODEL: &str = "gpt-4o";
-
-/// Everything that a compile depends on, collected.
-pub(super) struct Job {
+/// What a compile depends on, and the call before it.
+pub(super) struct Prepared {
     pub(super) workspace: Workspace,
-    pub(super) world: World,
-    pub(super) policy: Policy,
-    pub(super) request: Request,
-    pub(super) gathered: Gathered,
-    /// The part of a store that is read, and written to where a record is kept.
-    pub(super) tenant: Option<Tenant>,
+    pub(super) job: Job,
     /// The result of the call before.
     previous: Option<Read>,
     /// Whether what the request ends with stays where it is in the next one, as in a session.
     pub(super) turn_stays: bool,
 }
 
-impl Job {
+impl Prepared {
     /// Says so when there is nothing to choose from.
     pub(super) fn note_if_empty(&self) {
-        if self.candidates().is_empty() {
+        if self.job.candidates().is_empty() {
             anstream::eprintln!("note: there are no objects; the payload will hold the task alone");
         }
     }
 
-    pub(super) fn candidates(&self) -> &Candidates {
-        &self.gathered.candidates
-    }
-
     /// Compiles, and finishes as the arguments say.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Done, Error> {
-        let (world, policy, request) = (&self.world, &self.policy, &self.request);
-        let facts = self
-            .workspace
-            .answer(world, policy, request, self.candidates())?;
-        let started = Clock::now();
-        let outcome = tenure::compile(world, policy, request, self.candidates(), &facts)?;
-        self.finish(args, outcome, &facts, started.elapsed())
+        let done = self.workspace.run(&self.job)?;
+        self.finish(args, done)
     }
 
-    /// Keeps what a payload points to and the record that is wanted, shows the caller no more than they
-    /// may see, and writes the trace.
-    pub(super) fn finish(
-        &self,
-        args: &CompileArgs,
-        outcome: Outcome,
-        facts: &Facts,
-        latency: Duration,
-    ) -> Result<Done, Error> {
-        let tenant = self.tenant.as_ref().filter(|_| args.stored.record);
-        let record = tenant.map(|tenant| {
-            let now = this_instant();
-            now.map(|now| (tenant, now))
-                .ok_or_else(|| Error::input("the machine's clock is out of range"))
-        });
-        let job = tenure_workspace::Job {
-            world: &self.world,
-            policy: &self.policy,
-            request: &self.request,
-            gathered: &self.gathered,
-            originals: &|| Originals::chosen(args.originals.as_deref(), self.tenant.clone()),
-            record: record.transpose()?,
-            view: match args.view {
-                View::Operator => tenure::trace::View::Operator,
-                View::Caller => tenure::trace::View::Caller,
-            },
-        };
-        let mut done = self.workspace.finish(&job, outcome, facts, latency)?;
-        if args.cache && !self.request.dry_run {
+    /// Marks the payload for the provider's cache, compares it with the call before and writes the trace, as the
+    /// arguments say.
+    pub(super) fn finish(&self, args: &CompileArgs, mut done: Done) -> Result<Done, Error> {
+        let is_dry = self.job.request.dry_run;
+        if args.cache && !is_dry {
             self.mark(&mut done.outcome)?;
         }
-        if let Some(previous) = self.previous.as_ref().filter(|_| !self.request.dry_run) {
+        if let Some(previous) = self.previous.as_ref().filter(|_| !is_dry) {
             done.cache = self.explain(previous, &done.outcome)?;
         }
         if let Some(path) = &args.trace {
@@ -120,18 +78,18 @@ impl Job {
             .as_ref()
             .map(|read| read.sent(None))
             .transpose()?;
-        let previous = previous.filter(|sent| sent.format() == self.request.target.format());
+        let previous = previous.filter(|sent| sent.format() == self.job.request.target.format());
         let mut options = Options::default();
         options.turn_stays = self.turn_stays.then_some(true);
         for compiled in outcome.compiled_mut() {
             let sent = Sent::compiled(&compiled.envelope, Some(&compiled.trace.model))?;
-            let plan = plan(&self.world, &sent, &options, previous.as_ref())?;
+            let plan = plan(&self.job.world, &sent, &options, previous.as_ref())?;
             drop(sent);
             // What a plan would say of marks that are written is for `tenure cache plan`.
             for note in plan.notes.iter().filter(|_| plan.mark.is_none()) {
                 anstream::eprintln!("note: {}", printable(note));
             }
-            plan.mark(compiled, self.world.model())?;
+            plan.mark(compiled, self.job.world.model())?;
         }
         Ok(())
     }
@@ -149,18 +107,18 @@ impl Job {
             );
             return Ok(None);
         }
-        explain(&self.world, &before, &after).map(Some)
+        explain(&self.job.world, &before, &after).map(Some)
     }
 }
 
 /// Reads what the arguments name.
-pub(super) fn prepare(args: &CompileArgs) -> Result<Job, Error> {
+pub(super) fn prepare(args: &CompileArgs) -> Result<Prepared, Error> {
     prepare_saying(args, None)
 }
 
 /// The same, where a history says the task when no argument does.
-pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result<Job, Error> {
-    let request = request(args, said)?;
+pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result<Prepared, Error> {
+    let mut request = request(args, said)?;
     request.validate().map_err(|error| match &args.request {
         Some(path) => error.or_at(path.display().to_string(), None),
         None => error,
@@ -171,27 +129,86 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     };
     let workspace = super::with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
     let workspace = super::with_relevance(workspace, &args.relevance)?;
+    let store = store(args, &request.principal.tenant)?;
+    let previous = args.previous.as_deref().map(Read::file).transpose()?;
+    if let Some(previous) = &previous {
+        request.served = Some(previous.envelope()?.served.clone());
+    }
+    let model = args.model.clone().or(request.model.take());
+    let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+    request.model = Some(model.clone());
+    let policy = if is_file(&args.policy) {
+        Choice::Given(Box::new(workspace.policy(&args.policy)?))
+    } else {
+        Choice::Named(&args.policy)
+    };
+    let tenant = request.principal.tenant.clone();
+    let ask = Ask {
+        request,
+        policy,
+        sources: Box::new(|| sources(args, &workspace, tenant, &model)),
+        store,
+        originals: args.originals.clone(),
+        view: match args.view {
+            View::Operator => tenure::trace::View::Operator,
+            View::Caller => tenure::trace::View::Caller,
+        },
+    };
+    let template = args.chat_template.as_deref();
+    let mut job = workspace.prepare(ask, &Templated(&workspace, template))?;
+    job.policy = super::asking_scorer(job.policy, &args.relevance)?;
+    Ok(Prepared {
+        workspace,
+        job,
+        previous,
+        turn_stays: false,
+    })
+}
+
+/// Whether a policy is named by its file.
+fn is_file(policy: &str) -> bool {
+    policy.ends_with(".toml") || Path::new(policy).exists()
+}
+
+/// What is asked of the store that the arguments mean, where there is one.
+fn store<'a>(args: &'a CompileArgs, tenant: &str) -> Result<Option<StoreAsk<'a>>, Error> {
     let store = if args.stored.no_store {
         None
     } else {
         super::stores::opened(&args.stored.url)?
     };
-    let tenant = store
-        .map(|store| store.tenant(&request.principal.tenant))
-        .transpose()?;
-    // Whether an instant was asked for; else it is now.
-    let looks_back = request.as_of.known.is_some();
-    let policy = policy(&workspace, tenant.as_ref(), args, &request)?;
-    let policy = super::asking_scorer(policy, &args.relevance)?;
-    let model = args
-        .model
-        .as_deref()
-        .or(request.model.as_deref())
-        .unwrap_or(DEFAULT_MODEL);
+    let Some(store) = store else {
+        let wanted = match (&args.stored_registry, args.stored.record) {
+            (Some(_), _) => "take the registry from",
+            (None, true) => "keep the record in",
+            (None, false) => return Ok(None),
+        };
+        let what = format!("there is no store to {wanted}");
+        return Err(Error::new(ErrorKind::Usage, what)
+            .expected("--store URL, or a project with a store")
+            .hint("`tenure store migrate` makes one"));
+    };
+    Ok(Some(StoreAsk {
+        tenant: store.tenant(tenant)?,
+        objects: Some(Reach::Resident),
+        version: 0,
+        registry: args.stored_registry.as_deref(),
+        names_registries: true,
+        record: args.stored.record,
+    }))
+}
+
+/// The objects of the sources that the arguments name.
+fn sources(
+    args: &CompileArgs,
+    workspace: &Workspace,
+    tenant: String,
+    model: &str,
+) -> Result<Candidates, Error> {
     let count = LateCount::begin();
     let progress = |progress: Progress| count.show(progress);
     let collect = Collect {
-        tenant: Some(request.principal.tenant.clone()),
+        tenant: Some(tenant),
         progress: Some(&progress),
         registry: args.registry.clone(),
         ..reading::options(&args.reading)?
@@ -203,77 +220,30 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     });
     drop(collect);
     drop(count);
-    let Collected {
-        candidates,
-        warnings,
-    } = collected?;
-    reading::warn(&warnings);
-    let mut world = workspace.world(model)?;
-    if let Some(path) = &args.chat_template {
-        world = world.with_template(load_template(path)?);
+    let collected = collected?;
+    reading::warn(&collected.warnings);
+    Ok(collected.candidates)
+}
+
+/// A workspace whose payloads are written with the chat template of a file, where one is named.
+struct Templated<'a>(&'a Workspace, Option<&'a Path>);
+
+impl Reader for Templated<'_> {
+    fn world(&self, model: &str) -> Result<Arc<World>, Error> {
+        let world = self.0.world(model)?;
+        Ok(Arc::new(match self.1 {
+            Some(path) => world.with_template(load_template(path)?),
+            None => world,
+        }))
     }
-    if tenant.is_none() && args.stored.record {
-        return Err(
-            Error::new(ErrorKind::Usage, "there is no store to keep the record in")
-                .expected("--store URL, or a project with a store")
-                .hint("`tenure store migrate` makes one"),
-        );
+
+    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {
+        self.0.objects(tenant, reach)
     }
-    let previous = args.previous.as_deref().map(Read::file).transpose()?;
-    let mut request = request;
-    if let Some(previous) = &previous {
-        request.served = Some(previous.envelope()?.served.clone());
+
+    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
+        self.0.registry(tenant, wanted)
     }
-    let mut registry = None;
-    let candidates = match (&args.stored_registry, &tenant) {
-        (None, _) => candidates,
-        (Some(wanted), Some(tenant)) => {
-            let wanted = RegistryRef::find(tenant, wanted, true)?;
-            wanted.check(looks_back)?;
-            let found = wanted.read(tenant)?;
-            let candidates = found.behind(candidates);
-            registry = Some(found.read);
-            candidates
-        }
-        (Some(_), None) => {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                "there is no store to take the registry from",
-            )
-            .expected("--store URL, or a project with a store"));
-        }
-    };
-    let gathered = match &tenant {
-        None => {
-            request.as_of.known = request.as_of.known.or_else(now);
-            Gathered::of_sources(candidates)
-        }
-        Some(tenant) => {
-            // Now is when the store is read: what was written within this second is known.
-            let now = this_instant().filter(|_| !looks_back);
-            request.as_of.known = now.or(request.as_of.known);
-            let gathered = Gathered::with_store(candidates, tenant, &request, now)?;
-            if let Some(now) = now {
-                request.as_of.known = Some(gathered.known_at(now));
-            }
-            gathered
-        }
-    };
-    let gathered = gathered.with_registry(registry);
-    let request = Request {
-        model: Some(world.model_name().to_owned()),
-        ..request
-    };
-    Ok(Job {
-        workspace,
-        world,
-        policy,
-        request,
-        gathered,
-        tenant,
-        previous,
-        turn_stays: false,
-    })
 }
 
 /// The request: the file's, overridden by the arguments, with what the local owner may do.
@@ -356,31 +326,9 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     };
     let as_of = instant(&args.as_of, "--as-of")?;
     let known_at = instant(&args.known_at, "--known-at")?;
-    let now = if as_of.is_none() { now() } else { None };
-    request.as_of.valid = as_of.or(request.as_of.valid).or(now);
+    request.as_of.valid = as_of.or(request.as_of.valid);
     request.as_of.known = known_at.or(as_of).or(request.as_of.known);
     Ok(request)
-}
-
-/// The policy of this name: a file's, a preset, or one that the store keeps, as it was at the instant that
-/// is looked from.
-fn policy(
-    workspace: &Workspace,
-    tenant: Option<&Tenant>,
-    args: &CompileArgs,
-    request: &Request,
-) -> Result<Policy, Error> {
-    let named = &*args.policy;
-    let known = workspace.policy(named);
-    let (Err(error), Some(tenant)) = (&known, tenant) else {
-        return known;
-    };
-    if named.ends_with(".toml") {
-        return known;
-    }
-    workspace
-        .kept_policy(tenant, named, request.as_of.known)?
-        .ok_or_else(|| error.clone())
 }
 
 fn bad_instant(flag: &str, message: &str) -> Error {

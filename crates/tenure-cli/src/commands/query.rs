@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use tenure::{AsOf, Budget, Error, ErrorKind, Policy, Principal, Request, Ruling};
-use tenure_workspace::archive::{Ask, Found};
-use tenure_workspace::{Collect, Gathered, Workspace};
+use tenure::trace::View;
+use tenure::{Budget, Error, ErrorKind, Principal, Request, Ruling};
+use tenure_store::Tenant;
+use tenure_workspace::archive::{self, Found};
+use tenure_workspace::{Ask, Choice, Collect, Reach, StoreAsk};
 
-use super::{clock, diff, print, print_json, reading, with_embedder, without_key};
+use super::{diff, print, print_json, reading, with_embedder, without_key};
 use crate::args::{Format, QueryArgs};
 use crate::failure::{Failure, printable};
 
@@ -30,47 +32,50 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     };
     let collected = workspace.collect(&args.sources, &collect)?;
     reading::warn(&collected.warnings);
-    let gathered = match store {
-        None => Gathered::of_sources(collected.candidates),
-        Some(store) => Gathered::with_archive(collected.candidates, &store.tenant(&args.tenant)?)?,
-    };
     let principal = Principal {
         tenant: args.tenant.clone(),
         ..Principal::owner()
     };
-    let asked = Ask {
+    let store = store.map(|store| store.tenant(&args.tenant)).transpose()?;
+    let job = workspace.prepare(
+        Ask {
+            request: Request {
+                principal,
+                model: Some(args.model.clone()),
+                ..Request::new(&*args.text, Budget::default())
+            },
+            policy: Choice::Named("standard"),
+            sources: Box::new(|| Ok(collected.candidates)),
+            store: store.map(everything),
+            originals: None,
+            view: View::Operator,
+        },
+        &workspace,
+    )?;
+    let asked = archive::Ask {
         text: &args.text,
         tokens: args.tokens,
         limit: args.limit,
         standing: standing(args)?,
     };
-    let found = ask(&workspace, &args.model, principal, &gathered, &asked)?;
+    let (world, policy, request) = (&job.world, &job.policy, &job.request);
+    let found = workspace.query(world, policy, request, job.candidates(), &asked)?;
     match args.format {
         Format::Json => print_json(&found),
         Format::Text => print(&shown(&found)),
     }
 }
 
-/// Asks on behalf of somebody, as of now.
-pub(super) fn ask(
-    workspace: &Workspace,
-    model: &str,
-    principal: Principal,
-    gathered: &Gathered,
-    ask: &Ask<'_>,
-) -> Result<Found, Error> {
-    let request = Request {
-        principal,
-        as_of: AsOf {
-            valid: clock::now(),
-            // What was written within this second is known.
-            known: clock::this_instant().map(|now| gathered.known_at(now)),
-        },
-        ..Request::new(ask.text, Budget::default())
-    };
-    let world = workspace.world(model)?;
-    let policy = Policy::preset("standard")?;
-    workspace.query(&world, &policy, &request, &gathered.candidates, ask)
+/// What is asked of a store that is looked into: all objects, what is archived or demoted included.
+pub(super) fn everything(tenant: Tenant) -> StoreAsk<'static> {
+    StoreAsk {
+        tenant,
+        objects: Some(Reach::Archive),
+        version: 0,
+        registry: None,
+        names_registries: true,
+        record: false,
+    }
 }
 
 /// What stands whole in the result of a compile.

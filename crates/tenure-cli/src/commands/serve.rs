@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tenure::Error;
 use tenure::object::Classification;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind};
 use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
-use tenure_workspace::{Workspace, default_frame_key_path, load_frame_key, read_text};
+use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
-use super::clock;
 use super::store::instant;
 use super::stores::open;
 use super::{print, print_json, usage, with_models, with_relevance};
@@ -114,7 +113,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
         expires: expires.transpose()?,
     };
     let keys = Keys::of(&open(&args.url, true)?)?;
-    let (key, shown) = keys.create(grant, now()?)?;
+    let (key, shown) = keys.create(grant, Clock::machine().now())?;
     if args.format == Format::Json {
         return print_json(&json!({ "id": key.id, "key": shown, "grant": key.grant }));
     }
@@ -127,7 +126,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
 
 fn list(args: &KeysListArgs) -> Result<(), Failure> {
     let set = Keys::of(&open(&args.url, false)?)?.load()?;
-    let now = now()?;
+    let now = Clock::machine().now();
     if args.format == Format::Json {
         let shown = set.iter().map(|key| shown(key, now));
         return print_json(&shown.collect::<Vec<_>>());
@@ -176,7 +175,7 @@ fn list(args: &KeysListArgs) -> Result<(), Failure> {
 
 fn revoke(args: &KeysRevokeArgs) -> Result<(), Failure> {
     let keys = Keys::of(&open(&args.url, false)?)?;
-    let now = now()?;
+    let now = Clock::machine().now();
     let key = keys.revoke(&args.id, now)?;
     match args.format {
         Format::Json => print_json(&shown(&key, now)),
@@ -200,9 +199,4 @@ fn shown(key: &Key, now: Instant) -> serde_json::Value {
         "created": key.created,
         "revoked": key.revoked,
     })
-}
-
-fn now() -> Result<Instant, Error> {
-    clock::this_instant()
-        .ok_or_else(|| Error::new(ErrorKind::Input, "the machine's clock is out of range"))
 }

@@ -7,10 +7,9 @@ use tenure::error::ErrorKind;
 use tenure::object::{ObjectType, Role};
 use tenure::wire::{self, Conversation, Format as Wire};
 use tenure::{Error, ObjectDocument};
-use tenure_workspace::sessions::{Session, SessionJob, SessionReport, Wanted};
-use tenure_workspace::{Done, Workspace, read_bytes, text_of};
+use tenure_workspace::sessions::{Session, SessionReport, Wanted};
+use tenure_workspace::{Clock, Workspace, read_bytes, text_of};
 
-use super::clock::this_instant;
 use super::prepare::prepare_saying;
 use super::store::{tenant, tenant_to_write};
 use super::{print, print_json, usage, without_key};
@@ -43,14 +42,16 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
     }
 }
 
-fn now() -> Result<tenure::time::Instant, Error> {
-    this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
-}
-
 fn begin(args: &BeginArgs, format: Option<Wire>) -> Result<Session, Error> {
     let tenant = tenant_to_write(&args.tenant)?;
     let scope = (args.user.clone(), args.project.clone());
-    Session::create(tenant, args.id.as_deref(), now()?, scope, format)
+    Session::create(
+        tenant,
+        args.id.as_deref(),
+        Clock::machine().now(),
+        scope,
+        format,
+    )
 }
 
 fn open(args: &WhichSession) -> Result<Session, Error> {
@@ -104,7 +105,7 @@ fn read(
 fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
     let conversation = read(&args.file, args.from.as_deref(), &[])?;
     let mut session = begin(&args.begin, Some(conversation.format))?;
-    let added = session.append(conversation, now()?)?;
+    let added = session.append(conversation, Clock::machine().now())?;
     id(&session, &added, args.begin.tenant.format)
 }
 
@@ -121,7 +122,7 @@ fn append(args: &AppendArgs) -> Result<(), Failure> {
         (None, Some(file)) => read(file, args.from.as_deref(), &recent)?,
         (None, None) => return Err(Error::new(ErrorKind::Usage, "there is no message").into()),
     };
-    let added = session.append(conversation, now()?)?;
+    let added = session.append(conversation, Clock::machine().now())?;
     match args.session.tenant.format {
         Format::Text => print(
             &ids(&added)
@@ -198,35 +199,22 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     })?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let mut session = Session::open(tenant, &args.id)?;
-    let mut job = prepare_saying(&args.compile, session.last_request())?;
+    let mut prepared = prepare_saying(&args.compile, session.last_request())?;
     let says = args.compile.target.is_some() || args.compile.chat_template.is_some();
     if !says && args.compile.request.is_none() {
-        job.request.target = session.target();
+        prepared.job.request.target = session.target();
     }
-    job.turn_stays = true;
-    let started = std::time::Instant::now();
-    let compiled = job.workspace.compile_session(
-        &mut session,
-        &SessionJob {
-            world: &job.world,
-            policy: &job.policy,
-            request: &job.request,
-            beside: &job.gathered,
-            instructions: true,
-            now: now()?,
-        },
-    )?;
-    let latency = started.elapsed();
-    let report = compiled.session;
-    (job.request, job.gathered) = (compiled.request, compiled.gathered);
-    let done = job.finish(&args.compile, compiled.outcome, &compiled.facts, latency)?;
+    prepared.turn_stays = true;
+    let done = prepared
+        .workspace
+        .run_session(&mut session, &mut prepared.job)?;
+    let done = prepared.finish(&args.compile, done)?;
     match args.compile.format {
-        Format::Json => print_json(&Done {
-            session: Some(report),
-            ..done
-        }),
+        Format::Json => print_json(&done),
         Format::Text => {
-            anstream::eprintln!("{}", said(&report));
+            if let Some(report) = &done.session {
+                anstream::eprintln!("{}", said(report));
+            }
             for id in &done.record_ids {
                 anstream::eprintln!("recorded: {id}");
             }

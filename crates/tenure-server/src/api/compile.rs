@@ -1,7 +1,7 @@
 //! `compile` and `explain`.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
+use std::time::Instant as Clock;
 
 use axum::Extension;
 use axum::extract::State;
@@ -10,29 +10,21 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use tenure::inspect::{Quality, why_not};
+use tenure::inspect::Quality;
 use tenure::object::Sealer;
 use tenure::policy::{PiiRule, PolicyDocument};
 use tenure::request::json_error;
-use tenure::time::Instant;
 use tenure::trace::View;
-use tenure::{
-    Candidates, Error, ErrorKind, Facts, ObjectDocument, Outcome, Policy, Request, World,
-};
-use tenure_store::{Resident, Tenant};
-use tenure_workspace::{Done, Gathered, Job, Originals, RegistryRef};
+use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request};
+use tenure_workspace::{Ask, Choice, Done, Job, Reach, StoreAsk};
 
 use super::call::{Json, Said, own, tenant};
 use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
-use crate::clock::now;
 use crate::error::Refusal;
 use crate::metrics::{What, Word};
 use crate::quality::observe;
-
-/// The model that is compiled for when nobody names one.
-pub(super) const DEFAULT_MODEL: &str = "gpt-4o";
 
 /// What is compiled.
 #[derive(Deserialize, JsonSchema)]
@@ -112,10 +104,10 @@ pub(super) async fn compile(
 ) -> Result<Said<Answer>, Refusal> {
     let done = crate::blocking(move || {
         let wants_quality = call.quality;
-        let prepared = prepare(&app, &caller, call, Reach::Resident)?;
+        let job = prepare(&app, &caller, call, Reach::Resident)?;
         let started = Clock::now();
-        let done = prepared.run(&app)?;
-        let candidates = &prepared.gathered.candidates;
+        let done = app.workspace.run(&job)?;
+        let candidates = job.candidates();
         let took = started.elapsed();
         let what = Word(match &done.outcome {
             Outcome::Complete(_) => "complete",
@@ -155,9 +147,9 @@ pub(super) async fn explain(
                 "why an object is in or out is for operators to ask",
             ));
         }
-        let mut prepared = prepare(&app, &caller, call, Reach::Resident)?;
-        prepared.request.dry_run = true;
-        let done = prepared.run(&app)?;
+        let mut job = prepare(&app, &caller, call, Reach::Resident)?;
+        job.request.dry_run = true;
+        let done = app.workspace.run(&job)?;
         let mut traces = done.outcome.compiled().map(|compiled| &compiled.trace);
         let Some(name) = &why else {
             let traces: Vec<Value> = traces
@@ -172,10 +164,7 @@ pub(super) async fn explain(
         let first = traces
             .next()
             .ok_or_else(|| Error::input("the compile gave nothing"))?;
-        let (world, policy, request) = (&prepared.world, &prepared.policy, &prepared.request);
-        let candidates = &prepared.gathered.candidates;
-        let facts = app.workspace.answer(world, policy, request, candidates)?;
-        let answer = why_not(world, policy, request, candidates, &facts, first, name)?;
+        let answer = app.workspace.why_not(&job, first, name)?;
         serde_json::to_value(answer).map_err(|error| unwritable(&error))
     });
     Ok(Said(explained.await?).into_response())
@@ -188,65 +177,8 @@ fn unwritable(error: &serde_json::Error) -> Error {
     )
 }
 
-/// Everything that a compile depends on.
-pub(super) struct Prepared {
-    pub(super) world: Arc<World>,
-    pub(super) policy: Policy,
-    pub(super) request: Request,
-    pub(super) gathered: Gathered,
-    /// The store that is in use.
-    tenant: Option<Tenant>,
-    /// The store, and when a record is kept in it.
-    record: Option<(Tenant, Instant)>,
-    view: View,
-}
-
-impl Prepared {
-    fn run(&self, app: &App) -> Result<Done, Error> {
-        self.with_job(app, |job| app.workspace.run(job))
-    }
-
-    /// What follows a compile that was made already.
-    pub(super) fn finish(
-        &self,
-        app: &App,
-        outcome: Outcome,
-        facts: &Facts,
-        latency: Duration,
-    ) -> Result<Done, Error> {
-        self.with_job(app, |job| {
-            app.workspace.finish(job, outcome, facts, latency)
-        })
-    }
-
-    fn with_job<T>(&self, app: &App, then: impl FnOnce(&Job<'_>) -> T) -> T {
-        then(&Job {
-            world: &self.world,
-            policy: &self.policy,
-            request: &self.request,
-            gathered: &self.gathered,
-            originals: &|| Originals::chosen(app.originals.as_deref(), self.tenant.clone()),
-            record: self.record.as_ref().map(|(tenant, at)| (tenant, *at)),
-            view: self.view,
-        })
-    }
-}
-
-/// Which of a store's objects are candidates.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// Those that a compile takes.
-    Resident,
-    /// Those that are archived or demoted, too.
-    Archive,
-}
-
-pub(super) fn prepare(
-    app: &App,
-    caller: &Caller,
-    call: Call,
-    reach: Reach,
-) -> Result<Prepared, Error> {
+/// Makes ready what a call asks for, as far as the caller may.
+pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> Result<Job, Error> {
     let view = match call.view {
         None if caller.grant.operator => View::Operator,
         None => View::Caller,
@@ -260,98 +192,47 @@ pub(super) fn prepare(
     };
     // Who compiles for another asks what that one may see; who compiles for themselves knows what they send.
     let own_words = call.request.get("principal").is_none();
-    let mut request = request(caller, call.request)?;
-    let world = app.world(request.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
-    request.model = Some(world.model_name().to_owned());
-    let looks_back = request.as_of.known.is_some();
-    let instant = now();
-    let second = Instant::from_micros(instant.micros() - instant.micros().rem_euclid(1_000_000));
-    request.as_of.valid.get_or_insert(second);
-    let wanted = call.store.unwrap_or(app.store.is_some());
-    let tenant = if wanted || call.record || call.registry.is_some() {
-        Some(tenant(app, caller)?)
+    let request = request(caller, call.request)?;
+    let wants_objects = call.store.unwrap_or(app.store.is_some());
+    let store = if wants_objects || call.record || call.registry.is_some() {
+        Some(StoreAsk {
+            tenant: tenant(app, caller)?,
+            objects: wants_objects.then_some(reach),
+            version: call.version.unwrap_or(0),
+            registry: call.registry.as_deref(),
+            // Which registries there are is for operators to know.
+            names_registries: caller.grant.operator,
+            record: call.record,
+        })
     } else {
         None
     };
-    let policy = policy(
-        app,
-        caller,
-        tenant.as_ref(),
-        call.policy,
-        request.as_of.known,
-    )?;
+    let ask = Ask {
+        request,
+        policy: policy(caller, call.policy.as_ref())?,
+        sources: Box::new(|| sources(caller, call.objects, own_words)),
+        store,
+        originals: app.originals.clone(),
+        view,
+    };
+    app.workspace.prepare(ask, app)
+}
+
+/// The objects that a call brings.
+fn sources(
+    caller: &Caller,
+    documents: Vec<ObjectDocument>,
+    own_words: bool,
+) -> Result<Candidates, Error> {
     let mut sealer = Sealer::default();
-    let mut objects = Vec::with_capacity(call.objects.len());
-    for mut document in call.objects {
+    let mut objects = Vec::with_capacity(documents.len());
+    for mut document in documents {
         own(&mut document, caller)?;
         document.distrust_the_web();
         objects.push(sealer.seal(document)?);
     }
-    let mut sources = if own_words {
-        Candidates::new(objects).said()
-    } else {
-        Candidates::new(objects)
-    };
-    let mut read = None;
-    if let (Some(registry), Some(tenant)) = (&call.registry, &tenant) {
-        // Which registries there are is for operators to know.
-        let registry = RegistryRef::find(tenant, registry, caller.grant.operator)?;
-        registry.check(looks_back)?;
-        let found = app.registry(tenant, &registry)?;
-        sources = found.behind(sources);
-        read = Some(found.read.clone());
-    }
-    let gathered = match &tenant {
-        Some(tenant) if wanted => {
-            let least = call.version.unwrap_or(0);
-            if looks_back {
-                let resident = match (request.as_of.known, reach) {
-                    (Some(known), Reach::Resident) => Arc::new(tenant.load_as_of(known)?),
-                    (Some(known), Reach::Archive) => Arc::new(tenant.load_archive_as_of(known)?),
-                    (None, _) => app.resident(tenant)?,
-                };
-                at_least(least, &resident)?;
-                Gathered::over(sources, tenant, &resident, request.as_of.known)
-            } else {
-                // Now is when the store is read: what was written before is known.
-                let resident = match reach {
-                    Reach::Resident => app.resident(tenant)?,
-                    Reach::Archive => app.archive(tenant)?,
-                };
-                at_least(least, &resident)?;
-                let gathered = Gathered::over(sources, tenant, &resident, None);
-                request.as_of.known = Some(gathered.known_at(now()));
-                gathered
-            }
-        }
-        _ => {
-            request.as_of.known.get_or_insert(second);
-            Gathered::of_sources(sources)
-        }
-    };
-    Ok(Prepared {
-        world,
-        policy,
-        request,
-        gathered: gathered.with_registry(read),
-        record: tenant
-            .clone()
-            .filter(|_| call.record)
-            .map(|tenant| (tenant, now())),
-        tenant,
-        view,
-    })
-}
-
-/// A store that lags behind a write that the request names is not read as if it did not.
-fn at_least(version: u64, resident: &Resident) -> Result<(), Error> {
-    let read = resident.version();
-    if version <= read {
-        return Ok(());
-    }
-    let what = format!("the store has not come to version {version} yet: it is at {read}");
-    Err(Error::new(ErrorKind::Unavailable, what)
-        .hint("try again, or name a version that a write gave"))
+    let sources = Candidates::new(objects);
+    Ok(if own_words { sources.said() } else { sources })
 }
 
 /// The request, on behalf of no more than the caller is.
@@ -369,30 +250,18 @@ fn request(caller: &Caller, value: Value) -> Result<Request, Error> {
 }
 
 /// The policy that is asked for. One that the caller brings grants nothing that the caller was not granted.
-pub(super) fn policy(
-    app: &App,
-    caller: &Caller,
-    tenant: Option<&Tenant>,
-    asked: Option<Value>,
-    known: Option<Instant>,
-) -> Result<Policy, Error> {
+pub(super) fn policy<'a>(caller: &Caller, asked: Option<&'a Value>) -> Result<Choice<'a>, Error> {
     match asked {
-        None => Policy::preset("standard"),
-        Some(Value::String(name)) => match (Policy::preset(&name), tenant) {
-            (Err(error), Some(tenant)) => {
-                let kept = app.workspace.kept_policy(tenant, &name, known)?;
-                kept.ok_or(error)
-            }
-            (preset, _) => preset,
-        },
+        None => Ok(Choice::Named("standard")),
+        Some(Value::String(name)) => Ok(Choice::Named(name)),
         Some(whole) => {
-            let document: PolicyDocument =
-                serde_json::from_value(whole).map_err(|error| json_error(&error, "policy"))?;
+            let document =
+                PolicyDocument::deserialize(whole).map_err(|error| json_error(&error, "policy"))?;
             if document.pii == PiiRule::Off && !(caller.grant.pii || caller.grant.operator) {
                 let what = "the policy shows personal data, which is not granted";
                 return Err(Error::new(ErrorKind::Policy, what).expected("`pii` = `tagged`"));
             }
-            Policy::seal(document)
+            Ok(Choice::Given(Box::new(Policy::seal(document)?)))
         }
     }
 }

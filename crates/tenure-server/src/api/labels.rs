@@ -12,7 +12,6 @@ use super::call::{Json, Named, Said, tenant};
 use super::records::unknown;
 use crate::app::App;
 use crate::caller::Caller;
-use crate::clock::now;
 use crate::error::Refusal;
 use crate::metrics::{Metered, Word};
 
@@ -44,7 +43,7 @@ pub(super) async fn label(
         if tenant.record(&id)?.is_none() {
             return Ok(Err(unknown(&id)));
         }
-        let choice = app.workspace.label(&tenant, &id, relevant, now())?;
+        let choice = app.workspace.label(&tenant, &id, relevant, app.now())?;
         let metrics = [
             ("context_precision", choice.context_precision),
             ("context_recall", choice.context_recall),

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure::{AsOf, ObjectDocument, Principal};
+use tenure_workspace::Reach;
 use tenure_workspace::archive::{Ask, Found};
 
 use super::call::{Json, Said};
-use super::compile::{Call, Reach, prepare};
+use super::compile::{Call, prepare};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -86,17 +87,16 @@ pub(super) async fn query(
             view: None,
             quality: false,
         };
-        let prepared = prepare(&app, &caller, call, Reach::Archive)?;
+        let job = prepare(&app, &caller, call, Reach::Archive)?;
         let ask = Ask {
             tokens: query.tokens.unwrap_or(4_000),
             limit: query.limit,
             standing: query.standing.into_iter().collect(),
             ..Ask::new(&query.text)
         };
-        let candidates = &prepared.gathered.candidates;
-        let (world, policy, request) = (&prepared.world, &prepared.policy, &prepared.request);
+        let (world, policy, request) = (&job.world, &job.policy, &job.request);
         app.workspace
-            .query(world, policy, request, candidates, &ask)
+            .query(world, policy, request, job.candidates(), &ask)
     });
     Ok(Said(found.await?))
 }

@@ -19,19 +19,17 @@ use tenure::session::Checkpoint;
 use tenure::trace::View;
 use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
-use tenure_workspace::sessions::{
-    Message, Once, Opened, Session, SessionJob, SessionSummary, Wanted,
-};
+use tenure_workspace::sessions::{Message, Once, Opened, Session, SessionSummary, Wanted};
+use tenure_workspace::{DEFAULT_MODEL, Reach};
 
 use super::call::{
     Asked, Json, Listing, Named, Said, conditional, expectation, limit, names, page, tag, tenant,
     unless_known, writing,
 };
-use super::compile::{Call, DEFAULT_MODEL, Reach, policy, prepare};
+use super::compile::{Call, policy, prepare};
 use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
-use crate::clock::now;
 use crate::error::Refusal;
 use crate::quality::observe;
 
@@ -163,14 +161,15 @@ pub(super) async fn create(
         };
         let format = said.format.or(first.as_ref().map(|first| first.format));
         let id = new.id.as_deref();
-        let made = Session::create_once(tenant, id, now(), (user, project), format, once.clone());
+        let made =
+            Session::create_once(tenant, id, app.now(), (user, project), format, once.clone());
         let mut session = made?;
         // It may have been there already.
         if !is_theirs(&caller, session.opened()) {
             return Ok(Err(unknown(session.id())));
         }
         let added = match first {
-            Some(_) => append_to(&mut session, &said, once.as_ref())?,
+            Some(_) => append_to(&app, &mut session, &said, once.as_ref())?,
             None => Vec::new(),
         };
         Ok(Ok(Added::to(&session, &added)))
@@ -256,7 +255,12 @@ fn once(
 }
 
 /// Adds what was said, once; whoever writes to the session meanwhile comes first.
-fn append_to(session: &mut Session, said: &Spoken, once: Option<&Once>) -> Result<Vec<u64>, Error> {
+fn append_to(
+    app: &App,
+    session: &mut Session,
+    said: &Spoken,
+    once: Option<&Once>,
+) -> Result<Vec<u64>, Error> {
     let mut tries = 1;
     loop {
         if let Some(once) = once
@@ -268,8 +272,8 @@ fn append_to(session: &mut Session, said: &Spoken, once: Option<&Once>) -> Resul
         let conversation =
             said.read(session.opened().format, &recent.iter().collect::<Vec<_>>())?;
         let appended = match once {
-            Some(once) => session.append_once(once.clone(), conversation, now()),
-            None => session.append(conversation, now()),
+            Some(once) => session.append_once(once.clone(), conversation, app.now()),
+            None => session.append(conversation, app.now()),
         };
         match appended {
             Err(error) if error.kind == ErrorKind::Conflict && tries < TRIES => {
@@ -341,7 +345,7 @@ pub(super) async fn append(
             return Ok(Ok(Added::to(&session, &done)));
         }
         if expected.is_none() {
-            let added = append_to(&mut session, &said, once.as_ref())?;
+            let added = append_to(&app, &mut session, &said, once.as_ref())?;
             return Ok(Ok(Added::to(&session, &added)));
         }
         let mut session = match open(&app, &caller, &id, expected)? {
@@ -352,8 +356,8 @@ pub(super) async fn append(
         let conversation =
             said.read(session.opened().format, &recent.iter().collect::<Vec<_>>())?;
         let appended = match once {
-            Some(once) => session.append_once(once, conversation, now()),
-            None => session.append(conversation, now()),
+            Some(once) => session.append_once(once, conversation, app.now()),
+            None => session.append(conversation, app.now()),
         };
         match appended {
             Ok(added) => Ok(Ok(Added::to(&session, &added))),
@@ -474,34 +478,27 @@ pub(super) async fn compile(
             Err(refusal) => return Ok(Err(refusal)),
         };
         let (call, names_principal) = call(&session, turn)?;
-        let mut prepared = prepare(&app, &caller, call, Reach::Resident)?;
+        let mut job = prepare(&app, &caller, call, Reach::Resident)?;
         if !names_principal {
-            let principal = &mut prepared.request.principal;
+            let principal = &mut job.request.principal;
             let opened = session.opened();
             principal.user = principal.user.take().or_else(|| opened.user.clone());
             principal.project = principal.project.take().or_else(|| opened.project.clone());
         }
         let started = Clock::now();
-        let job = SessionJob {
-            world: &prepared.world,
-            policy: &prepared.policy,
-            request: &prepared.request,
-            beside: &prepared.gathered,
-            instructions: true,
-            now: now(),
-        };
-        let compiled = match app.workspace.compile_session(&mut session, &job) {
-            Ok(compiled) => compiled,
+        let done = match app.workspace.run_session(&mut session, &mut job) {
+            Ok(done) => done,
             Err(error) => return conditional(expected, error),
         };
-        (prepared.request, prepared.gathered) = (compiled.request, compiled.gathered);
-        let mut done =
-            prepared.finish(&app, compiled.outcome, &compiled.facts, started.elapsed())?;
-        done.session = Some(compiled.session);
         // The session holds already that this was sent: what misses a threshold is told, not refused.
-        let candidates = &prepared.gathered.candidates;
         let took = started.elapsed();
-        let _ = observe(&app, context.as_ref(), &done.outcome, candidates, took);
+        let _ = observe(
+            &app,
+            context.as_ref(),
+            &done.outcome,
+            job.candidates(),
+            took,
+        );
         Ok(Ok((session.version(), done)))
     });
     let (version, done) = done.await??;
@@ -628,7 +625,8 @@ pub(super) async fn checkpoint(
         };
         let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
         let tenant = tenant(&app, &caller)?;
-        let policy = policy(&app, &caller, Some(&tenant), asked.policy, None)?;
+        let choice = policy(&caller, asked.policy.as_ref())?;
+        let policy = app.workspace.chosen_policy(choice, Some(&tenant), None)?;
         let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
             Ok(made) => made,
             Err(error) => return conditional(expected, error),

@@ -43,6 +43,13 @@ impl Instant {
         (self.0.get() ^ SIGN) as i64
     }
 
+    /// The start of the second that it is in.
+    #[must_use]
+    pub const fn second(self) -> Instant {
+        let micros = self.micros();
+        Instant::from_micros(micros.saturating_sub(micros.rem_euclid(1_000_000)))
+    }
+
     /// Days from `earlier` to here; negative when it is later.
     pub fn days_since(self, earlier: Instant) -> f64 {
         (self.micros() as f64 - earlier.micros() as f64) / 86_400e6
@@ -160,6 +167,17 @@ mod tests {
         assert!(instants.is_sorted());
         assert_eq!(instants.map(Instant::micros), micros);
         assert_eq!(size_of::<Interval>(), 16);
+    }
+
+    #[test]
+    fn a_second_starts_at_or_before_its_instants() {
+        let second = |micros| Instant::from_micros(micros).second().micros();
+        let given = [0, 1, 999_999, 1_000_000, -1, -1_000_000];
+        assert_eq!(
+            given.map(second),
+            [0, 0, 0, 1_000_000, -1_000_000, -1_000_000]
+        );
+        assert!(second(i64::MIN + 1) <= i64::MIN + 1);
     }
 
     #[test]

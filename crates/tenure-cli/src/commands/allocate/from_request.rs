@@ -1,25 +1,29 @@
 //! Shares from a request: dry runs at this budget and at the others.
 
 use tenure::{Error, Outcome, Trace};
+use tenure_workspace::Job;
 
 use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
-use crate::commands::prepare::{Job, prepare};
+use crate::commands::prepare::prepare;
 
 /// Compiles at each budget.
 pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
-    let mut job = prepare(&args.compile)?;
-    job.note_if_empty();
-    must_share(&job.policy)?;
-    job.request.dry_run = true;
-    let shares = first(&job, &job.compile_as(&args.compile)?.outcome)?;
+    let mut prepared = prepare(&args.compile)?;
+    prepared.note_if_empty();
+    must_share(&prepared.job.policy)?;
+    prepared.job.request.dry_run = true;
+    let outcome = prepared.compile_as(&args.compile)?.outcome;
+    let job = &prepared.job;
+    let shares = first(job, &outcome)?;
     let mut request = job.request.clone();
     let what_if = what_if(&shares, &args.what_if, |budget| {
         request.budget.tokens = Some(budget);
-        let outcome = job
+        let (world, policy, candidates) = (&job.world, &job.policy, job.candidates());
+        let outcome = prepared
             .workspace
-            .compile(&job.world, &job.policy, &request, job.candidates())?;
-        first(&job, &outcome)
+            .compile(world, policy, &request, candidates)?;
+        first(job, &outcome)
     })?;
     Ok(Study {
         sensitivity: job.policy.document().cost_sensitivity,

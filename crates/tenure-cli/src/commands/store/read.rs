@@ -1,12 +1,15 @@
 //! What is asked of a store.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use serde_json::json;
-use tenure::{Candidates, FrameKey, Principal};
-use tenure_store::{ExportLine, true_at};
-use tenure_workspace::archive::Ask;
-use tenure_workspace::{Gathered, Workspace, object_id};
+use tenure::trace::View;
+use tenure::{Budget, Candidates, Error, Principal, Request, World};
+use tenure_store::{ExportLine, Resident, Tenant, true_at};
+use tenure_workspace::{
+    Ask, Choice, Reach, ReadRegistry, Reader, RegistryRef, Workspace, archive, object_id,
+};
 
 use super::{instant, print_beliefs, tenant};
 use crate::args::{
@@ -14,9 +17,6 @@ use crate::args::{
 };
 use crate::commands::{print, print_json, query, speak, write_whole};
 use crate::failure::{Failure, cell, warning};
-
-/// Whose tokens are counted in what is found.
-const MODEL: &str = "gpt-4o";
 
 pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
@@ -105,6 +105,23 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
     print(&text)
 }
 
+/// Reads of a store what a search found.
+struct Found<'a>(&'a Workspace, Arc<Resident>);
+
+impl Reader for Found<'_> {
+    fn world(&self, model: &str) -> Result<Arc<World>, Error> {
+        Reader::world(self.0, model)
+    }
+
+    fn objects(&self, _: &Tenant, _: Reach) -> Result<Arc<Resident>, Error> {
+        Ok(Arc::clone(&self.1))
+    }
+
+    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
+        self.0.registry(tenant, wanted)
+    }
+}
+
 pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     let mut principal = Principal {
         tenant: args.tenant.tenant.clone(),
@@ -112,15 +129,29 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     };
     speak(&mut principal, &args.caller)?;
     let tenant = tenant(&args.tenant)?;
-    let found = tenant.search(&args.query)?;
-    let gathered = Gathered::over(Candidates::default(), &tenant, &found, None);
-    let ask = Ask {
+    let workspace = Workspace::without_key()?;
+    let found = Arc::new(tenant.search(&args.query)?);
+    let job = workspace.prepare(
+        Ask {
+            request: Request {
+                principal,
+                ..Request::new(&*args.query, Budget::default())
+            },
+            policy: Choice::Named("standard"),
+            sources: Box::new(|| Ok(Candidates::default())),
+            store: Some(query::everything(tenant)),
+            originals: None,
+            view: View::Operator,
+        },
+        &Found(&workspace, found),
+    )?;
+    let ask = archive::Ask {
         tokens: u32::MAX,
         limit: Some(args.limit),
-        ..Ask::new(&args.query)
+        ..archive::Ask::new(&args.query)
     };
-    let workspace = Workspace::new(FrameKey::new("none", [0; 32]))?;
-    let found = query::ask(&workspace, MODEL, principal, &gathered, &ask)?;
+    let (world, policy, request) = (&job.world, &job.policy, &job.request);
+    let found = workspace.query(world, policy, request, job.candidates(), &ask)?;
     match args.tenant.format {
         Format::Json => print_json(&found),
         Format::Text => print(&query::shown(&found)),

@@ -9,21 +9,21 @@ use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure_store::{Expect, Line, Put, Retention, TextLine};
 use tenure_workspace::sessions::Session;
-use tenure_workspace::{Collect, Workspace, object_id, text_of};
+use tenure_workspace::{Clock, Collect, Workspace, object_id, text_of};
 
 use super::{instant, objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RetractArgs,
     SweepArgs,
 };
-use crate::commands::{clock, print, print_json, reading, usage};
+use crate::commands::{print, print_json, reading, usage};
 use crate::failure::{Failure, cell};
 
 /// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
 const MAX_LINE: u64 = 400 << 20;
 
 pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
-    let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
+    let workspace = Workspace::without_key()?;
     let collect = Collect {
         tenant: Some(args.tenant.tenant.clone()),
         ..reading::options(&args.reading)?
@@ -118,7 +118,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
 pub(super) fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
-    let written = tenant.confirm(vec![id], now()?, &writing(&args.writing))?;
+    let written = tenant.confirm(vec![id], Clock::machine().now(), &writing(&args.writing))?;
     print_written(&written, args.object.tenant.format)
 }
 
@@ -138,7 +138,7 @@ pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn policy(args: &PolicyArgs) -> Result<(), Failure> {
-    let workspace = Workspace::new(tenure::FrameKey::new("none", [0; 32]))?;
+    let workspace = Workspace::without_key()?;
     let path = args.file.to_str().unwrap_or_default();
     let policy = workspace.policy(path)?;
     let tenant = tenant_to_write(&args.tenant)?;
@@ -157,7 +157,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let at = match &args.at {
         Some(text) => instant(text, "--at")?,
-        None => now()?,
+        None => Clock::machine().now(),
     };
     let before = args.records_before.as_deref();
     let retention = Retention {
@@ -191,10 +191,6 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         )
     });
     print(&text)
-}
-
-fn now() -> Result<tenure::time::Instant, Error> {
-    clock::this_instant().ok_or_else(|| Error::input("the machine's clock is out of range"))
 }
 
 /// Calls `each` with the lines of a file that are not blank, or of standard input where it is `-`. However many there
