@@ -51,10 +51,10 @@ pub fn needs(
 
 /// The questions about source code, of what is settled.
 fn outline_asks<'s>(
-    Settled(resolved): &'s Settled<'_>,
+    settled: &'s Settled<'_>,
     policy: &'s Policy,
 ) -> impl Iterator<Item = Asked> + 's {
-    outlines::needs(resolved.live.set, &resolved.live.rows, policy)
+    outlines::needs(settled.live.set, &settled.live.rows, policy)
 }
 
 /// Of [`needs`] the questions about source code alone, for whoever has no others answered.
@@ -162,8 +162,8 @@ pub fn visible(
     request: &Request,
     candidates: &Candidates,
 ) -> Result<Vec<usize>, Error> {
-    let Settled(resolved) = settled(world, policy, request, candidates)?;
-    Ok(resolved.live.rows.iter().map(|row| *row as usize).collect())
+    let settled = settled(world, policy, request, candidates)?;
+    Ok(settled.live.rows.iter().map(|row| *row as usize).collect())
 }
 
 /// The places of the candidates that a principal may see, whatever holds of them and whether or not they could stand

@@ -192,6 +192,42 @@ fn no_stage_calls_another() {
     assert!(named > 10, "{named}");
 }
 
+/// The outputs of the stages.
+#[rustfmt::skip]
+const OUTPUTS: [&str; 9] = [
+    "Admitted", "Resolved", "Settled", "Planned", "Ranked", "Rescued", "Contained", "Fitted", "Ordered",
+];
+
+#[test]
+fn a_stage_hands_on_no_other_stages_output() {
+    let mut files = Vec::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compile/stages");
+    sources(&folder, &mut files);
+    let mut declared = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for line in text.lines() {
+            let line = line.trim();
+            if let Some(output) = line.strip_prefix("pub(crate) struct ") {
+                let name = output.split(['<', '(']).next().unwrap();
+                declared += usize::from(OUTPUTS.contains(&name));
+            }
+            let Some((_, field)) = line.rsplit_once("pub(crate) ") else {
+                continue;
+            };
+            // A field, in braces or in parentheses.
+            if field.starts_with("fn ") {
+                continue;
+            }
+            let kind = field.split_once(": ").map_or(field, |(_, kind)| kind);
+            let is_output = |name: &&&str| kind.starts_with(&format!("{name}<"));
+            let found = OUTPUTS.iter().find(is_output);
+            assert_eq!(found, None, "{}: {line}", file.display());
+        }
+    }
+    assert_eq!(declared, OUTPUTS.len(), "a stage's output has another name");
+}
+
 #[test]
 fn p6_pure_by_its_sources() {
     let mut files = Vec::new();

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::base::error::Error;
-use crate::compile::envelope::Part;
+use crate::compile::links::Links;
 use crate::compile::pieces::{self, Added, Pricing};
 use crate::compile::stages::Live;
-use crate::compile::stages::plan::Planned;
-use crate::compile::stages::rank::Ranked;
+use crate::compile::stages::plan::EpochPlan;
+use crate::compile::stages::rank::Ranking;
 use crate::compile::stages::rescue::Rescued;
-use crate::compile::trace::{Reason, Stage};
-use crate::input::candidates::Normalized;
+use crate::compile::trace::{Attachment, Reason, Stage};
 use crate::input::facts::Facts;
 use crate::input::policy::{Overflow, Policy};
 use crate::input::request::Request;
@@ -24,23 +23,45 @@ use crate::write::world::World;
 /// Rescued objects as pieces.
 #[derive(Clone)]
 pub(crate) struct Contained<'a> {
-    pub(crate) rescued: Rescued<'a>,
-    /// The piece of each candidate, for those that got here.
-    pub(crate) pieces: Vec<Option<Piece>>,
+    pub(crate) live: Live<'a>,
+    pub(crate) epoch: EpochPlan<'a>,
+    pub(crate) ranking: Ranking,
+    /// As in [`Rescued`].
+    pub(crate) links: Links<'a>,
+    /// As in [`Rescued`].
+    pub(crate) attached: BTreeMap<u32, Attachment>,
+    pub(crate) pieces: Pieces,
     /// The shorter forms of each candidate, the shortest first; empty where none has any.
     pub(crate) forms: Vec<Vec<(Form, Piece)>>,
-    /// Which form stands in `pieces` where it is not the full one.
+    /// What of each section was sent in the tails of this epoch, in tokens, each object in full.
+    pub(crate) stands: [u32; Section::COUNT],
+}
+
+/// The pieces of a payload, by what they are of.
+#[derive(Clone)]
+pub(crate) struct Pieces {
+    /// The piece of each candidate, for those that were priced.
+    pub(crate) rows: Vec<Option<Piece>>,
+    /// The rows whose piece is not that of their full form, with the form that it is of.
     pub(crate) shown: BTreeMap<u32, Shown>,
     /// The pieces that every payload has.
     pub(crate) added: Vec<Added>,
-    /// What of each section was sent in the tails of this epoch, in tokens, each object in full.
-    pub(crate) stands: [u32; Section::COUNT],
     /// The headings, for policies that have them.
     pub(crate) headings: [Option<Piece>; Section::COUNT],
     /// What ends the messages, where the layout has nothing of the user's behind the history.
     pub(crate) closing: Option<Piece>,
-    /// Which of several payloads this is.
-    pub(crate) part: Option<Part>,
+}
+
+impl Pieces {
+    /// The piece of a candidate; none where it was not priced.
+    pub(crate) fn row(&self, row: u32) -> Option<&Piece> {
+        self.rows[row as usize].as_ref()
+    }
+
+    /// The tokens of a candidate as it would stand; 0 where it was not priced.
+    pub(crate) fn tokens(&self, row: u32) -> u32 {
+        self.row(row).map_or(0, |piece| piece.tokens)
+    }
 }
 
 /// A shorter form that stands in the place of the full one.
@@ -51,51 +72,39 @@ pub(crate) struct Shown {
     pub(crate) full: u32,
 }
 
-impl<'a> Contained<'a> {
-    pub(crate) fn ranked(&self) -> &Ranked<'a> {
-        &self.rescued.ranked
-    }
-
-    pub(crate) fn planned(&self) -> &Planned<'a> {
-        &self.ranked().planned
-    }
-
-    pub(crate) fn live(&self) -> &Live<'a> {
-        &self.planned().resolved.live
-    }
-
-    pub(crate) fn set(&self) -> &'a Normalized {
-        self.live().set
-    }
-}
-
 /// Frames and prices what is left, and omits what is longer than the policy allows.
 ///
 /// # Errors
 ///
 /// When the target takes no object of this kind.
 pub(crate) fn contain<'a>(
-    mut rescued: Rescued<'a>,
+    rescued: Rescued<'a>,
     world: &World,
     policy: &Policy,
     request: &Request,
     facts: &Facts,
 ) -> Result<Contained<'a>, Error> {
-    let planned = &mut rescued.ranked.planned;
-    let set = planned.resolved.live.set;
-    let rows = planned.resolved.live.rows.clone();
+    let Rescued {
+        mut live,
+        epoch,
+        ranking,
+        links,
+        attached,
+    } = rescued;
+    let set = live.set;
     let pricing = Pricing {
         world,
         policy,
         target: request.target,
     };
-    let placed: Vec<(u32, Section)> = rows
+    let placed: Vec<(u32, Section)> = live
+        .rows
         .iter()
-        .map(|row| (*row, planned.section(*row)))
+        .map(|row| (*row, epoch.section(*row)))
         .collect();
     let framed = pricing.of_rows(set, &placed);
     let mut stands = [0u32; Section::COUNT];
-    let sent = &planned.sent;
+    let sent = &epoch.sent;
     for ((_, section), piece) in sent.iter().zip(pricing.of_rows(set, sent)) {
         let stands = &mut stands[section.index()];
         *stands = stands.saturating_add(piece.tokens);
@@ -105,7 +114,7 @@ pub(crate) fn contain<'a>(
     let limit = |row: u32| policy.limit(set.row(row).authority);
     let too_long = |(piece, (row, _)): (&Piece, &(u32, Section))| piece.tokens > limit(*row);
     let too_long = framed.iter().zip(&placed).any(too_long);
-    let archive = if planned.offers_archive {
+    let archive = if epoch.offers_archive {
         pricing.archive()?.piece.tokens
     } else {
         0
@@ -115,7 +124,7 @@ pub(crate) fn contain<'a>(
         forms = pricing.shorter_forms(set, &placed, &framed);
         let query = request.query_text();
         let missing = pricing.condensed_forms(set, &placed, &framed, &query, facts, &mut forms);
-        planned.resolved.live.notes.extend(missing);
+        live.notes.extend(missing);
     }
     let mut shown = BTreeMap::new();
     for ((row, _), piece) in placed.into_iter().zip(framed) {
@@ -140,8 +149,8 @@ pub(crate) fn contain<'a>(
         pieces[row as usize] = Some(piece);
     }
     // What was sent in a shorter form stays so.
-    for &row in planned.frozen.keys() {
-        let Some(form) = planned.frozen_form(row) else {
+    for &row in epoch.frozen.keys() {
+        let Some(form) = epoch.frozen_form(row) else {
             continue;
         };
         let shorter = forms.get_mut(row as usize).map(std::mem::take);
@@ -153,7 +162,6 @@ pub(crate) fn contain<'a>(
             shown.insert(row, Shown { form, full });
         }
     }
-    let live = &mut planned.resolved.live;
     let entered = live.rows.len();
     live.judge(Stage::Contain, |row| {
         let tokens = pieces[row as usize]
@@ -162,10 +170,9 @@ pub(crate) fn contain<'a>(
         let limit = limit(row);
         (tokens > limit).then_some(Reason::OverLimit { limit })
     });
-    if rescued.ranked.planned.resolved.live.rows.len() < entered {
-        break_closures(&mut rescued);
+    if live.rows.len() < entered {
+        break_closures(&mut live, &links);
     }
-    let live = &mut rescued.ranked.planned.resolved.live;
     for &row in &live.rows {
         if let Some(piece) = &pieces[row as usize]
             && (piece.escaped > 0
@@ -176,28 +183,32 @@ pub(crate) fn contain<'a>(
             live.notes.extend(pieces::notes(set.name(row), piece));
         }
     }
-    let said = rescued.ranked.planned.said_task(request);
+    let said = epoch.said_task(request);
     let mut added = pricing.added(request, said);
-    if rescued.ranked.planned.offers_archive {
+    if epoch.offers_archive {
         added.push(pricing.archive()?);
     }
-    if rescued.ranked.planned.has_task(request) {
+    if epoch.has_task(request) {
         added.retain(|added| !matches!(added.section, Section::Task | Section::Query));
     }
-    let live = &mut rescued.ranked.planned.resolved.live;
     for Added { name, piece, .. } in &added {
         live.notes.extend(pieces::notes((*name).into(), piece));
     }
     let mut contained = Contained {
-        rescued,
-        pieces,
+        live,
+        epoch,
+        ranking,
+        links,
+        attached,
+        pieces: Pieces {
+            rows: pieces,
+            shown,
+            added,
+            headings: pricing.headings(),
+            closing: None,
+        },
         forms,
-        shown,
-        added,
         stands,
-        headings: pricing.headings(),
-        closing: None,
-        part: None,
     };
     if request.target.is_chat() {
         as_messages(&mut contained, pricing)?;
@@ -248,13 +259,12 @@ fn may_be_cut(
 /// follows from what may stand, not from what fits.
 fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<(), Error> {
     let Pricing { policy, target, .. } = pricing;
-    let planned = contained.planned();
-    let set = contained.set();
-    let rows = || contained.live().rows.iter().copied();
-    let history = || rows().filter(|row| planned.section(*row) == Section::History);
+    let set = contained.live.set;
+    let rows = || contained.live.rows.iter().copied();
+    let history = || rows().filter(|row| contained.epoch.section(*row) == Section::History);
     let is_turn = |row: &u32| set.object(*row).revision().is_message();
     let tools = rows().filter(|row| set.row(*row).object_type == ObjectType::ToolSchema);
-    let obligations = &contained.ranked().obligations;
+    let obligations = &contained.ranking.obligations;
     let objects = tools.chain(history().filter(is_turn));
     legal::check_objects(
         target,
@@ -265,7 +275,7 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     let mut unled = unled.map(|row| set.object(row).revision().speaker());
     let opens = chat::needs_opening(policy, target, unled.any(|by| by == Some(Role::Assistant)));
     let has_turns = history().any(|row| is_turn(&row));
-    let added = contained.added.iter().map(|added| added.section);
+    let added = contained.pieces.added.iter().map(|added| added.section);
     // Where the user, or what a tool returned, is sure to have the last word, nothing need be said.
     let last = history().next_back();
     let answered = last.is_some_and(|row| {
@@ -274,18 +284,16 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     });
     let closes = !answered && chat::needs_closing(policy, target, added, has_turns);
     if opens {
-        contained.headings[Section::History.index()] = Some(pricing.opening());
+        contained.pieces.headings[Section::History.index()] = Some(pricing.opening());
     }
     if closes {
-        contained.closing = Some(pricing.closing());
+        contained.pieces.closing = Some(pricing.closing());
     }
     Ok(())
 }
 
 /// What needs an omitted object is omitted with it.
-fn break_closures(rescued: &mut Rescued<'_>) {
-    let live = &mut rescued.ranked.planned.resolved.live;
-    let links = &rescued.links;
+fn break_closures(live: &mut Live<'_>, links: &Links<'_>) {
     let set = live.set;
     let gone = |row: &u32| live.verdicts[*row as usize].is_some();
     let missing = |row: &u32| Some((*row, links.of(*row).find(gone)?));

@@ -13,9 +13,9 @@ use crate::base::tokenizer::CountKind;
 use crate::compile::envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport,
 };
-use crate::compile::stages::fit::Fitted;
+use crate::compile::stages::fit::Room;
 use crate::compile::stages::order::{Entry, Ordered};
-use crate::compile::stages::plan::Planned;
+use crate::compile::stages::plan::EpochPlan;
 use crate::compile::trace::{
     Condensed, InputDigests, Note, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
     TokenizerReport, Trace, Verdict, View,
@@ -50,13 +50,13 @@ pub(crate) fn emit(
 ) -> Result<Compiled, Error> {
     let mut written = write(&ordered, world, policy, request)?;
     let count = {
-        let late = &ordered.fitted.contained.planned().late.rows;
-        let set = ordered.fitted.contained.set();
+        let late = &ordered.epoch.late.rows;
+        let set = ordered.live.set;
         let is_bounded = |entry: &Entry| match entry {
             // How providers write out tools that are added late is not known.
             Entry::Row(row) if late.contains(row) && set.row(*row).is_tool() => true,
             Entry::Row(row) => {
-                let piece = ordered.fitted.contained.pieces[*row as usize].as_ref();
+                let piece = ordered.pieces.row(*row);
                 piece.is_some_and(|piece| piece.bounded)
             }
             _ => false,
@@ -70,7 +70,7 @@ pub(crate) fn emit(
         }
     };
     let total = total_tokens(&written, world);
-    let budget = ordered.fitted.budget;
+    let budget = ordered.room.budget;
     if world.template().is_some() && total > budget {
         let what = format!("the chat template makes {total} tokens of what fits into {budget}");
         return Err(Error::new(ErrorKind::Budget, what)
@@ -96,19 +96,12 @@ pub(crate) fn emit(
     let inputs = InputDigests {
         policy: policy.digest(),
         request: request.digest(),
-        candidates: ordered.fitted.contained.set().digest(),
-        facts: ordered.fitted.contained.ranked().facts,
+        candidates: ordered.live.set.digest(),
+        facts: ordered.ranking.facts,
         world: world.digest(),
     };
     // The trace takes them over: there are as many as candidates.
-    let live = &mut ordered
-        .fitted
-        .contained
-        .rescued
-        .ranked
-        .planned
-        .resolved
-        .live;
+    let live = &mut ordered.live;
     let verdicts = std::mem::take(&mut live.verdicts);
     let trace = trace(&ordered, world, policy, inputs, &seal, verdicts);
     let is_kept = trace.plan.cause == EpochCause::Kept;
@@ -120,8 +113,8 @@ pub(crate) fn emit(
         payload_digest,
         total_tokens: total,
         count,
-        budget: ordered.fitted.budget,
-        part: ordered.fitted.contained.part,
+        budget: ordered.room.budget,
+        part: ordered.room.part,
         overhead_tokens: overhead,
         sections: written.sections,
         injection_surface: seal.injection_surface,
@@ -129,11 +122,10 @@ pub(crate) fn emit(
             epoch: trace.plan.epoch,
             floor: written.floor,
             forms: written.forms,
-            settings: Some(ordered.fitted.contained.planned().settings),
+            settings: Some(ordered.epoch.settings),
             // Without a corpus there is nothing to remember.
-            strategy: served_strategy(ordered.fitted.contained.planned(), request),
-            archive: ordered.fitted.contained.planned().offers_archive
-                && policy.freezes(Section::Tools),
+            strategy: served_strategy(&ordered.epoch, request),
+            archive: ordered.epoch.offers_archive && policy.freezes(Section::Tools),
             // Whoever keeps the history knows what new stands in it.
             said: kept.map(|ledger| ledger.said.clone()).unwrap_or_default(),
             task: kept.and_then(|ledger| ledger.task),
@@ -143,7 +135,7 @@ pub(crate) fn emit(
         },
     };
     let compiled = Compiled { envelope, trace };
-    let has_task = ordered.fitted.contained.planned().has_task(request);
+    let has_task = ordered.epoch.has_task(request);
     required(&compiled.envelope, policy, has_task)?;
     assert_promises(&compiled, &ordered)?;
     Ok(compiled)
@@ -173,10 +165,10 @@ impl Written {
 }
 
 /// The strategy that the next call goes by: none where there was no corpus to choose it for.
-fn served_strategy(planned: &Planned<'_>, request: &Request) -> Option<Strategy> {
-    let chosen = planned.report.context.is_some() || planned.strategy != Strategy::Full;
+fn served_strategy(epoch: &EpochPlan<'_>, request: &Request) -> Option<Strategy> {
+    let chosen = epoch.report.context.is_some() || epoch.strategy != Strategy::Full;
     let before = || request.served.as_ref().and_then(|ledger| ledger.strategy);
-    chosen.then_some(planned.strategy).or_else(before)
+    chosen.then_some(epoch.strategy).or_else(before)
 }
 
 /// One entry with what the writer needs of it.
@@ -189,11 +181,15 @@ struct Part<'o> {
 }
 
 fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
-    let contained = &ordered.fitted.contained;
-    let planned = contained.planned();
+    let Ordered {
+        live,
+        epoch,
+        pieces,
+        ..
+    } = ordered;
     match entry {
         Entry::Heading(section) => {
-            let piece = contained.headings[section.index()].as_ref();
+            let piece = pieces.headings[section.index()].as_ref();
             let piece = piece.ok_or_else(|| Error::assertion("a heading has its piece"))?;
             Ok(Part {
                 section,
@@ -204,7 +200,7 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Added(at) => {
-            let added = &contained.added[at];
+            let added = &pieces.added[at];
             Ok(Part {
                 section: added.section,
                 piece: &added.piece,
@@ -214,7 +210,7 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Closing => {
-            let piece = contained.closing.as_ref();
+            let piece = pieces.closing.as_ref();
             let piece = piece.ok_or_else(|| Error::assertion("the closing has its piece"))?;
             Ok(Part {
                 section: Section::History,
@@ -225,12 +221,12 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
             })
         }
         Entry::Row(row) => {
-            let piece = contained.pieces[row as usize].as_ref();
+            let piece = pieces.row(row);
             let piece =
                 piece.ok_or_else(|| Error::assertion("an ordered candidate has its piece"))?;
-            let content = planned.resolved.live.set.object(row).revision().content();
+            let content = live.set.object(row).revision().content();
             Ok(Part {
-                section: planned.section(row),
+                section: epoch.section(row),
                 piece,
                 row: Some(row),
                 content,
@@ -246,8 +242,7 @@ fn write(
     policy: &Policy,
     request: &Request,
 ) -> Result<Written, Error> {
-    let planned = ordered.fitted.contained.planned();
-    let set = planned.resolved.live.set;
+    let set = ordered.live.set;
     let mut places = Section::ALL.to_vec();
     places.sort_by_key(|section| policy.place(*section));
     let mut counts = [0usize; Section::COUNT];
@@ -295,9 +290,11 @@ fn write(
             Some(row) => (set.name(row), Some(set.row(row).revision)),
             None => (part.name.into(), None),
         };
-        let shown = &ordered.fitted.contained.shown;
+        let shown = &ordered.pieces.shown;
         let shown = part.row.and_then(|row| shown.get(&row));
-        let late = part.row.is_some_and(|row| planned.late.rows.contains(&row));
+        let late = part
+            .row
+            .is_some_and(|row| ordered.epoch.late.rows.contains(&row));
         if let Some(id) = revision
             && policy.freezes(part.section)
             && !late
@@ -333,13 +330,13 @@ fn write(
         floor,
         forms,
         pieces: sums.iter().sum(),
-        overhead: ordered.fitted.overhead,
+        overhead: ordered.room.overhead,
         applied: Applied::new(),
         changes_tools: false,
     };
     match (out, world.template()) {
         (Writer::Chat(body), Some(template)) => {
-            priced(&body, world, &ordered.fitted)?;
+            priced(&body, world, &ordered.room)?;
             written.applied = body.applied().clone();
             let plain = body.through(template)?;
             written.applied.extend(plain.applied);
@@ -347,11 +344,11 @@ fn write(
             written.payload = Some(Payload::Text(plain.text));
         }
         (Writer::Chat(body), None) => {
-            priced(&body, world, &ordered.fitted)?;
+            priced(&body, world, &ordered.room)?;
             written.applied = body.applied().clone();
             written.changes_tools = body.changes_tools();
             if !request.dry_run {
-                written.payload = Some(as_body(body, world, &ordered.fitted, request.target)?);
+                written.payload = Some(as_body(body, world, &ordered.room, request.target)?);
             }
         }
         (Writer::Text(text), _) => written.payload = Some(Payload::Text(text)),
@@ -380,12 +377,12 @@ fn relocate(sections: &mut [SectionReport], places: &[Option<Stands>]) {
 }
 
 /// What was priced before the messages existed must be what they turned out to be.
-fn priced(body: &chat::Body<'_>, world: &World, fitted: &Fitted<'_>) -> Result<(), Error> {
+fn priced(body: &chat::Body<'_>, world: &World, room: &Room) -> Result<(), Error> {
     let (texts, offers) = body.around();
     let chat = world.model().chat;
     let tools = if offers { chat.tools } else { 0 };
     let around = texts * (chat.per_message + 1) + chat.reply + tools;
-    if around == fitted.overhead {
+    if around == room.overhead {
         Ok(())
     } else {
         Err(Error::assertion("the provider's overhead is as priced"))
@@ -395,23 +392,21 @@ fn priced(body: &chat::Body<'_>, world: &World, fitted: &Fitted<'_>) -> Result<(
 /// The message that the entries from here on came in, with its parts, where all stand together and in
 /// full.
 fn untouched<'o>(ordered: &'o Ordered<'_>, at: usize) -> Option<(&'o Outgoing, Vec<&'o Revision>)> {
-    let contained = &ordered.fitted.contained;
-    let set = contained.set();
+    let Ordered { epoch, pieces, .. } = ordered;
+    let set = ordered.live.set;
     let row = |at: usize| match ordered.entries.get(at) {
-        Some(Entry::Row(row)) if contained.planned().section(*row) == Section::History => {
-            Some(*row)
-        }
+        Some(Entry::Row(row)) if epoch.section(*row) == Section::History => Some(*row),
         _ => None,
     };
     let first = row(at)?;
-    let raw = contained.pieces[first as usize].as_ref()?.raw.as_deref()?;
+    let raw = pieces.row(first)?.raw.as_deref()?;
     let digest = set.object(first).revision().wire()?.digest;
     let mut parts = Vec::with_capacity(raw.texts.len());
     for (part, (text, answers)) in raw.texts.iter().enumerate() {
         let row = row(at + part)?;
         let revision = set.object(row).revision();
         let wire = revision.wire()?;
-        let is_full = !contained.shown.contains_key(&row);
+        let is_full = !pieces.shown.contains_key(&row);
         let is_next = wire.digest == digest && wire.part as usize == part;
         let is_same = revision.content_digest() == *text
             && answers
@@ -427,7 +422,7 @@ fn untouched<'o>(ordered: &'o Ordered<'_>, at: usize) -> Option<(&'o Outgoing, V
 
 /// Whether anybody but the system speaks.
 fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool, Error> {
-    let set = ordered.fitted.contained.set();
+    let set = ordered.live.set;
     for entry in &ordered.entries {
         let part = part(ordered, *entry)?;
         let revision = part.row.map(|row| set.object(row).revision());
@@ -450,13 +445,12 @@ fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool
 /// Whether a message of the system may stand before the entry at this place: the model speaks there or nothing follows,
 /// whatever else the system says in between.
 fn leads(ordered: &Ordered<'_>, at: usize) -> bool {
-    let contained = &ordered.fitted.contained;
     for entry in ordered.entries.iter().skip(at).take(MOST_BETWEEN) {
         let Entry::Row(row) = entry else {
             return false;
         };
-        let revision = contained.set().object(*row).revision();
-        if contained.planned().section(*row) != Section::History || !revision.is_message() {
+        let revision = ordered.live.set.object(*row).revision();
+        if ordered.epoch.section(*row) != Section::History || !revision.is_message() {
             return false;
         }
         match revision.speaker() {
@@ -520,14 +514,14 @@ impl<'o> Writer<'o> {
                 })
             }
             Writer::Chat(body) => {
-                let set = ordered.fitted.contained.set();
+                let set = ordered.live.set;
                 let revision = part.row.map(|row| set.object(row).revision());
                 let is_tool = match revision {
                     Some(revision) => revision.tool().is_some(),
                     // All that the compiler adds to the tools is tools.
                     None => part.section == Section::Tools,
                 };
-                let late = &ordered.fitted.contained.planned().late.rows;
+                let late = &ordered.epoch.late.rows;
                 let late = part.row.is_some_and(|row| late.contains(&row));
                 if is_tool && let Some(json) = part.piece.text.as_deref() {
                     return Some(if late {
@@ -572,11 +566,11 @@ impl<'o> Writer<'o> {
 fn as_body(
     body: chat::Body<'_>,
     world: &World,
-    fitted: &Fitted<'_>,
+    room: &Room,
     target: Target,
 ) -> Result<Payload, Error> {
     let has_raw = body.has_raw();
-    let body = body.finish(world.model_name(), fitted.answer);
+    let body = body.finish(world.model_name(), room.answer);
     conforms(&body, world, target, has_raw)?;
     let body = RawValue::from_string(body)
         .map_err(|error| Error::assertion(format!("the body is JSON: {error}")))?;
@@ -622,16 +616,15 @@ fn total_tokens(written: &Written, world: &World) -> u32 {
 /// V = Σ share(s)·(1 − isolation(s)) over the pieces that hold data (Prefill Compiler, 6.9.4).
 fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Score {
     let isolation = &policy.document().isolation;
-    let contained = &ordered.fitted.contained;
-    let set = contained.set();
+    let Ordered { live, pieces, .. } = ordered;
     let mut open = 0u64;
     for entry in &ordered.entries {
         let (piece, is_data) = match entry {
             Entry::Heading(_) | Entry::Closing => continue,
-            Entry::Added(at) => (Some(&contained.added[*at].piece), false),
+            Entry::Added(at) => (Some(&pieces.added[*at].piece), false),
             Entry::Row(row) => (
-                contained.pieces[*row as usize].as_ref(),
-                set.row(*row).authority == Authority::Data,
+                pieces.row(*row),
+                live.set.row(*row).authority == Authority::Data,
             ),
         };
         let Some(piece) = piece else { continue };
@@ -666,26 +659,24 @@ fn trace(
     seal: &Seal,
     verdicts: Vec<Option<Reason>>,
 ) -> Trace {
-    let contained = &ordered.fitted.contained;
-    let ranked = contained.ranked();
-    let planned = &ranked.planned;
-    let live = &planned.resolved.live;
+    let Ordered {
+        live,
+        epoch,
+        ranking,
+        pieces,
+        room,
+        ..
+    } = ordered;
     let set = live.set;
     let verdict = |(row, (reason, name)): (usize, (Option<Reason>, &Arc<str>))| {
         // A candidate without a verdict is caught by `assert_promises`.
-        let attached = contained.rescued.attached.get(&(row as u32));
-        let reason = match (reason?, attached) {
-            (Reason::Fits, Some(attachment)) => Reason::Attached(Box::new(attachment.clone())),
-            (reason, _) => reason,
-        };
+        let reason = reason?;
         Some(Verdict {
             name: Arc::clone(name),
             verdict: reason.ruling(),
-            section: planned.section(row as u32),
-            tokens: contained.pieces[row]
-                .as_ref()
-                .map_or(0, |piece| piece.tokens),
-            score: reason.shows_score().then(|| ranked.scores[row]),
+            section: epoch.section(row as u32),
+            tokens: pieces.tokens(row as u32),
+            score: reason.shows_score().then(|| ranking.scores[row]),
             reason,
         })
     };
@@ -707,8 +698,8 @@ fn trace(
             left,
         });
     }
-    let condensed = contained.shown.iter().map(|(row, shown)| {
-        let piece = contained.pieces[*row as usize].as_ref();
+    let condensed = pieces.shown.iter().map(|(row, shown)| {
+        let piece = pieces.row(*row);
         let how = piece.and_then(|piece| piece.how.as_deref());
         Condensed {
             candidate: *row,
@@ -736,27 +727,27 @@ fn trace(
             name: world.tokenizer().name().to_owned(),
             count: seal.count,
         },
-        budget: ordered.fitted.budget,
+        budget: room.budget,
         total_tokens: seal.total,
-        strategy: Some(planned.strategy),
-        plan: planned.report.clone(),
+        strategy: Some(epoch.strategy),
+        plan: epoch.report.clone(),
         stages,
         condensed: condensed.collect(),
-        allocations: ordered.fitted.shares.reports.clone(),
+        allocations: room.shares.reports.clone(),
         lambda: ordered
-            .fitted
+            .room
             .shares
             .certificate
             .map(|proof| proof.lambda.unwrap_or(0.0)),
-        certificate: ordered.fitted.shares.certificate,
+        certificate: room.shares.certificate,
         verdicts: verdicts
             .into_iter()
             .zip(set.names())
             .enumerate()
             .filter_map(verdict)
             .collect(),
-        retrieval: ranked.retrieval.as_ref().map(|(report, _)| report.clone()),
-        unfetched: match &ranked.retrieval {
+        retrieval: ranking.retrieval.as_ref().map(|(report, _)| report.clone()),
+        unfetched: match &ranking.retrieval {
             Some((_, unfetched)) => [&set.unfetched[..], unfetched].concat(),
             None => set.unfetched.clone(),
         },
@@ -793,8 +784,7 @@ fn required(envelope: &Envelope, policy: &Policy, has_task: bool) -> Result<(), 
 /// Asserts what the compiler promises of a payload.
 fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Error> {
     let Compiled { envelope, trace } = compiled;
-    let planned = ordered.fitted.contained.planned();
-    let live = &planned.resolved.live;
+    let Ordered { live, epoch, .. } = ordered;
     let set = live.set;
     let check = |holds: bool, promise: &str| {
         if holds {
@@ -855,7 +845,7 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
     for &row in &live.rows {
         let facts = set.row(row);
         if facts.authority == Authority::Data {
-            let piece = ordered.fitted.contained.pieces[row as usize].as_ref();
+            let piece = ordered.pieces.row(row);
             let contained = piece.is_some_and(|piece| piece.mechanism != Mechanism::Instruction);
             check(contained, "no data stands outside a frame")?;
         }
@@ -873,10 +863,10 @@ fn assert_promises(compiled: &Compiled, ordered: &Ordered<'_>) -> Result<(), Err
             )?;
         }
     }
-    let frozen = planned.frozen.len();
+    let frozen = epoch.frozen.len();
     let kept = frozen == 0 || {
         let ledger: Vec<_> = envelope.served.floor.iter().take(frozen).collect();
-        let mut places: Vec<(u32, u32)> = planned
+        let mut places: Vec<(u32, u32)> = epoch
             .frozen
             .iter()
             .map(|(row, place)| (*place, *row))

@@ -11,7 +11,10 @@ mod pages;
 use crate::base::error::{Error, ErrorKind, MandatoryItem};
 use crate::compile::envelope::Part;
 use crate::compile::pieces::{self, Added, Pricing};
-use crate::compile::stages::contain::{Contained, Shown};
+use crate::compile::stages::Live;
+use crate::compile::stages::contain::{Contained, Pieces, Shown};
+use crate::compile::stages::plan::EpochPlan;
+use crate::compile::stages::rank::Ranking;
 use crate::compile::trace::{Note, Obligation, Reason, Stage, StageReport};
 use crate::input::policy::{Order, Overflow, Policy};
 use crate::input::request::Request;
@@ -23,13 +26,24 @@ use elastic::{Elastic, Shares};
 
 /// Contained pieces, chosen for one payload.
 pub(crate) struct Fitted<'a> {
-    pub(crate) contained: Contained<'a>,
+    pub(crate) live: Live<'a>,
+    pub(crate) epoch: EpochPlan<'a>,
+    pub(crate) ranking: Ranking,
+    pub(crate) pieces: Pieces,
+    pub(crate) room: Room,
+}
+
+/// The tokens of one payload, and how they were shared.
+pub(crate) struct Room {
+    /// The most tokens that the payload may have.
     pub(crate) budget: u32,
-    pub(crate) shares: Shares,
-    /// What the provider adds around the text.
-    pub(crate) overhead: u32,
-    /// The room for the answer.
+    /// The tokens for the answer.
     pub(crate) answer: u32,
+    /// The tokens that the provider adds around the text.
+    pub(crate) overhead: u32,
+    pub(crate) shares: Shares,
+    /// Which of several payloads this is.
+    pub(crate) part: Option<Part>,
 }
 
 /// What was chosen for one payload.
@@ -86,10 +100,10 @@ fn choices(
 ) -> Result<Vec<Choice>, Error> {
     let around = Around::new(contained, world, policy, request.target);
     let losses = losses::losses(contained, request);
-    let rows = contained.live().rows.len();
+    let rows = contained.live.rows.len();
     let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(rows);
     let account = Account {
-        chosen: vec![false; contained.set().rows.len()],
+        chosen: vec![false; contained.live.set.rows.len()],
         short: Shortened::default(),
         opened: [false; Section::COUNT],
         present: Present::default(),
@@ -143,35 +157,40 @@ fn choices(
 }
 
 impl<'a> Fitted<'a> {
-    fn new(mut contained: Contained<'a>, choice: Choice, budget: u32, answer: u32) -> Fitted<'a> {
-        for row in 0..contained.forms.len() {
-            let (row, forms) = (row as u32, &contained.forms[row]);
+    fn new(contained: Contained<'a>, choice: Choice, budget: u32, answer: u32) -> Fitted<'a> {
+        let Contained {
+            mut live,
+            epoch,
+            ranking,
+            attached,
+            mut pieces,
+            forms,
+            ..
+        } = contained;
+        for (row, forms) in (0u32..).zip(&forms) {
             if choice.chosen[row as usize]
                 && let Some((form, piece)) = choice.short.of(row).and_then(|at| forms.get(at))
-                && let Some(full) = contained.pieces[row as usize].replace(piece.clone())
+                && let Some(full) = pieces.rows[row as usize].replace(piece.clone())
             {
-                let before = contained.shown.get(&row);
+                let before = pieces.shown.get(&row);
                 let shown = Shown {
                     form: *form,
                     full: before.map_or(full.tokens, |before| before.full),
                 };
-                contained.shown.insert(row, shown);
-                let live = &mut contained.rescued.ranked.planned.resolved.live;
+                pieces.shown.insert(row, shown);
                 live.notes.extend(pieces::notes(live.set.name(row), piece));
             }
         }
-        if let Some((part, piece)) = choice.part {
-            contained.part = Some(part);
-            contained.added.push(Added {
+        let part = choice.part.map(|(part, piece)| {
+            pieces.added.push(Added {
                 name: "@part",
                 section: Section::Task,
                 piece,
             });
-        }
-        let ranked = &mut contained.rescued.ranked;
-        let live = &mut ranked.planned.resolved.live;
+            part
+        });
         let stands = |row: u32| choice.chosen[row as usize];
-        let opposed = ranked.opposed.iter();
+        let opposed = ranking.opposed.iter();
         let opposed = opposed.filter(|pair| stands(pair.asks) && stands(pair.forbids));
         // There may be thousands: their room is made once.
         live.notes.reserve(opposed.clone().count());
@@ -182,6 +201,11 @@ impl<'a> Fitted<'a> {
         }));
         let entered = live.rows.len() as u32;
         for (row, reason) in choice.verdicts {
+            // What was attached stands for the sake of another.
+            let reason = match (reason, attached.get(&row)) {
+                (Reason::Fits, Some(attachment)) => Reason::Attached(Box::new(attachment.clone())),
+                (reason, _) => reason,
+            };
             live.verdicts[row as usize] = Some(reason);
         }
         live.rows.retain(|row| choice.chosen[*row as usize]);
@@ -191,11 +215,17 @@ impl<'a> Fitted<'a> {
             left: live.rows.len() as u32,
         });
         Fitted {
-            contained,
-            budget,
-            shares: choice.shares,
-            overhead: choice.overhead,
-            answer,
+            live,
+            epoch,
+            ranking,
+            pieces,
+            room: Room {
+                budget,
+                answer,
+                overhead: choice.overhead,
+                shares: choice.shares,
+                part,
+            },
         }
     }
 }
@@ -203,8 +233,7 @@ impl<'a> Fitted<'a> {
 /// Fails when something that must be there may not: it is longer than the policy allows, or misses
 /// what it needs.
 fn refused(contained: &Contained<'_>) -> Result<(), Error> {
-    let ranked = contained.ranked();
-    let live = &ranked.planned.resolved.live;
+    let Contained { live, ranking, .. } = contained;
     let reason = |row: u32| match &live.verdicts[row as usize] {
         Some(
             reason @ (Reason::OverLimit { .. }
@@ -213,13 +242,13 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
         ) => Some(reason),
         // A turn out of its exchange is no turn, unless its author says that it must go in.
         Some(reason @ (Reason::OrphanToolResult | Reason::UnansweredToolCall)) => {
-            let obligation = ranked.obligations[row as usize];
+            let obligation = ranking.obligations[row as usize];
             (obligation == Some(Obligation::NotRemovable)).then_some(reason)
         }
         _ => None,
     };
     let rows = 0..live.set.rows.len() as u32;
-    let refused = rows.filter(|row| ranked.obligations[*row as usize].is_some());
+    let refused = rows.filter(|row| ranking.obligations[*row as usize].is_some());
     let refused: Vec<(u32, &Reason)> = refused
         .filter_map(|row| Some((row, reason(row)?)))
         .collect();
@@ -240,10 +269,8 @@ fn refused(contained: &Contained<'_>) -> Result<(), Error> {
         .iter()
         .map(|(row, _)| MandatoryItem {
             name: live.set.name(*row).to_string(),
-            section: ranked.planned.section(*row).term(),
-            tokens: contained.pieces[*row as usize]
-                .as_ref()
-                .map_or(0, |piece| piece.tokens),
+            section: contained.epoch.section(*row).term(),
+            tokens: contained.pieces.tokens(*row),
         })
         .collect();
     Err(error)
@@ -256,13 +283,12 @@ fn mandatory<'c, 'a>(
     budget: u32,
 ) -> Result<Account<'c, 'a>, Error> {
     let contained = account.contained;
-    let ranked = contained.ranked();
-    let live = &ranked.planned.resolved.live;
+    let Contained { live, ranking, .. } = contained;
     let mut items = Vec::new();
     let mut headings = Vec::new();
     let mut charge = |opened: &mut [bool; Section::COUNT], section: Section| {
         if !std::mem::replace(&mut opened[section.index()], true)
-            && let Some(piece) = &contained.headings[section.index()]
+            && let Some(piece) = &contained.pieces.headings[section.index()]
         {
             headings.push(MandatoryItem {
                 name: "@heading".into(),
@@ -271,7 +297,7 @@ fn mandatory<'c, 'a>(
             });
         }
     };
-    for added in &contained.added {
+    for added in &contained.pieces.added {
         charge(&mut account.opened, added.section);
         account.present.tools |= added.section == Section::Tools;
         items.push(MandatoryItem {
@@ -280,7 +306,7 @@ fn mandatory<'c, 'a>(
             tokens: added.piece.tokens,
         });
     }
-    if let Some(closing) = &contained.closing {
+    if let Some(closing) = &contained.pieces.closing {
         items.push(MandatoryItem {
             name: "@closing".into(),
             section: Section::History.term(),
@@ -290,7 +316,7 @@ fn mandatory<'c, 'a>(
     for &row in live
         .rows
         .iter()
-        .filter(|row| ranked.obligations[**row as usize].is_some())
+        .filter(|row| ranking.obligations[**row as usize].is_some())
     {
         let arrivals: Vec<u32> = account.arrivals(row).collect();
         for arrival in arrivals {
@@ -304,7 +330,7 @@ fn mandatory<'c, 'a>(
                 section: section.term(),
                 tokens: account.tokens(arrival),
             });
-            let reason = match ranked.obligations[arrival as usize] {
+            let reason = match ranking.obligations[arrival as usize] {
                 Some(because) => Reason::Mandatory { because },
                 None => Reason::KeptWith {
                     name: live.set.name(row),
@@ -343,7 +369,7 @@ fn in_order<'c, 'a>(
     policy: &Policy,
     verdicts: &mut Vec<(u32, Reason)>,
 ) -> Account<'c, 'a> {
-    let live = account.contained.live();
+    let live = &account.contained.live;
     let set = live.set;
     let mut stopped_at: Option<u32> = None;
     let mut last: Option<u32> = None;
@@ -384,7 +410,7 @@ fn in_order<'c, 'a>(
 
 /// Under `fail_loud`, anything that was to go in and does not fit fails the compile.
 fn loud(account: &Account<'_, '_>, verdicts: &[(u32, Reason)], budget: u32) -> Result<(), Error> {
-    let set = account.contained.set();
+    let set = account.contained.live.set;
     let left_out: Vec<MandatoryItem> = verdicts
         .iter()
         .filter(|(_, reason)| {

@@ -1,7 +1,11 @@
 //! Stage 10: in which order. The zones and sections of the policy's layout, or the order of the
 //! sources; within a section an order that does not change while its members stay.
 
-use crate::compile::stages::fit::Fitted;
+use crate::compile::stages::Live;
+use crate::compile::stages::contain::Pieces;
+use crate::compile::stages::fit::{Fitted, Room};
+use crate::compile::stages::plan::EpochPlan;
+use crate::compile::stages::rank::Ranking;
 use crate::input::policy::{Order, Policy, TaskPosition};
 use crate::object::section::Section;
 
@@ -20,7 +24,11 @@ pub(crate) enum Entry {
 
 /// Fitted pieces in their order.
 pub(crate) struct Ordered<'a> {
-    pub(crate) fitted: Fitted<'a>,
+    pub(crate) live: Live<'a>,
+    pub(crate) epoch: EpochPlan<'a>,
+    pub(crate) ranking: Ranking,
+    pub(crate) pieces: Pieces,
+    pub(crate) room: Room,
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -30,46 +38,63 @@ pub(crate) fn order<'a>(fitted: Fitted<'a>, policy: &Policy) -> Ordered<'a> {
         Order::Sections => by_section(&fitted, policy),
         _ => by_registry(&fitted, policy),
     };
-    if fitted.contained.closing.is_some() {
+    if fitted.pieces.closing.is_some() {
         entries.push(Entry::Closing);
     }
     entries.extend(late(&fitted, policy).into_iter().map(Entry::Row));
-    Ordered { fitted, entries }
+    let Fitted {
+        live,
+        epoch,
+        ranking,
+        pieces,
+        room,
+    } = fitted;
+    Ordered {
+        live,
+        epoch,
+        ranking,
+        pieces,
+        room,
+        entries,
+    }
 }
 
 /// What stands behind all else, by the provider's own channels: what the system says, then its tools.
 fn late(fitted: &Fitted<'_>, policy: &Policy) -> Vec<u32> {
-    let planned = fitted.contained.planned();
-    let live = &planned.resolved.live;
-    let is_late = |row: &u32| planned.late.rows.contains(row);
+    let Fitted { live, epoch, .. } = fitted;
+    let is_late = |row: &u32| epoch.late.rows.contains(row);
     let mut rows: Vec<u32> = live.rows.iter().copied().filter(is_late).collect();
     rows.sort_by_key(|row| {
         let (set, found) = (live.set, live.set.row(*row));
         let name = found.is_tool().then(|| set.object(*row).name());
-        (name, policy.place(planned.section(*row)), found.authority)
+        (name, policy.place(epoch.section(*row)), found.authority)
     });
     rows
 }
 
 fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
-    let contained = &fitted.contained;
-    let planned = contained.planned();
+    let Fitted {
+        live,
+        epoch,
+        pieces,
+        ..
+    } = fitted;
     let mut members: [Vec<u32>; Section::COUNT] = Default::default();
-    for &row in &planned.resolved.live.rows {
-        if !planned.late.rows.contains(&row) {
-            members[planned.section(row).index()].push(row);
+    for &row in &live.rows {
+        if !epoch.late.rows.contains(&row) {
+            members[epoch.section(row).index()].push(row);
         }
     }
     let mut sections = Section::ALL.to_vec();
     sections.sort_by_key(|section| policy.place(*section));
-    let mut entries = Vec::with_capacity(planned.resolved.live.rows.len() + 2 * Section::COUNT);
+    let mut entries = Vec::with_capacity(live.rows.len() + 2 * Section::COUNT);
     for section in sections {
         let mut rows = std::mem::take(&mut members[section.index()]);
         let added = added_to(fitted, section);
         if rows.is_empty() && added.is_empty() {
             continue;
         }
-        if contained.headings[section.index()].is_some() {
+        if pieces.headings[section.index()].is_some() {
             entries.push(Entry::Heading(section));
         }
         entries.extend(added);
@@ -80,7 +105,7 @@ fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
 }
 
 fn added_to(fitted: &Fitted<'_>, section: Section) -> Vec<Entry> {
-    let added = fitted.contained.added.iter().enumerate();
+    let added = fitted.pieces.added.iter().enumerate();
     added
         .filter(|(_, added)| added.section == section)
         .map(|(at, _)| Entry::Added(at))
@@ -89,9 +114,8 @@ fn added_to(fitted: &Fitted<'_>, section: Section) -> Vec<Entry> {
 
 /// The order within a section. Rows come in registry order.
 fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
-    let ranked = fitted.contained.ranked();
-    let planned = &ranked.planned;
-    let set = planned.resolved.live.set;
+    let Fitted { epoch, ranking, .. } = fitted;
+    let set = fitted.live.set;
     match section {
         Section::Identity | Section::Policy => rows.sort_by_key(|row| set.row(*row).authority),
         Section::Tools => rows.sort_by(|a, b| {
@@ -99,30 +123,26 @@ fn arrange(fitted: &Fitted<'_>, section: Section, rows: &mut [u32]) {
             name(a).cmp(name(b)).then(a.cmp(b))
         }),
         Section::Evidence | Section::Recall => rows.sort_by(|a, b| {
-            let score = |row: &u32| ranked.scores[*row as usize].composite;
+            let score = |row: &u32| ranking.scores[*row as usize].composite;
             score(b).cmp(&score(a)).then_with(|| set.tie_break(*a, *b))
         }),
         _ => {}
     }
-    if !planned.frozen.is_empty() {
-        rows.sort_by_key(|row| planned.frozen.get(row).copied().unwrap_or(u32::MAX));
+    if !epoch.frozen.is_empty() {
+        rows.sort_by_key(|row| epoch.frozen.get(row).copied().unwrap_or(u32::MAX));
     }
 }
 
 /// One flow in the order of the sources, the task before or after it. What belongs to the history follows the rest, in
 /// its own order, so that a provider's body has one system message and no summary in it.
 fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
-    let planned = fitted.contained.planned();
-    let is_turn = |row: &u32| planned.section(*row) == Section::History;
-    let (turns, blocks): (Vec<u32>, Vec<u32>) = planned
-        .resolved
-        .live
-        .rows
-        .iter()
-        .partition(|row| is_turn(row));
+    let epoch = &fitted.epoch;
+    let is_turn = |row: &u32| epoch.section(*row) == Section::History;
+    let (turns, blocks): (Vec<u32>, Vec<u32>) =
+        fitted.live.rows.iter().partition(|row| is_turn(row));
     let mut blocks = blocks;
-    if !planned.frozen.is_empty() {
-        blocks.sort_by_key(|row| planned.frozen.get(row).copied().unwrap_or(u32::MAX));
+    if !epoch.frozen.is_empty() {
+        blocks.sort_by_key(|row| epoch.frozen.get(row).copied().unwrap_or(u32::MAX));
     }
     let task = [Section::Task, Section::Query]
         .into_iter()
@@ -133,8 +153,8 @@ fn by_registry(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
     if policy.document().task_position == TaskPosition::Before {
         entries.extend(&task);
     }
-    let in_history = |row: &u32| planned.section(*row) == Section::History;
-    let opens = fitted.contained.headings[Section::History.index()].is_some()
+    let in_history = |row: &u32| epoch.section(*row) == Section::History;
+    let opens = fitted.pieces.headings[Section::History.index()].is_some()
         && blocks.iter().chain(&turns).any(in_history);
     entries.extend(blocks.into_iter().map(Entry::Row));
     if opens {

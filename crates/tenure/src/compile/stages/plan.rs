@@ -11,14 +11,12 @@ use std::ops::Range;
 use crate::base::digest::Digest;
 use crate::base::error::Error;
 use crate::compile::stages::Live;
-use crate::compile::stages::resolve::Resolved;
 use crate::compile::stages::settle::Settled;
 use crate::compile::trace::{Obligation, PlanReport, Reason, Stage};
-use crate::input::policy::Policy;
-use crate::input::policy::Strategy;
+use crate::input::candidates::Normalized;
+use crate::input::policy::{Policy, Strategy};
 use crate::input::request::Request;
-use crate::input::served::ServedLedger;
-use crate::input::served::{EpochCause, Form};
+use crate::input::served::{EpochCause, Form, ServedLedger};
 use crate::input::task::TaskState;
 use crate::object::section::Section;
 use crate::object::{ObjectType, RevisionId};
@@ -31,10 +29,20 @@ use late::Channels;
 /// No row.
 const NO_ROW: u32 = u32::MAX;
 
-/// Settled objects, and what the epoch decides about them.
-#[derive(Clone)]
+/// Settled objects, what the epoch decides about them, and which of them must stand.
 pub(crate) struct Planned<'a> {
-    pub(crate) resolved: Resolved<'a>,
+    pub(crate) live: Live<'a>,
+    pub(crate) related: BTreeSet<u32>,
+    pub(crate) epoch: EpochPlan<'a>,
+    /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
+    /// by the ranking, after the gate.
+    pub(crate) obligations: Vec<Option<Obligation>>,
+}
+
+/// The plan's decisions, which hold to the end of the path.
+#[derive(Clone)]
+pub(crate) struct EpochPlan<'a> {
+    set: &'a Normalized,
     pub(crate) report: PlanReport,
     /// Each frozen row's place in the floor.
     pub(crate) frozen: BTreeMap<u32, u32>,
@@ -48,16 +56,13 @@ pub(crate) struct Planned<'a> {
     pub(crate) sent: Vec<(u32, Section)>,
     /// The digest of what the floor's bytes depend on besides its objects.
     pub(crate) settings: Digest,
-    /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
-    /// by the ranking, after the gate.
-    pub(crate) obligations: Vec<Option<Obligation>>,
     /// How the model comes by the corpus.
     pub(crate) strategy: Strategy,
     /// Whether the compiler offers the tool that reaches what is left to retrieval.
     pub(crate) offers_archive: bool,
 }
 
-impl Planned<'_> {
+impl EpochPlan<'_> {
     /// The shorter form in which a frozen row was sent.
     pub(crate) fn frozen_form(&self, row: u32) -> Option<Form> {
         let place = self.frozen.get(&row)?;
@@ -82,19 +87,19 @@ impl Planned<'_> {
     pub(crate) fn section(&self, row: u32) -> Section {
         match self.moved.get(row as usize) {
             Some(true) => Section::Recall,
-            _ => self.resolved.live.set.row(row).section,
+            _ => self.set.row(row).section,
         }
     }
 }
 
 /// Keeps the epoch while everything served is still there and nothing new must join the floor.
 pub(crate) fn plan<'a>(
-    Settled(mut resolved): Settled<'a>,
+    settled: Settled<'a>,
     world: &World,
     policy: &Policy,
     request: &Request,
 ) -> Result<Planned<'a>, Error> {
-    let live = &mut resolved.live;
+    let Settled { mut live, related } = settled;
     let set = live.set;
     let (policy_digest, world_digest) = (policy.digest(), world.digest());
     let settings = [
@@ -111,7 +116,7 @@ pub(crate) fn plan<'a>(
     let mut moved = Vec::new();
     let (epoch, cause) = match &request.served {
         None => (0, EpochCause::First),
-        Some(ledger) => match keep(ledger, live, policy, request, settings, channels.clone()) {
+        Some(ledger) => match keep(ledger, &live, policy, request, settings, channels.clone()) {
             Ok(kept) => {
                 (frozen, channels) = kept;
                 (ledger.epoch, EpochCause::Kept)
@@ -201,8 +206,8 @@ pub(crate) fn plan<'a>(
         Some(ledger) if cause == EpochCause::Kept => ledger.forms.clone(),
         _ => BTreeMap::new(),
     };
-    let mut planned = Planned {
-        resolved,
+    let epoch = EpochPlan {
+        set,
         report,
         frozen,
         short,
@@ -210,25 +215,28 @@ pub(crate) fn plan<'a>(
         late,
         sent,
         settings,
-        obligations: Vec::new(),
         strategy: Strategy::Full,
         offers_archive: false,
     };
-    planned.obligations = obligations(&planned);
+    let mut planned = Planned {
+        obligations: obligations(&live, &epoch),
+        live,
+        related,
+        epoch,
+    };
     context::choose(&mut planned, world, policy, request)?;
     Ok(planned)
 }
 
 /// Which rows must be in the payload, and why.
-fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
-    let live = &planned.resolved.live;
+fn obligations(live: &Live<'_>, epoch: &EpochPlan<'_>) -> Vec<Option<Obligation>> {
     let set = live.set;
     let mut obligations = vec![None; set.rows.len()];
     for &at in &live.rows {
         let row = set.row(at);
         obligations[at as usize] = if row.optional {
             None
-        } else if planned.section(at).tier().is_fixed() {
+        } else if epoch.section(at).tier().is_fixed() {
             Some(Obligation::FixedTier)
         } else if !row.removable {
             Some(Obligation::NotRemovable)
@@ -236,7 +244,7 @@ fn obligations(planned: &Planned<'_>) -> Vec<Option<Obligation>> {
             None
         };
     }
-    for at in planned.frozen.keys() {
+    for at in epoch.frozen.keys() {
         obligations[*at as usize] = Some(Obligation::Frozen);
     }
     for at in open_exchange(live) {

@@ -17,7 +17,7 @@ use crate::base::time::Instant;
 use crate::compile::pieces::ARCHIVE;
 use crate::compile::score::{Grade, ScoreCard, economy, freshness};
 use crate::compile::stages::Live;
-use crate::compile::stages::plan::Planned;
+use crate::compile::stages::plan::{EpochPlan, Planned};
 use crate::compile::stages::settle::Settled;
 use crate::compile::trace::{Factor, Note, Obligation, Reason, Stage};
 use crate::input::candidates::Unfetched;
@@ -37,10 +37,16 @@ use self::gate::{Before, Standings};
 use self::retrieve::Retrieved;
 
 /// Planned objects with their scores.
-#[derive(Clone)]
 pub(crate) struct Ranked<'a> {
-    pub(crate) planned: Planned<'a>,
-    /// The score of each candidate, meaningful for those that got here.
+    pub(crate) live: Live<'a>,
+    pub(crate) epoch: EpochPlan<'a>,
+    pub(crate) ranking: Ranking,
+}
+
+/// The scores of a compile, what they rest on, and what follows from them.
+#[derive(Clone)]
+pub(crate) struct Ranking {
+    /// The score of each candidate, meaningful for those that were ranked.
     pub(crate) scores: Vec<ScoreCard>,
     /// Why a row must be in the payload, for those that must.
     pub(crate) obligations: Vec<Option<Obligation>>,
@@ -71,8 +77,8 @@ pub(crate) struct Opposed {
 }
 
 /// The facts that ranking would use.
-pub(crate) fn needs(Settled(resolved): &Settled<'_>, policy: &Policy, request: &Request) -> Needs {
-    let live = &resolved.live;
+pub(crate) fn needs(settled: &Settled<'_>, policy: &Policy, request: &Request) -> Needs {
+    let live = &settled.live;
     let query = request.query_text();
     let digest = Digest::of(query.as_bytes());
     let asked = match policy.document().scorer {
@@ -127,7 +133,7 @@ pub(crate) fn rank<'a>(
     request: &Request,
     facts: &Facts,
 ) -> Ranked<'a> {
-    let set = planned.resolved.live.set;
+    let set = planned.live.set;
     let count = set.rows.len();
     let mut obligations = planned.obligations.clone();
     let query = request.query_text();
@@ -165,9 +171,9 @@ pub(crate) fn rank<'a>(
     let document = policy.document();
     let now = request.as_of.valid;
     let mut scores = vec![ScoreCard::NONE; count];
-    for &at in &planned.resolved.live.rows {
+    for &at in &planned.live.rows {
         let row = set.row(at);
-        let section = planned.section(at);
+        let section = planned.epoch.section(at);
         let card = ScoreCard {
             relevance: relevance[at as usize],
             authority: row.source_authority,
@@ -178,34 +184,26 @@ pub(crate) fn rank<'a>(
         };
         scores[at as usize] = card.weighed(&policy.section(section).factors, &document.grades);
     }
-    let sections: Vec<Section> = planned
-        .resolved
-        .live
-        .rows
-        .iter()
-        .map(|row| planned.section(*row))
-        .collect();
-    let mut sections = sections.into_iter();
-    let mut links = planned.resolved.live.links(&planned.resolved.live.rows);
+    let mut links = planned.live.links(&planned.live.rows);
     let broken = links.break_off(set);
-    if planned.strategy == Strategy::Full && policy.document().order == Order::Sections {
+    if planned.epoch.strategy == Strategy::Full && policy.document().order == Order::Sections {
         // The gate and a document's own conditions go before, and what never can stand need not.
         let overlong = links.overlong(set);
-        for &at in &planned.resolved.live.rows {
+        for &at in &planned.live.rows {
             let barred = gated.bars(at)
                 || broken.contains_key(&at)
                 || overlong.contains(&at)
                 || idle.has(at);
-            if planned.section(at) == Section::Codex && !barred {
+            if planned.epoch.section(at) == Section::Codex && !barred {
                 obligations[at as usize].get_or_insert(Obligation::FullContext);
             }
         }
     }
-    let live = &mut planned.resolved.live;
+    let live = &mut planned.live;
     let mandatory = |row: &u32| obligations[*row as usize].is_some();
     let needed = links.needed(live.rows.iter().copied().filter(mandatory));
     live.judge(Stage::Rank, |at| {
-        let section = sections.next().unwrap_or(Section::Memory);
+        let section = planned.epoch.section(at);
         if mandatory(&at) || needed.contains(&at) {
             return None;
         }
@@ -250,22 +248,27 @@ pub(crate) fn rank<'a>(
     omit_doubles(live, standing, protected);
     let must = |row| mandatory(&row) || needed.contains(&row);
     let near = near::find(&planned, policy, &scores, must);
-    let opposed = opposed::find(&planned.resolved.live, policy, &scores, facts);
-    let live = &planned.resolved.live;
+    let opposed = opposed::find(&planned.live, policy, &scores, facts);
+    let live = &planned.live;
     let tools = live.rows.iter().filter(|row| set.row(**row).is_tool());
     let mut stands: BTreeSet<_> = tools.map(|row| set.name(*row)).collect();
-    stands.extend(planned.late.sent_tools.iter().cloned());
-    let offers = planned.offers_archive;
-    let tools = &mut planned.report.tools;
+    stands.extend(planned.epoch.late.sent_tools.iter().cloned());
+    let offers = planned.epoch.offers_archive;
+    let tools = &mut planned.epoch.report.tools;
     tools.retain(|name| stands.contains(name) || (offers && &**name == ARCHIVE));
-    Ranked {
-        planned,
+    let ranking = Ranking {
         scores,
         obligations,
         near,
         opposed,
         facts: used,
         retrieval: retrieved.map(|retrieved| (retrieved.report, retrieved.unfetched)),
+    };
+    let Planned { live, epoch, .. } = planned;
+    Ranked {
+        live,
+        epoch,
+        ranking,
     }
 }
 
@@ -288,7 +291,7 @@ fn retrieved(
         cosines,
         facts: used,
     } = nearness;
-    let live = &planned.resolved.live;
+    let live = &planned.live;
     let set = live.set;
     let query = request.query_text();
     let mut links = live.links(&live.rows);
@@ -297,7 +300,7 @@ fn retrieved(
     let needed = links.needed(live.rows.iter().copied().filter(must));
     let eligible = live.rows.iter().copied().filter(|&at| {
         let row = set.row(at);
-        let settings = policy.section(planned.section(at));
+        let settings = policy.section(planned.epoch.section(at));
         plan.sections.contains(&row.section)
             && !must(&at)
             && !needed.contains(&at)
@@ -349,14 +352,14 @@ fn gated(
     if request.gate.is_none() && request.tools.is_none() {
         return Standings::default();
     }
-    let set = planned.resolved.live.set;
-    let links = planned.resolved.live.standing_links();
+    let set = planned.live.set;
+    let links = planned.live.standing_links();
     let rows = gate::removable(planned, &links, absent);
     // Tools have their own gate, or that of all.
     let (tools, rows) = match request.tools {
         Some(_) => rows
             .into_iter()
-            .partition(|row| planned.section(*row) == Section::Tools),
+            .partition(|row| planned.epoch.section(*row) == Section::Tools),
         None => (Vec::new(), rows),
     };
     let supplied = policy.document().scorer == Scorer::Supplied;
@@ -405,7 +408,7 @@ pub(crate) fn standings(
     };
     let mut marks = Vec::new();
     let standings = gated(&planned, policy, request, facts, &raw, absent, &mut marks);
-    let rows = planned.resolved.live.rows.iter();
+    let rows = planned.live.rows.iter();
     let spared = rows.filter(|row| standings.of(**row).is_none() && !absent(**row));
     let gated = standings.by_rank().iter().map(|(row, standing)| Gated {
         candidate: *row as usize,
@@ -450,7 +453,7 @@ impl Planned<'_> {
     /// lifts it halfway to the top.
     fn lifted(&self, row: u32, raw: f64, best: f64) -> Score {
         let share = if best > 0.0 { raw / best } else { 0.0 };
-        Score::clamped(if self.resolved.related.contains(&row) {
+        Score::clamped(if self.related.contains(&row) {
             0.5 + share / 2.0
         } else {
             share
@@ -466,16 +469,16 @@ fn relevance(
     query: &str,
     raw: &[f64],
 ) -> Vec<Score> {
-    let live = &planned.resolved.live;
+    let live = &planned.live;
     let set = live.set;
     let mut best = [0.0f64; Section::COUNT];
     for &row in &live.rows {
-        let best = &mut best[planned.section(row).index()];
+        let best = &mut best[planned.epoch.section(row).index()];
         *best = best.max(raw[row as usize]);
     }
     let mut scores = vec![Score::ZERO; set.rows.len()];
     for &row in &live.rows {
-        let best = best[planned.section(row).index()];
+        let best = best[planned.epoch.section(row).index()];
         scores[row as usize] = planned.lifted(row, raw[row as usize], best);
     }
     if policy.document().scorer == Scorer::Supplied {
@@ -490,7 +493,7 @@ fn relevance(
                 }),
             }
         }
-        planned.resolved.live.notes.extend(missing);
+        planned.live.notes.extend(missing);
     }
     scores
 }

@@ -6,16 +6,19 @@ mod attach;
 use std::collections::BTreeMap;
 
 use crate::compile::links::{Links, MAX_CLOSURE};
-use crate::compile::stages::rank::Ranked;
+use crate::compile::stages::Live;
+use crate::compile::stages::plan::EpochPlan;
+use crate::compile::stages::rank::{Ranked, Ranking};
 use crate::compile::trace::{Attachment, Reason, Stage, StageReport};
 use crate::input::facts::Facts;
 use crate::input::policy::Policy;
 use crate::input::request::Request;
 
 /// Ranked objects, and what cannot stand without what.
-#[derive(Clone)]
 pub(crate) struct Rescued<'a> {
-    pub(crate) ranked: Ranked<'a>,
+    pub(crate) live: Live<'a>,
+    pub(crate) epoch: EpochPlan<'a>,
+    pub(crate) ranking: Ranking,
     /// What each one brings along.
     pub(crate) links: Links<'a>,
     /// What was attached, and to what.
@@ -29,7 +32,7 @@ pub(crate) fn rescue<'a>(
     request: &Request,
     facts: &Facts,
 ) -> Rescued<'a> {
-    let live = &mut ranked.planned.resolved.live;
+    let live = &mut ranked.live;
     let mut links = live.links(&live.rows);
     let entered = live.rows.len() as u32;
     for (row, reason) in links.break_off(live.set) {
@@ -44,13 +47,17 @@ pub(crate) fn rescue<'a>(
     live.rows.retain(|row| verdicts[*row as usize].is_none());
     let mut attached = BTreeMap::new();
     for (row, to, attachment) in attach::attach(&ranked, policy, request, facts) {
-        let live = &mut ranked.planned.resolved.live;
+        let live = &mut ranked.live;
         live.verdicts[row as usize] = None;
         live.rows.push(row);
         links.tie(row, to);
         attached.insert(row, attachment);
     }
-    let live = &mut ranked.planned.resolved.live;
+    let Ranked {
+        mut live,
+        epoch,
+        ranking,
+    } = ranked;
     live.rows.sort_unstable();
     live.stages.push(StageReport {
         stage: Stage::Rescue,
@@ -58,7 +65,9 @@ pub(crate) fn rescue<'a>(
         left: live.rows.len() as u32,
     });
     Rescued {
-        ranked,
+        live,
+        epoch,
+        ranking,
         links,
         attached,
     }

@@ -12,15 +12,15 @@ use crate::input::candidates::{Normalized, OPEN, UNKNOWN};
 use crate::input::request::Request;
 use crate::object::{ContradictionStatus, ObjectId};
 
-/// Admitted objects that hold.
-pub(crate) struct Settled<'a>(pub(crate) Resolved<'a>);
+/// Admitted objects that hold, and which of them speak of an entity that the task speaks of.
+pub(crate) struct Settled<'a> {
+    pub(crate) live: Live<'a>,
+    pub(crate) related: BTreeSet<u32>,
+}
 
 /// Omits what does not hold. Fails where the store damaged something that would have to go in.
-pub(crate) fn settle<'a>(
-    mut resolved: Resolved<'a>,
-    request: &Request,
-) -> Result<Settled<'a>, Error> {
-    let live = &mut resolved.live;
+pub(crate) fn settle<'a>(resolved: Resolved<'a>, request: &Request) -> Result<Settled<'a>, Error> {
+    let Resolved { mut live, related } = resolved;
     let set = live.set;
     let now = request.as_of.valid.map(Instant::micros);
     let known = request.as_of.known.map(Instant::micros);
@@ -102,8 +102,8 @@ pub(crate) fn settle<'a>(
         );
         return Err(Error::damaged(what));
     }
-    note_cycles(live, &cycles);
-    Ok(Settled(resolved))
+    note_cycles(&mut live, &cycles);
+    Ok(Settled { live, related })
 }
 
 /// The objects that replace each other in a cycle, each with a number that the objects of its cycle share. Which of

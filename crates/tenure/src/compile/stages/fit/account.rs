@@ -39,7 +39,7 @@ impl<'p> Around<'p> {
         target: Target,
     ) -> Self {
         let mut added = [false; Section::COUNT];
-        for piece in &contained.added {
+        for piece in &contained.pieces.added {
             // In a body, tools are no texts.
             added[piece.section.index()] = !(target.is_chat() && piece.section == Section::Tools);
         }
@@ -111,7 +111,7 @@ pub(super) struct Account<'c, 'a> {
 impl Account<'_, '_> {
     /// What a row cannot stand without.
     pub(super) fn needs(&self, row: u32) -> Vec<u32> {
-        self.contained.rescued.links.of(row).collect()
+        self.contained.links.of(row).collect()
     }
 
     /// What was let into a section last.
@@ -121,7 +121,7 @@ impl Account<'_, '_> {
 
     /// The section that a row stands in.
     pub(super) fn section(&self, row: u32) -> Section {
-        self.contained.planned().section(row)
+        self.contained.epoch.section(row)
     }
 
     /// What the row costs in the form that it has now.
@@ -136,9 +136,7 @@ impl Account<'_, '_> {
 
     /// What the row costs in full.
     pub(super) fn full_tokens(&self, row: u32) -> u32 {
-        self.contained.pieces[row as usize]
-            .as_ref()
-            .map_or(0, |piece| piece.tokens)
+        self.contained.pieces.tokens(row)
     }
 
     /// The shorter forms of a row, the shortest first.
@@ -167,7 +165,7 @@ impl Account<'_, '_> {
 
     /// The rows that come in with `row`, itself first, less those that are in already.
     pub(super) fn arrivals(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
-        let closure = self.contained.rescued.links.of(row);
+        let closure = self.contained.links.of(row);
         std::iter::once(row)
             .chain(closure)
             .filter(|row| !self.chosen[*row as usize])
@@ -209,11 +207,11 @@ impl Account<'_, '_> {
 
     /// Whether the row stands behind all that was sent, and so under no heading.
     pub(super) fn is_late(&self, row: u32) -> bool {
-        self.contained.planned().late.rows.contains(&row)
+        self.contained.epoch.late.rows.contains(&row)
     }
 
     pub(super) fn set(&self) -> &Normalized {
-        self.contained.set()
+        self.contained.live.set
     }
 
     /// What opening the row's section costs, and that it is open from now on.
@@ -222,7 +220,7 @@ impl Account<'_, '_> {
         if self.is_late(row) || std::mem::replace(&mut opened[section], true) {
             return 0;
         }
-        self.contained.headings[section]
+        self.contained.pieces.headings[section]
             .as_ref()
             .map_or(0, |piece| piece.tokens)
     }

@@ -64,8 +64,8 @@ impl<'p> Elastic<'p> {
         policy: &'p Policy,
         apart: bool,
     ) -> Result<Self, Error> {
-        let live = account.contained.live();
-        let mut near = account.contained.ranked().near.clone();
+        let live = &account.contained.live;
+        let mut near = account.contained.ranking.near.clone();
         near.retain(|row, Near { of, .. }| {
             let may_stand =
                 !apart || account.chosen[*of as usize] || account.section(*of) == Section::Evidence;
@@ -99,7 +99,7 @@ impl<'p> Elastic<'p> {
             let at = section.index();
             let rows = queues[at].iter();
             let rows: u64 = rows.map(|row| u64::from(account.full_tokens(*row))).sum();
-            let heading = match &account.contained.headings[at] {
+            let heading = match &account.contained.pieces.headings[at] {
                 Some(piece) if !account.opened[at] && rows > 0 => piece.tokens,
                 _ => 0,
             };
@@ -232,7 +232,7 @@ impl<'p> Elastic<'p> {
         let alone = alone.filter(|(row, of)| !chosen(*row) && !chosen(*of));
         let mut alone: Vec<u32> = alone.map(|(row, _)| row).collect();
         alone.sort_by_cached_key(|row| {
-            let score = account.contained.ranked().scores[*row as usize].composite;
+            let score = account.contained.ranking.scores[*row as usize].composite;
             (
                 Reverse((account.set().row(*row).source_authority, score)),
                 *row,
@@ -450,7 +450,7 @@ impl<'p> Elastic<'p> {
     pub(super) fn shares(&self, account: &Account<'_, '_>) -> Shares {
         // Where all is near to something, whatever comes in for it after all has its report, too.
         let near = |section: Section| {
-            let rows = account.contained.ranked().near.keys();
+            let rows = account.contained.ranking.near.keys();
             rows.copied().any(|row| account.section(row) == section)
         };
         let report = |section: &Section| {
@@ -579,7 +579,7 @@ impl Waiting {
         let mut present = account.present;
         present.tools |= self.tool;
         present.texts[section.index()] |= self.text;
-        let heading = match &account.contained.headings[section.index()] {
+        let heading = match &account.contained.pieces.headings[section.index()] {
             Some(piece) if !account.opened[section.index()] => piece.tokens,
             _ => 0,
         };
@@ -594,12 +594,12 @@ impl Waiting {
 /// the greater loss before the lesser; elsewhere pinned first, then the higher grade, the higher score, the
 /// content's own key.
 pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32>) -> Vec<Waiting> {
-    let ranked = account.contained.ranked();
+    let ranking = &account.contained.ranking;
     let set = account.set();
-    let links = &account.contained.rescued.links;
+    let links = &account.contained.links;
     let entry = |row: u32| {
         let facts = set.row(row);
-        let card = &ranked.scores[row as usize];
+        let card = &ranking.scores[row as usize];
         let score = card.composite.millionths();
         let pinned = u64::from(facts.protection != Protection::Pinned);
         let mut present = Present::default();

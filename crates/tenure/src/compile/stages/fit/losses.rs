@@ -18,15 +18,14 @@ pub(super) type Losses = BTreeMap<u32, Omission>;
 /// that a later call repeats or makes out of date, with their calls, what is said again, and what says
 /// nothing. Of several classes a turn has the one that loses least.
 pub(super) fn losses(contained: &Contained<'_>, request: &Request) -> Losses {
-    let ranked = contained.ranked();
-    let live = &ranked.planned.resolved.live;
+    let live = &contained.live;
     let set = live.set;
     let mut losses = Losses::new();
     let rows = live.rows.iter().copied();
     let history: Vec<u32> = rows
         .filter(|row| set.row(*row).section == Section::History)
         .collect();
-    let elastic = |row: &u32| ranked.obligations[*row as usize].is_none();
+    let elastic = |row: &u32| contained.ranking.obligations[*row as usize].is_none();
     if !history.iter().any(elastic) {
         return losses;
     }

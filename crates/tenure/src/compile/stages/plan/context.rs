@@ -23,26 +23,26 @@ pub(super) fn choose(
     policy: &Policy,
     request: &Request,
 ) -> Result<(), Error> {
-    let live = &planned.resolved.live;
+    let live = &planned.live;
     let set = live.set;
-    let in_codex = |row: &u32| planned.section(*row) == Section::Codex;
+    let in_codex = |row: &u32| planned.epoch.section(*row) == Section::Codex;
     let corpus: Vec<u32> = live.rows.iter().copied().filter(in_codex).collect();
     if policy.document().order != Order::Sections {
         if !corpus.is_empty() {
-            planned.strategy = Strategy::Documents;
+            planned.epoch.strategy = Strategy::Documents;
         }
         return Ok(());
     }
     let mode = request.context.unwrap_or(policy.document().context.mode);
     let served = request.served.as_ref().and_then(|ledger| ledger.strategy);
-    let keeps = planned.report.cause == EpochCause::Kept;
+    let keeps = planned.epoch.report.cause == EpochCause::Kept;
     // What an epoch freezes it also settles; elsewhere documents come and go with each call.
     let settled = served.filter(|_| keeps && policy.freezes(Section::Codex));
     // Tools stay as they are while an epoch freezes them.
     let ledger = request.served.as_ref();
     let held = (keeps && policy.freezes(Section::Tools))
         .then(|| ledger.is_some_and(|ledger| ledger.archive));
-    planned.strategy = match (settled, mode) {
+    planned.epoch.strategy = match (settled, mode) {
         (Some(strategy), _) => strategy,
         (None, ContextMode::Retrieve) => Strategy::Retrieve,
         (None, _) if corpus.is_empty() => Strategy::Full,
@@ -58,7 +58,7 @@ pub(super) fn choose(
             };
             let mut scales = Scales::new(planned, pricing, request, &corpus, served)?;
             scales.report.beside += archive;
-            planned.report.context = Some(scales.report);
+            planned.epoch.report.context = Some(scales.report);
             if mode == ContextMode::Full {
                 Strategy::Full
             } else {
@@ -66,7 +66,7 @@ pub(super) fn choose(
             }
         }
     };
-    let live = &planned.resolved.live;
+    let live = &planned.live;
     let own =
         live.rows.iter().copied().find(|row| {
             set.row(*row).section == Section::Tools && set.object(*row).name() == ARCHIVE
@@ -78,19 +78,19 @@ pub(super) fn choose(
     if let Some(own) = own {
         // It serves, so it stands.
         let obligation = &mut planned.obligations[own as usize];
-        if planned.strategy != Strategy::Full
+        if planned.epoch.strategy != Strategy::Full
             && matches!(obligation, None | Some(Obligation::FixedTier))
         {
             *obligation = Some(Obligation::Archive);
         }
-    } else if held.unwrap_or(planned.strategy != Strategy::Full) {
-        planned.offers_archive = true;
-        planned.report.tools.retain(|name| &**name != ARCHIVE);
-        planned.report.tools.push(ARCHIVE.into());
-        planned.report.tools.sort();
+    } else if held.unwrap_or(planned.epoch.strategy != Strategy::Full) {
+        planned.epoch.offers_archive = true;
+        planned.epoch.report.tools.retain(|name| &**name != ARCHIVE);
+        planned.epoch.report.tools.push(ARCHIVE.into());
+        planned.epoch.report.tools.sort();
     }
-    if planned.strategy == Strategy::Retrieve {
-        let live = &mut planned.resolved.live;
+    if planned.epoch.strategy == Strategy::Retrieve {
+        let live = &mut planned.live;
         let links = live.standing_links();
         let must = |row: &u32| planned.obligations[*row as usize].is_some();
         let needed = links.needed(live.rows.iter().copied().filter(must));
@@ -119,13 +119,13 @@ impl Scales {
         served: Option<Strategy>,
     ) -> Result<Scales, Error> {
         let Pricing { world, policy, .. } = pricing;
-        let live = &planned.resolved.live;
+        let live = &planned.live;
         let set = live.set;
         let (budget, _) = request.budget.resolve(world.model(), request.target)?;
         let priced = |rows: &[u32]| -> Vec<u64> {
             let placed: Vec<(u32, Section)> = rows
                 .iter()
-                .map(|row| (*row, planned.section(*row)))
+                .map(|row| (*row, planned.epoch.section(*row)))
                 .collect();
             let pieces = pricing.of_rows(set, &placed).into_iter();
             pieces.map(|piece| u64::from(piece.tokens)).collect()

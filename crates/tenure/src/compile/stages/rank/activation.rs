@@ -67,7 +67,7 @@ pub(super) fn idle(
     request: &Request,
     facts: &Facts,
 ) -> Idle {
-    let live = &mut planned.resolved.live;
+    let live = &mut planned.live;
     let set = live.set;
     let query = request.query_text();
     let terms = std::cell::LazyCell::new(|| terms_of(&query));

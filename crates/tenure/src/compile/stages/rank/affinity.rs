@@ -39,7 +39,7 @@ pub(super) fn nearness(
     query: &str,
     accounts: bool,
 ) -> Nearness {
-    let live = &mut planned.resolved.live;
+    let live = &mut planned.live;
     let (dense, facts) = match policy.document().scorer {
         Scorer::Hybrid => similarities(live, facts, query, accounts),
         Scorer::Lexical | Scorer::Supplied => (None, facts.answers_digest()),
@@ -86,9 +86,10 @@ pub(super) fn drop_unrelated(
     cosines: &[f64],
     raw: &mut [f64],
 ) {
-    let live = &planned.resolved.live;
+    let live = &planned.live;
     let set = live.set;
-    let has_floor = |row: &u32| policy.section(planned.section(*row)).relevance_floor > Score::ZERO;
+    let has_floor =
+        |row: &u32| policy.section(planned.epoch.section(*row)).relevance_floor > Score::ZERO;
     let rows: Vec<u32> = live.rows.iter().copied().filter(has_floor).collect();
     if rows.is_empty() {
         return;

@@ -42,13 +42,13 @@ pub(crate) fn removable(
     links: &Links<'_>,
     idle: impl Fn(u32) -> bool,
 ) -> Vec<u32> {
-    let (live, obligations) = (&planned.resolved.live, &planned.obligations);
+    let (live, obligations) = (&planned.live, &planned.obligations);
     let set = live.set;
     // A tool that the conversation calls must be offered with it.
     let called = live.called();
     let is_gated = |row: &u32| {
         let facts = set.row(*row);
-        let section = planned.section(*row);
+        let section = planned.epoch.section(*row);
         let offered =
             section == Section::Tools && obligations[*row as usize] == Some(Obligation::FixedTier);
         let free = if offered {

@@ -26,7 +26,7 @@ pub(super) fn find(
     if threshold == Score::ZERO || document.order != Order::Sections {
         return near;
     }
-    let live = &planned.resolved.live;
+    let live = &planned.live;
     let set = live.set;
     let prints = set.prints(threshold);
     if prints.is_empty() {
@@ -61,8 +61,8 @@ pub(super) fn find(
     });
     for (row, of, similarity) in prints.near(order.into_iter(), threshold) {
         // Nothing elsewhere stands for what a section must not be without.
-        let section = planned.section(row);
-        if section == planned.section(of) || !document.required.contains(&section) {
+        let section = planned.epoch.section(row);
+        if section == planned.epoch.section(of) || !document.required.contains(&section) {
             near.insert(row, Near { of, similarity });
         }
     }

@@ -35,9 +35,9 @@ pub(super) fn attach(
     if settings.most == 0 || paginates || policy.document().order != Order::Sections {
         return Vec::new();
     }
-    let live = &ranked.planned.resolved.live;
+    let live = &ranked.live;
     let set = live.set;
-    let score = |row: u32| &ranked.scores[row as usize];
+    let score = |row: u32| &ranked.ranking.scores[row as usize];
     let mut pool: Vec<u32> = (0u32..)
         .zip(&live.verdicts)
         .filter(|(row, verdict)| is_unit(ranked, policy, *row, verdict.as_ref()))
@@ -140,11 +140,10 @@ fn is_unit(ranked: &Ranked<'_>, policy: &Policy, row: u32, verdict: Option<&Reas
     if !far {
         return false;
     }
-    let planned = &ranked.planned;
-    let set = planned.resolved.live.set;
-    let (facts, section) = (set.row(row), planned.section(row));
+    let set = ranked.live.set;
+    let (facts, section) = (set.row(row), ranked.epoch.section(row));
     let settings = policy.section(section);
-    let score = &ranked.scores[row as usize];
+    let score = &ranked.ranking.scores[row as usize];
     facts.is_loose()
         && facts.bytes <= policy.document().rescue.max_bytes
         && !policy.freezes(section)
