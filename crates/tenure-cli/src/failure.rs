@@ -61,7 +61,7 @@ impl Failure {
         }
         ExitCode::from(match error.kind {
             ErrorKind::Usage => 1,
-            ErrorKind::Input => 2,
+            ErrorKind::Input | ErrorKind::NotFound => 2,
             ErrorKind::Budget => 3,
             ErrorKind::Policy => 4,
             ErrorKind::Conflict => 5,

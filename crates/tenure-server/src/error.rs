@@ -39,6 +39,7 @@ impl Refusal {
         let kind = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorKind::Policy,
             StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => ErrorKind::Conflict,
+            StatusCode::NOT_FOUND => ErrorKind::NotFound,
             _ if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
                 ErrorKind::Unavailable
             }
@@ -152,7 +153,7 @@ impl Refusal {
 fn term(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Usage => "usage",
-        ErrorKind::Input => "input",
+        ErrorKind::Input | ErrorKind::NotFound => "input",
         ErrorKind::Budget => "budget",
         ErrorKind::Policy => "policy",
         ErrorKind::Conflict => "conflict",
@@ -166,6 +167,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         let status = match error.kind {
             ErrorKind::Usage | ErrorKind::Input => StatusCode::BAD_REQUEST,
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Budget => StatusCode::UNPROCESSABLE_ENTITY,
             ErrorKind::Policy => StatusCode::FORBIDDEN,
             ErrorKind::Conflict => StatusCode::CONFLICT,
@@ -196,6 +198,7 @@ mod tests {
         let kinds = [
             (ErrorKind::Usage, 400),
             (ErrorKind::Input, 400),
+            (ErrorKind::NotFound, 404),
             (ErrorKind::Budget, 422),
             (ErrorKind::Policy, 403),
             (ErrorKind::Conflict, 409),

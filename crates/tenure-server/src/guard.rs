@@ -115,7 +115,7 @@ async fn freshen_keys(app: &Arc<App>) {
         return;
     }
     let fresh = Arc::clone(app);
-    let refresh = crate::blocking(move || fresh.refresh_keys());
+    let refresh = crate::blocking(move || Ok(fresh.refresh_keys()?));
     let _ = tokio::time::timeout(KEYS_EVERY, refresh).await;
 }
 

@@ -29,7 +29,7 @@ async fn health() -> &'static str {
 
 /// The process may be given requests: it is not stopping, and its store answers.
 async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Refusal> {
-    crate::blocking(move || app.is_ready()).await?;
+    crate::blocking(move || Ok(app.is_ready()?)).await?;
     Ok("ready\n")
 }
 

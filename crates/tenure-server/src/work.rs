@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tenure::{CountKind, Error, Tokenizer};
+use tenure::{CountKind, Tokenizer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Refusal;
@@ -75,7 +75,7 @@ thread_local! {
 /// Runs what blocks on a thread for that, when it is its tenant's turn. What only reads ends at the next count of
 /// tokens once no one waits for it any more: it unwinds, so that nothing that it was about to keep is kept.
 pub(crate) async fn blocking<T: Send + 'static>(
-    job: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    job: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let whose = WHOSE.try_with(Whose::clone).ok();
     let turn = match &whose {
@@ -90,10 +90,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
         let _turn = turn;
         unwanted.watched(job)
     });
-    match done.await {
-        Ok(done) => Ok(done?),
-        Err(_) => Err(crate::failed()),
-    }
+    done.await.unwrap_or_else(|_| Err(crate::failed()))
 }
 
 /// Whether work is unwanted by now.

@@ -789,7 +789,7 @@ pub(crate) fn with_descendants(
 pub(crate) fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Result<(), Error> {
     let standing = rows.standing(&[id])?.remove(&id);
     if standing.is_none() && expect == Expect::Any {
-        return Err(Error::input(format!("there is no object `{id}`")));
+        return Err(Error::not_found(format!("there is no object `{id}`")));
     }
     let name = standing
         .as_ref()

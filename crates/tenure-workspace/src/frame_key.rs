@@ -1,12 +1,13 @@
 //! The workspace's frame key: made once, kept beside the user's other state, never printed.
 
 use std::fs;
-use std::io::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tenure::digest::Digest;
 use tenure::{Error, FrameKey};
 
+use crate::files::{Over, put};
 use crate::read::user_folder;
 
 /// Where the key is kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
@@ -60,29 +61,16 @@ fn parse(text: &str) -> Option<[u8; 32]> {
         .map(|key| *key.bytes())
 }
 
-/// Writes a fresh key beside its place and links it there, so that nobody reads half a key and two
-/// processes that start at once agree on one.
-fn make(path: &Path) -> std::io::Result<()> {
-    let (mut secret, mut name) = ([0u8; 32], [0u8; 8]);
-    for bytes in [&mut secret[..], &mut name[..]] {
-        getrandom::fill(bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
-    }
+/// Writes a fresh key, unless another process has written one meanwhile: nobody reads half a key, and two processes
+/// that start at once agree on one.
+fn make(path: &Path) -> io::Result<()> {
+    let mut secret = [0u8; 32];
+    getrandom::fill(&mut secret).map_err(|error| io::Error::other(error.to_string()))?;
     let hex = Digest::from_bytes(secret).to_string();
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    // Of its own for everybody who is at it now, and for whoever was stopped while at it.
-    let draft = folder.join(format!(".frame-key-{:016x}", u64::from_be_bytes(name)));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&draft)?;
-    let linked = writeln!(file, "{}", &hex["sha256:".len()..])
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::hard_link(&draft, path));
-    fs::remove_file(&draft)?;
-    match linked {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let line = format!("{}\n", &hex["sha256:".len()..]);
+    match put(path, line.as_bytes(), Over::Nothing) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
 }

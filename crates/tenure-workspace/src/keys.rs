@@ -340,7 +340,7 @@ impl Keys {
     pub fn revoke(&self, id: &str, now: Instant) -> Result<Key, Error> {
         let known = self.load()?;
         let Some(key) = known.keys.get(id) else {
-            let error = Error::input(format!("there is no key `{}`", clip(id)));
+            let error = Error::not_found(format!("there is no key `{}`", clip(id)));
             return Err(match nearest(id, known.keys.keys().map(String::as_str)) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error.hint("`tenure keys list` shows what there is"),

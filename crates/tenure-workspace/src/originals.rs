@@ -6,13 +6,14 @@
 //! and never again, and nobody but its owner can read it. Nothing is deleted there.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use tenure::object::clip;
 use tenure::{Digest, Error, FrameKey, PointerId, pointer_id};
 use tenure_store::Tenant;
 
+use crate::files::{Over, put};
 use crate::read::{MAX_FILE, user_folder};
 
 /// Where originals are kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
@@ -262,17 +263,7 @@ impl Folder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
         folders.create(&self.folder)?;
-        // A temporary file is readable by its owner alone, and goes when something fails.
-        let mut draft = tempfile::Builder::new()
-            .prefix(".original-")
-            .tempfile_in(&self.folder)?;
-        draft.write_all(content)?;
-        draft.as_file().sync_all()?;
-        draft.persist_noclobber(path)?;
-        // The new name is as lasting as the bytes.
-        #[cfg(unix)]
-        File::open(&self.folder)?.sync_all()?;
-        Ok(())
+        put(path, content, Over::Nothing)
     }
 }
 

@@ -73,8 +73,8 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
 /// The bytes of a file that may be as large as this.
 pub(crate) fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let shown = path.display().to_string();
-    let file = fs::File::open(path).map_err(|error| failed(&shown, &error))?;
-    let metadata = file.metadata().map_err(|error| failed(&shown, &error))?;
+    let file = fs::File::open(path).map_err(|error| failed(&shown, error))?;
+    let metadata = file.metadata().map_err(|error| failed(&shown, error))?;
     if metadata.is_dir() {
         return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
     }
@@ -96,7 +96,7 @@ fn take(source: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, Error> {
     source
         .take(most + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| failed(shown, &error))?;
+        .map_err(|error| failed(shown, error))?;
     if bytes.len() as u64 > most {
         return Err(
             Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
@@ -106,13 +106,13 @@ fn take(source: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-fn failed(shown: &str, error: &std::io::Error) -> Error {
+fn failed(shown: &str, error: std::io::Error) -> Error {
     let reason = match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".to_owned(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => error.to_string(),
     };
-    Error::input(format!("cannot read `{shown}`: {reason}"))
+    Error::input(format!("cannot read `{shown}`: {reason}")).caused_by(error)
 }
 
 /// Bytes as text, or the line at which they are none.

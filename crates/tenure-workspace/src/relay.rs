@@ -763,7 +763,7 @@ impl Relay {
             });
             let (session, lost) = match found {
                 // It was erased: what is sent now begins another.
-                Err(error) if error.kind == ErrorKind::Input => break,
+                Err(error) if error.kind == ErrorKind::NotFound => break,
                 found => found?,
             };
             let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,13 +2,14 @@
 //! not at all, or logs in a store.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tenure::registry::{Registries, Secrets, Snapshot};
 use tenure::{Error, ErrorKind};
 use tenure_store::{Tenant, WriteKey};
 
+use crate::files::{Over, put};
 use crate::logs::Logs;
 
 /// The largest snapshot, in bytes.
@@ -185,7 +186,8 @@ impl KeptRegistries {
             Kept::File { path, held } => (path, held),
         };
         let text = self.registries.snapshot()?;
-        put(&path, held.as_ref(), text.as_bytes()).map_err(|error| match error.kind() {
+        let over = held.as_ref().map_or(Over::Nothing, Over::This);
+        put(&path, text.as_bytes(), over).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Error::input(format!(
                 "somebody else wrote `{}` meanwhile",
                 path.display()
@@ -213,32 +215,6 @@ impl KeptRegistries {
             }
         }
     }
-}
-
-fn put(path: &Path, held: Option<&File>, bytes: &[u8]) -> std::io::Result<()> {
-    // A link's target is replaced, not the link.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = target
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut draft = tempfile::Builder::new()
-        .prefix(".snapshot-")
-        .tempfile_in(folder)?;
-    draft.write_all(bytes)?;
-    if let Some(held) = held {
-        let permissions = held.metadata()?.permissions();
-        draft.as_file().set_permissions(permissions)?;
-    }
-    draft.as_file().sync_all()?;
-    match held {
-        Some(_) => draft.persist(&target)?,
-        None => draft.persist_noclobber(&target)?,
-    };
-    // The new name is as lasting as the bytes.
-    #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
-    Ok(())
 }
 
 /// The file at this path, locked. Whoever waited for the lock may hold a file that has been replaced

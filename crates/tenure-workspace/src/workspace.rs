@@ -8,8 +8,8 @@ use tenure::gate::Gating;
 use tenure::policy::Scorer;
 use tenure::time::Instant;
 use tenure::{
-    Candidates, Catalogue, CompileRecord, Compiled, Error, Fact, Facts, FrameKey, Model, Need,
-    Outcome, PointerId, Policy, Request, World,
+    Candidates, Catalogue, CompileRecord, Compiled, Error, ErrorKind, Fact, Facts, FrameKey, Model,
+    Need, Outcome, PointerId, Policy, Request, World,
 };
 
 use tenure_store::Tenant;
@@ -463,7 +463,9 @@ impl Workspace {
         let mut told = Error::input(format!("there is no place for the original {id}"));
         for originals in places {
             match self.rehydrate(originals, id) {
-                Err(error) if error.kind == tenure::ErrorKind::Input => told = error,
+                Err(error) if matches!(error.kind, ErrorKind::Input | ErrorKind::NotFound) => {
+                    told = error;
+                }
                 found => return found,
             }
         }

@@ -56,7 +56,7 @@ fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
     let workspace = Workspace::without_key()?;
     let record = workspace.exchange(&tenant, id)?;
     let record = record.ok_or_else(|| {
-        Error::input(format!("there is no record `{}`", clip(id)))
+        Error::not_found(format!("there is no record `{}`", clip(id)))
             .hint("`tenure log --format json` lists those of a conversation")
     })?;
     match args.compile.format {

@@ -31,6 +31,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tenure::policy::{PolicyDocument, Scorer};
+use tenure::time::Instant;
 use tenure::{Error, ErrorKind, Policy, Principal};
 use tenure_workspace::embed::Embedder;
 use tenure_workspace::{
@@ -150,28 +151,12 @@ fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     })
 }
 
-/// Writes beside the place and moves there: whoever reads the file reads all of it. What is not a
-/// regular file (a pipe, a device) is written to as it is.
-fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let failed =
-        |error: io::Error| Error::input(format!("cannot write `{}`: {error}", path.display()));
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if target.exists() && !target.is_file() {
-        return std::fs::write(&target, content).map_err(failed);
-    }
-    let name = target
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let draft = format!(".{}.{}", name.unwrap_or_default(), std::process::id());
-    let draft = target.with_file_name(draft);
-    let written = std::fs::File::create_new(&draft)
-        .and_then(|mut file| file.write_all(content))
-        .and_then(|()| std::fs::rename(&draft, &target));
-    written.map_err(|error| {
-        // The draft may not exist; the first failure is the one to report.
-        let _ = std::fs::remove_file(&draft);
-        failed(error)
-    })
+/// The instant that a flag names.
+fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
+    usage(text.parse().map_err(|error: Error| Error {
+        what: format!("{flag}: {}", error.what),
+        ..error
+    }))
 }
 
 /// Writes data to standard output as it is; on a terminal, without what could steer it.

@@ -11,7 +11,6 @@ use tenure::cache::{Explanation, Options, Sent, explain, plan};
 use tenure::object::TaskType;
 use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
-use tenure::time::Instant;
 use tenure::{
     Candidates, Error, ErrorKind, Outcome, Principal, Request, Target, TaskState, Trace, World,
 };
@@ -19,10 +18,11 @@ use tenure_store::{Resident, Tenant};
 use tenure_workspace::{
     Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Progress, Reach, ReadRegistry, Reader,
     RegistryRef, StoreAsk, Workspace, default_frame_key_path, load_template, read_text,
+    write_whole,
 };
 
 use super::cache::Read;
-use super::{reading, speak, usage, whole_name, write_whole};
+use super::{reading, speak, usage, whole_name};
 use crate::args::{CompileArgs, View};
 use crate::failure::printable;
 
@@ -318,24 +318,14 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     }
     speak(principal, &args.caller)?;
     let instant = |text: &Option<String>, flag: &str| {
-        let parse = |text: &String| {
-            text.parse::<Instant>()
-                .map_err(|error| bad_instant(flag, &error))
-        };
-        text.as_ref().map(parse).transpose()
+        let text = text.as_deref();
+        text.map(|text| super::instant(text, flag)).transpose()
     };
     let as_of = instant(&args.as_of, "--as-of")?;
     let known_at = instant(&args.known_at, "--known-at")?;
     request.as_of.valid = as_of.or(request.as_of.valid);
     request.as_of.known = known_at.or(as_of).or(request.as_of.known);
     Ok(request)
-}
-
-fn bad_instant(flag: &str, message: &str) -> Error {
-    let (what, expected) = message
-        .split_once("; expected ")
-        .unwrap_or((message, "an instant"));
-    Error::new(ErrorKind::Usage, format!("{flag}: {what}")).expected(expected)
 }
 
 /// A task's state as JSON, or its objective as text.

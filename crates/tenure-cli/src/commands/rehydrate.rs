@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use tenure::{Digest, Error, PointerId};
+use tenure_workspace::write_whole;
 
-use super::{print_bytes, print_json, usage, with_originals, write_whole};
+use super::{print_bytes, print_json, usage, with_originals};
 use crate::args::{Format, RehydrateArgs};
 use crate::failure::Failure;
 

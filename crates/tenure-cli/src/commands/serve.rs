@@ -10,7 +10,7 @@ use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
-use super::store::instant;
+use super::instant;
 use super::stores::open;
 use super::{print, print_json, usage, with_models, with_relevance};
 use crate::args::{

@@ -54,10 +54,11 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
         let read = move || {
             // An array would be taken for the fields in their order.
             if body.trim_ascii_start().first() == Some(&b'[') {
-                return Err(Error::input("the request is an array").expected("a JSON object"));
+                let error = Error::input("the request is an array").expected("a JSON object");
+                return Err(Refusal::from(error));
             }
             let read = serde_json::from_slice(&body);
-            read.map_err(|error| json_error(&error, "request"))
+            Ok(read.map_err(|error| json_error(&error, "request"))?)
         };
         Ok(Json(if small {
             read()?
@@ -176,17 +177,11 @@ pub(super) fn expectation(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
 }
 
 /// A conflict with the state that was named is a precondition that failed.
-pub(super) fn conditional<T>(
-    expected: Option<u64>,
-    error: Error,
-) -> Result<Result<T, Refusal>, Error> {
-    match expected {
-        Some(_) if error.kind == ErrorKind::Conflict => Ok(Err(Refusal::new(
-            StatusCode::PRECONDITION_FAILED,
-            error.what,
-        ))),
-        _ => Err(error),
+pub(super) fn conditional(expected: Option<u64>, error: Error) -> Refusal {
+    if expected.is_some() && error.kind == ErrorKind::Conflict {
+        return Refusal::new(StatusCode::PRECONDITION_FAILED, error.what);
     }
+    error.into()
 }
 
 /// The tag of a state of a log: its number.
@@ -214,11 +209,10 @@ pub(super) fn names(value: &HeaderValue, tag: &str) -> bool {
 /// An instant of a query.
 pub(super) fn instant(text: Option<&str>, name: &str) -> Result<Option<Instant>, Error> {
     let parse = |text: &str| {
-        text.parse().map_err(|error: String| {
-            let (what, expected) = error
-                .split_once("; expected ")
-                .unwrap_or((&error, "an instant"));
-            Error::input(format!("{name}: {what}")).expected(expected)
+        let parsed: Result<Instant, Error> = text.parse();
+        parsed.map_err(|error| Error {
+            what: format!("{name}: {}", error.what),
+            ..error
         })
     };
     text.map(parse).transpose()

@@ -116,13 +116,13 @@ pub(super) async fn compile(
             _ => "other",
         });
         app.metrics.compiles.get_or_create(&What { what }).inc();
-        let observed = observe(&app, context.as_ref(), &done.outcome, candidates, took);
-        Ok(observed.map(|quality| Answer {
+        let quality = observe(&app, context.as_ref(), &done.outcome, candidates, took)?;
+        Ok(Answer {
             done,
             quality: wants_quality.then_some(quality),
-        }))
+        })
     });
-    Ok(Said(done.await??))
+    Ok(Said(done.await?))
 }
 
 /// What is answered.
@@ -142,10 +142,8 @@ pub(super) async fn explain(
 ) -> Result<Response, Refusal> {
     let explained = crate::blocking(move || {
         if why.is_some() && !caller.grant.operator {
-            return Err(Error::new(
-                ErrorKind::Policy,
-                "why an object is in or out is for operators to ask",
-            ));
+            let what = "why an object is in or out is for operators to ask";
+            return Err(Error::new(ErrorKind::Policy, what).into());
         }
         let mut job = prepare(&app, &caller, call, Reach::Resident)?;
         job.request.dry_run = true;
@@ -165,7 +163,7 @@ pub(super) async fn explain(
             .next()
             .ok_or_else(|| Error::input("the compile gave nothing"))?;
         let answer = app.workspace.why_not(&job, first, name)?;
-        serde_json::to_value(answer).map_err(|error| unwritable(&error))
+        Ok(serde_json::to_value(answer).map_err(|error| unwritable(&error))?)
     });
     Ok(Said(explained.await?).into_response())
 }

@@ -41,7 +41,7 @@ pub(super) async fn label(
     let labelled = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         if tenant.record(&id)?.is_none() {
-            return Ok(Err(unknown(&id)));
+            return Err(unknown(&id));
         }
         let choice = app.workspace.label(&tenant, &id, relevant, app.now())?;
         let metrics = [
@@ -56,10 +56,10 @@ pub(super) async fn label(
             let seen = app.metrics.labelled.get_or_create(&metric);
             seen.observe(value.to_f64());
         }
-        Ok(Ok(Chosen {
+        Ok(Chosen {
             context_precision: choice.context_precision,
             context_recall: choice.context_recall,
-        }))
+        })
     });
-    Ok(Said(labelled.await??))
+    Ok(Said(labelled.await?))
 }

@@ -241,7 +241,8 @@ pub(super) async fn list(
         let resident = match (&asked.search, known) {
             (Some(_), Some(_)) => {
                 return Err(Error::input("`search` looks into what is believed now")
-                    .expected("no `as_of` beside it"));
+                    .expected("no `as_of` beside it")
+                    .into());
             }
             (Some(words), None) => {
                 let sees = reader.sees();
@@ -312,7 +313,7 @@ pub(super) async fn show(
         let reader = Reader::of(&caller, when.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let Some(id) = reader.existing(&tenant, &named)? else {
-            return Ok(Err(unknown(&named)));
+            return Err(unknown(&named));
         };
         let sees = reader.sees();
         let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
@@ -324,18 +325,18 @@ pub(super) async fn show(
             beliefs = true_at(beliefs, valid);
         }
         if beliefs.is_empty() {
-            return Ok(Err(match reader {
+            return Err(match reader {
                 Reader::Operator => {
                     let what = format!("nothing is believed of `{}` there", clip(&named));
-                    Refusal::new(StatusCode::NOT_FOUND, what)
+                    Error::not_found(what).into()
                 }
                 // What is hidden is no other than what does not exist.
                 Reader::Somebody(_) => unknown(&named),
-            }));
+            });
         }
-        Ok(Ok(reader.shown(&beliefs)?))
+        Ok(reader.shown(&beliefs)?)
     });
-    let beliefs = found.await??;
+    let beliefs = found.await?;
     let tag = if past { None } else { tag(&beliefs)? };
     if let (Some(tag), Some(known)) = (&tag, headers.get(header::IF_NONE_MATCH))
         && tags(known).any(|known| known.as_bytes() == tag.as_bytes())
@@ -397,16 +398,16 @@ pub(super) async fn history(
         let reader = Reader::of(&caller, past.principal.as_deref())?;
         let tenant = tenant(&app, &caller)?;
         let Some(id) = reader.existing(&tenant, &named)? else {
-            return Ok(Err(unknown(&named)));
+            return Err(unknown(&named));
         };
         let (history, next) = reader.history(&tenant, id, after, most)?;
         if history.is_empty() && after.is_none() {
-            return Ok(Err(unknown(&named)));
+            return Err(unknown(&named));
         }
         let beliefs = reader.shown(&history)?;
-        Ok(Ok(History { beliefs, next }))
+        Ok(History { beliefs, next })
     });
-    Ok(Said(found.await??).into_response())
+    Ok(Said(found.await?).into_response())
 }
 
 /// Objects to write.
@@ -426,7 +427,7 @@ pub(super) async fn put_all(
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let puts = writes.objects.into_iter().map(Put::new).collect();
-        tenant(&app, &caller)?.put(puts, &writing)
+        Ok(tenant(&app, &caller)?.put(puts, &writing)?)
     });
     Ok(Said(written.await?))
 }
@@ -452,12 +453,9 @@ pub(super) async fn put(
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        Ok(conditional(
-            expect,
-            tenant.put(vec![Put { document, expect }], &writing),
-        ))
+        conditional(expect, tenant.put(vec![Put { document, expect }], &writing))
     });
-    let written = written.await??;
+    let written = written.await?;
     let created = written
         .objects
         .iter()
@@ -485,11 +483,11 @@ pub(super) async fn retract(
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         let Some(id) = existing(&tenant, &named)? else {
-            return Ok(Err(unknown(&named)));
+            return Err(unknown(&named));
         };
-        Ok(conditional(expect, tenant.retract(id, expect, &writing)))
+        conditional(expect, tenant.retract(id, expect, &writing))
     });
-    Ok(Said(written.await??))
+    Ok(Said(written.await?))
 }
 
 /// How an object is judged.
@@ -514,16 +512,16 @@ pub(super) async fn judge(
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         let Some(id) = existing(&tenant, &named)? else {
-            return Ok(Err(unknown(&named)));
+            return Err(unknown(&named));
         };
         let by = match &judgement.superseded_by {
             None => None,
             Some(named) => Some(object_id(&tenant, named)?),
         };
         let status = judgement.contradiction_status;
-        Ok(Ok(tenant.judge(id, status, by, &writing)?))
+        Ok(tenant.judge(id, status, by, &writing)?)
     });
-    Ok(Said(written.await??))
+    Ok(Said(written.await?))
 }
 
 /// The object that a path names, where there is one.
@@ -539,10 +537,7 @@ fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
 }
 
 fn unknown(named: &str) -> Refusal {
-    Refusal::new(
-        StatusCode::NOT_FOUND,
-        format!("there is no object `{}`", clip(named)),
-    )
+    Error::not_found(format!("there is no object `{}`", clip(named))).into()
 }
 
 /// What a write expects to find, by its headers.

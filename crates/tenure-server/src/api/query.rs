@@ -95,8 +95,9 @@ pub(super) async fn query(
             ..Ask::new(&query.text)
         };
         let (world, policy, request) = (&job.world, &job.policy, &job.request);
-        app.workspace
-            .query(world, policy, request, job.candidates(), &ask)
+        Ok(app
+            .workspace
+            .query(world, policy, request, job.candidates(), &ask)?)
     });
     Ok(Said(found.await?))
 }

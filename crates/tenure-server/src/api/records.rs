@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,10 +47,10 @@ pub(super) async fn list(
     let found = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         // One more says whether there is more.
-        match &after {
-            None => tenant.records(most + 1),
-            Some((id, at)) => tenant.records_after((id, *at), most + 1),
-        }
+        Ok(match &after {
+            None => tenant.records(most + 1)?,
+            Some((id, at)) => tenant.records_after((id, *at), most + 1)?,
+        })
     });
     let lines = found
         .await?
@@ -103,12 +102,12 @@ pub(super) async fn show(
         let tenant = tenant(&app, &caller)?;
         let workspace = &app.workspace;
         if tenant.record(&id)?.is_none() {
-            return Ok(Err(unknown(&id)));
+            return Err(unknown(&id));
         }
         if let Some(exchange) = workspace.exchange(&tenant, &id)? {
             match asked.form {
-                Form::Record => return json_of(&exchange).map(Ok),
-                Form::Principle => return Ok(Ok(exchange.principle(&tenant))),
+                Form::Record => return Ok(json_of(&exchange)?),
+                Form::Principle => return Ok(exchange.principle(&tenant)),
                 _ => {}
             }
         }
@@ -119,9 +118,9 @@ pub(super) async fn show(
             Form::Otlp => json_of(&workspace.otlp(&tenant, &record)?)?,
             Form::Prov => json_of(&workspace.prov(&tenant, &record)?)?,
         };
-        Ok(Ok(shown))
+        Ok(shown)
     });
-    Ok(Said(shown.await??))
+    Ok(Said(shown.await?))
 }
 
 /// Which compile is made again.
@@ -140,23 +139,20 @@ pub(super) async fn replay(
     let shown = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         if tenant.record(&id)?.is_none() {
-            return Ok(Err(unknown(&id)));
+            return Err(unknown(&id));
         }
         if id.starts_with(EXCHANGE_PREFIX) {
             let replay = app.workspace.replay_exchange(&tenant, &id)?;
-            return Ok(Ok(replay.to_json()?));
+            return Ok(replay.to_json()?);
         }
         let replay = app.workspace.replay(&tenant, &id)?;
-        Ok(Ok(replay.to_json(&id)))
+        Ok(replay.to_json(&id))
     });
-    Ok(Said(shown.await??))
+    Ok(Said(shown.await?))
 }
 
 pub(super) fn unknown(id: &str) -> Refusal {
-    Refusal::new(
-        StatusCode::NOT_FOUND,
-        format!("there is no record `{}`", clip(id)),
-    )
+    Error::not_found(format!("there is no record `{}`", clip(id))).into()
 }
 
 fn json_of(value: &impl Serialize) -> Result<Value, Error> {

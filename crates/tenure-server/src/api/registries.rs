@@ -124,20 +124,20 @@ pub(super) async fn show(
             .registries_of(&tenant(&app, &caller)?)?
             .registries;
         if !has(&kept, &label) {
-            return Ok(Err(unknown(&label)));
+            return Err(unknown(&label));
         }
         let references: Vec<String> = kept.references(&label)?.map(str::to_owned).collect();
         let view = kept.view(&label)?;
         let summary = view.summary();
         let number = summary.operations;
         if known.is_some_and(|known| names(&known, &tag(number).1)) {
-            return Ok(Ok((number, None)));
+            return Ok((number, None));
         }
         let blocks: Vec<_> = view.provenance().collect();
         let shown = json!({ "summary": summary, "references": references, "blocks": blocks });
-        Ok(Ok((number, Some(shown))))
+        Ok((number, Some(shown)))
     });
-    let (number, shown) = shown.await??;
+    let (number, shown) = shown.await?;
     Ok(unless_known(number, shown))
 }
 
@@ -170,21 +170,18 @@ pub(super) async fn apply(
         let number = match done_before(&tenant, key.as_ref())? {
             Some(number) => number,
             None => {
-                let (kept, done) = match changed(kept, &caller, &label, change, expected)? {
-                    Ok(changed) => changed,
-                    Err(refusal) => return Ok(Err(refusal)),
-                };
+                let (kept, done) = changed(kept, &caller, &label, change, expected)?;
                 match save(kept, key.as_ref(), done.number) {
-                    Ok(None) => return Ok(Ok((done.number, said(&label, &done)))),
+                    Ok(None) => return Ok((done.number, said(&label, &done))),
                     Ok(Some(number)) => number,
-                    Err(error) => return conditional(expected, error),
+                    Err(error) => return Err(conditional(expected, error)),
                 }
             }
         };
         let done = app.workspace.applied_at(&tenant, &label, number)?;
-        Ok(Ok((number, said(&label, &done))))
+        Ok((number, said(&label, &done)))
     });
-    let (number, said) = done.await??;
+    let (number, said) = done.await?;
     Ok(([tag(number)], Said(said)).into_response())
 }
 
@@ -195,10 +192,10 @@ fn changed(
     label: &str,
     change: Change,
     expected: Option<u64>,
-) -> Result<Result<(KeptRegistries, Applied), Refusal>, Error> {
+) -> Result<(KeptRegistries, Applied), Refusal> {
     let operation = operation(change.operation, caller)?;
     if !has(&kept.registries, label) {
-        return Ok(Err(unknown(label)));
+        return Err(unknown(label));
     }
     let by = kept
         .registries
@@ -208,14 +205,14 @@ fn changed(
     if expected.is_some_and(|expected| expected != stands) {
         let what = format!("somebody else changed the registry `{}`", clip(label));
         let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, what);
-        return Ok(Err(refusal.expected(format!("the ETag \"{stands}\""))));
+        return Err(refusal.expected(format!("the ETag \"{stands}\"")));
     }
     let operation = operation.try_map(|name| {
         let block = view.named(&name)?;
         Ok::<_, Error>(view.address(&kept.registries, block))
     })?;
     let applied = kept.registries.apply(&by, label, operation)?;
-    Ok(Ok((kept, applied)))
+    Ok((kept, applied))
 }
 
 /// What a change did, as it is answered.
@@ -252,8 +249,5 @@ fn has(registries: &Registries, label: &str) -> bool {
 }
 
 fn unknown(label: &str) -> Refusal {
-    Refusal::new(
-        StatusCode::NOT_FOUND,
-        format!("there is no registry `{}`", clip(label)),
-    )
+    Error::not_found(format!("there is no registry `{}`", clip(label))).into()
 }

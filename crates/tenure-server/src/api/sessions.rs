@@ -60,7 +60,7 @@ pub(super) async fn list(
     Asked(asked): Asked<Listing>,
 ) -> Result<Said<Page>, Refusal> {
     let most = limit(asked.limit)? as usize;
-    let found = crate::blocking(move || Session::list(&tenant(&app, &caller)?));
+    let found = crate::blocking(move || Ok(Session::list(&tenant(&app, &caller)?)?));
     let mut found = found.await?;
     found.sort_by(|one, other| one.id.cmp(&other.id));
     let after = |line: &SessionSummary| asked.after.as_ref().is_none_or(|after| line.id > *after);
@@ -148,10 +148,8 @@ pub(super) async fn create(
     let added = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
         if user.is_none() && !caller.grant.operator {
-            return Err(Error::input(
-                "the session is nobody's, and so would be an operator's alone",
-            )
-            .expected("its `user`"));
+            let what = "a session without a user is for operators alone";
+            return Err(Error::input(what).expected("its `user`").into());
         }
         // What cannot be read begins no session.
         let first = if said.is_empty() {
@@ -166,15 +164,15 @@ pub(super) async fn create(
         let mut session = made?;
         // It may have been there already.
         if !is_theirs(&caller, session.opened()) {
-            return Ok(Err(unknown(session.id())));
+            return Err(unknown(session.id()));
         }
         let added = match first {
             Some(_) => append_to(&app, &mut session, &said, once.as_ref())?,
             None => Vec::new(),
         };
-        Ok(Ok(Added::to(&session, &added)))
+        Ok(Added::to(&session, &added))
     });
-    let added = added.await??;
+    let added = added.await?;
     let tag = tag(added.version);
     Ok((StatusCode::CREATED, [tag], Said(added)).into_response())
 }
@@ -295,32 +293,21 @@ fn is_theirs(caller: &Caller, opened: &Opened) -> bool {
 }
 
 fn unknown(id: &str) -> Refusal {
-    let what = format!("there is no session `{}`", clip(id));
-    Refusal::new(StatusCode::NOT_FOUND, what)
+    Error::not_found(format!("there is no session `{}`", clip(id))).into()
 }
 
 /// A session of the caller's, which they find as they expect it.
-fn open(
-    app: &App,
-    caller: &Caller,
-    id: &str,
-    expected: Option<u64>,
-) -> Result<Result<Session, Refusal>, Error> {
+fn open(app: &App, caller: &Caller, id: &str, expected: Option<u64>) -> Result<Session, Refusal> {
     let found = Session::find(tenant(app, caller)?, id)?;
     let found = found.filter(|session| is_theirs(caller, session.opened()));
-    let Some(session) = found else {
-        return Ok(Err(unknown(id)));
-    };
-    match expected {
-        Some(expected) if expected != session.version() => {
-            let what = format!("somebody else wrote to the session `{}`", clip(id));
-            let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, what);
-            Ok(Err(
-                refusal.expected(format!("the ETag \"{}\"", session.version()))
-            ))
-        }
-        _ => Ok(Ok(session)),
+    let session = found.ok_or_else(|| unknown(id))?;
+    let version = session.version();
+    if expected.is_some_and(|expected| expected != version) {
+        let what = format!("somebody else wrote to the session `{}`", clip(id));
+        return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, what)
+            .expected(format!("the ETag \"{version}\"")));
     }
+    Ok(session)
 }
 
 pub(super) async fn append(
@@ -334,24 +321,17 @@ pub(super) async fn append(
     let once = once(&headers, &caller, &said, &[])?;
     let added = crate::blocking(move || {
         // What was done under the key was done on the state that was named then.
-        let found = open(&app, &caller, &id, None)?;
-        let mut session = match found {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let mut session = open(&app, &caller, &id, None)?;
         if let Some(once) = &once
             && let Some(done) = session.appended(once)?
         {
-            return Ok(Ok(Added::to(&session, &done)));
+            return Ok(Added::to(&session, &done));
         }
         if expected.is_none() {
             let added = append_to(&app, &mut session, &said, once.as_ref())?;
-            return Ok(Ok(Added::to(&session, &added)));
+            return Ok(Added::to(&session, &added));
         }
-        let mut session = match open(&app, &caller, &id, expected)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let mut session = open(&app, &caller, &id, expected)?;
         let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
         let conversation =
             said.read(session.opened().format, &recent.iter().collect::<Vec<_>>())?;
@@ -359,12 +339,10 @@ pub(super) async fn append(
             Some(once) => session.append_once(once, conversation, app.now()),
             None => session.append(conversation, app.now()),
         };
-        match appended {
-            Ok(added) => Ok(Ok(Added::to(&session, &added))),
-            Err(error) => conditional(expected, error),
-        }
+        let added = appended.map_err(|error| conditional(expected, error))?;
+        Ok(Added::to(&session, &added))
     });
-    let added = added.await??;
+    let added = added.await?;
     Ok(([tag(added.version)], Said(added)).into_response())
 }
 
@@ -396,14 +374,11 @@ pub(super) async fn show(
     };
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let found = crate::blocking(move || {
-        let session = match open(&app, &caller, &id, None)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let session = open(&app, &caller, &id, None)?;
         let version = session.version();
         let (_, text) = tag(version);
         if known.is_some_and(|known| names(&known, &text)) {
-            return Ok(Ok((version, None)));
+            return Ok((version, None));
         }
         let (messages, more) = session.messages_after(after, most)?;
         let next = messages.last().filter(|_| more);
@@ -417,9 +392,9 @@ pub(super) async fn show(
             checkpoints: session.checkpoints().iter().map(summary).collect(),
             next,
         };
-        Ok(Ok((version, Some(page))))
+        Ok((version, Some(page)))
     });
-    let (version, page) = found.await??;
+    let (version, page) = found.await?;
     Ok(unless_known(version, page))
 }
 
@@ -473,10 +448,7 @@ pub(super) async fn compile(
 ) -> Result<Response, Refusal> {
     let expected = expectation(&headers)?;
     let done = crate::blocking(move || {
-        let mut session = match open(&app, &caller, &id, expected)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let mut session = open(&app, &caller, &id, expected)?;
         let (call, names_principal) = call(&session, turn)?;
         let mut job = prepare(&app, &caller, call, Reach::Resident)?;
         if !names_principal {
@@ -488,7 +460,7 @@ pub(super) async fn compile(
         let started = Clock::now();
         let done = match app.workspace.run_session(&mut session, &mut job) {
             Ok(done) => done,
-            Err(error) => return conditional(expected, error),
+            Err(error) => return Err(conditional(expected, error)),
         };
         // The session holds already that this was sent: what misses a threshold is told, not refused.
         let took = started.elapsed();
@@ -499,9 +471,9 @@ pub(super) async fn compile(
             job.candidates(),
             took,
         );
-        Ok(Ok((session.version(), done)))
+        Ok((session.version(), done))
     });
-    let (version, done) = done.await??;
+    let (version, done) = done.await?;
     Ok(([tag(version)], Said(done)).into_response())
 }
 
@@ -564,10 +536,7 @@ pub(super) async fn rehydrate(
     Json(back): Json<Back>,
 ) -> Result<Response, Refusal> {
     let found = crate::blocking(move || {
-        let mut session = match open(&app, &caller, &id, None)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let mut session = open(&app, &caller, &id, None)?;
         let wanted = match (back.id, back.query) {
             (Some(id), None) => Wanted::Id(id),
             (None, Some(text)) => Wanted::Query {
@@ -576,7 +545,9 @@ pub(super) async fn rehydrate(
             },
             _ => {
                 return Err(
-                    Error::input("what is wanted is not said once").expected("`id` or `query`")
+                    Error::input("`id` and `query` exclude each other, and one is needed")
+                        .expected("`id` or `query`")
+                        .into(),
                 );
             }
         };
@@ -585,9 +556,9 @@ pub(super) async fn rehydrate(
         if back.carry {
             session.carry_over(&found)?;
         }
-        Ok(Ok((session.version(), found)))
+        Ok((session.version(), found))
     });
-    let (version, found) = found.await??;
+    let (version, found) = found.await?;
     Ok(([tag(version)], Said(found)).into_response())
 }
 
@@ -619,17 +590,14 @@ pub(super) async fn checkpoint(
 ) -> Result<Response, Refusal> {
     let expected = expectation(&headers)?;
     let done = crate::blocking(move || {
-        let mut session = match open(&app, &caller, &id, expected)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let mut session = open(&app, &caller, &id, expected)?;
         let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
         let tenant = tenant(&app, &caller)?;
         let choice = policy(&caller, asked.policy.as_ref())?;
         let policy = app.workspace.chosen_policy(choice, Some(&tenant), None)?;
         let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
             Ok(made) => made,
-            Err(error) => return conditional(expected, error),
+            Err(error) => return Err(conditional(expected, error)),
         };
         let stands = session.checkpoints().iter();
         let stands: Vec<Value> = stands
@@ -637,9 +605,9 @@ pub(super) async fn checkpoint(
             .collect();
         let made: Vec<String> = made.iter().map(|number| format!("c{number}")).collect();
         let said = json!({ "id": session.id(), "made": made, "checkpoints": stands });
-        Ok(Ok((session.version(), said)))
+        Ok((session.version(), said))
     });
-    let (version, said) = done.await??;
+    let (version, said) = done.await?;
     Ok(([tag(version)], Said(said)).into_response())
 }
 
@@ -720,25 +688,22 @@ async fn write(
 ) -> Result<Response, Refusal> {
     let expected = expectation(headers)?;
     let done = crate::blocking(move || {
-        let mut session = match open(&app, &caller, &id, expected)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let mut session = open(&app, &caller, &id, expected)?;
         let mut tries = 1;
         loop {
             match apply(&mut session) {
-                Ok(said) => return Ok(Ok((session.version(), said))),
+                Ok(said) => return Ok((session.version(), said)),
                 Err(error)
                     if error.kind == ErrorKind::Conflict && expected.is_none() && tries < TRIES =>
                 {
                     tries += 1;
                     session.refresh()?;
                 }
-                Err(error) => return conditional(expected, error),
+                Err(error) => return Err(conditional(expected, error)),
             }
         }
     });
-    let (version, said) = done.await??;
+    let (version, said) = done.await?;
     Ok(([tag(version)], Said(said)).into_response())
 }
 
@@ -758,13 +723,10 @@ pub(super) async fn export(
 ) -> Result<Response, Refusal> {
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let found = crate::blocking(move || {
-        let session = match open(&app, &caller, &id, None)? {
-            Ok(session) => session,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let session = open(&app, &caller, &id, None)?;
         let version = session.version();
         if known.is_some_and(|known| names(&known, &tag(version).1)) {
-            return Ok(Ok((version, None)));
+            return Ok((version, None));
         }
         let format = asked.format.or(session.opened().format);
         let format = format.unwrap_or(Format::OpenAiChat);
@@ -777,9 +739,9 @@ pub(super) async fn export(
             messages,
             left_out,
         };
-        Ok(Ok((version, Some(said))))
+        Ok((version, Some(said)))
     });
-    let (version, said) = found.await??;
+    let (version, said) = found.await?;
     Ok(unless_known(version, said))
 }
 

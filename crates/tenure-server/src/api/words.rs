@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure::inspect::{Diff, diff as difference};
-use tenure::{CountKind, Trace};
+use tenure::{CountKind, Error, ErrorKind, Trace};
 use tenure_workspace::KnownModel;
 
 use super::call::{Json, Named, Said};
@@ -89,12 +88,11 @@ pub(super) async fn model(
     let catalogue = app.workspace.catalogue();
     match KnownModel::of(catalogue, &name) {
         Ok(known) => Ok(Said(known).into_response()),
-        Err(error) => {
-            let refusal = Refusal::new(StatusCode::NOT_FOUND, error.what);
-            Err(match error.hint {
-                Some(hint) => refusal.hint(hint),
-                None => refusal,
-            })
+        Err(error) => Err(Error {
+            kind: ErrorKind::NotFound,
+            expected: None,
+            ..error
         }
+        .into()),
     }
 }

@@ -115,7 +115,10 @@ pub(super) fn note(app: &App, caller: &Caller, fitted: &Fitted, record: Option<&
 
 /// An error as the log has it: none that quotes what a client sent.
 fn told(error: &Error) -> Option<String> {
-    let quotes = matches!(error.kind, ErrorKind::Input | ErrorKind::Usage);
+    let quotes = matches!(
+        error.kind,
+        ErrorKind::Input | ErrorKind::NotFound | ErrorKind::Usage
+    );
     (!quotes).then(|| error.to_string())
 }
 

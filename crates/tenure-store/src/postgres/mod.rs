@@ -150,7 +150,7 @@ impl Postgres {
         });
         began.map_err(|error| self.broken(&format!("no thread for a login: {error}")))?;
         match told.recv_timeout(limit) {
-            Ok(connected) => connected.map_err(|error| self.failed(&error)),
+            Ok(connected) => connected.map_err(|error| self.failed(error)),
             Err(_) => Err(self.broken(&format!("no login within {} s", limit.as_secs()))),
         }
     }
@@ -184,7 +184,7 @@ impl Postgres {
                    EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1)), \
                    current_setting('server_version_num')::int, current_setting('server_encoding')";
         let rows = client.query_typed(sql, &[(&self.schema, Type::TEXT)]);
-        let rows = rows.map_err(|error| self.failed(&error))?;
+        let rows = rows.map_err(|error| self.failed(error))?;
         let Some(row) = rows.first() else {
             return Ok(0);
         };
@@ -245,7 +245,7 @@ impl Postgres {
             match begin(&mut lease.connection()?.client) {
                 Ok(begun) => return Ok((lease, begun)),
                 Err(error) if lease.used && is_lost(&error) => self.pool.forget(),
-                Err(error) => return Err(self.failed(&error)),
+                Err(error) => return Err(self.failed(error)),
             }
         }
     }
@@ -284,10 +284,10 @@ impl Postgres {
             }
             Err(error) if is_lost(&error) => {
                 self.pool.forget();
-                Err(self.unknown(&error).into())
+                Err(self.unknown(error).into())
             }
-            Err(error) if is_given_up(&error) => Err(Tried::GivenUp(self.failed(&error))),
-            Err(error) => Err(self.failed(&error).into()),
+            Err(error) if is_given_up(&error) => Err(Tried::GivenUp(self.failed(error))),
+            Err(error) => Err(self.failed(error).into()),
         }
     }
 
@@ -326,21 +326,26 @@ impl Postgres {
     }
 
     /// The connection was lost between the word to commit and the answer.
-    fn unknown(&self, error: &postgres::Error) -> Error {
+    fn unknown(&self, error: postgres::Error) -> Error {
         Error::new(
             ErrorKind::Unavailable,
             format!(
                 "the connection to the store `{}` was lost, and it is unknown whether the write took \
                  effect: {}",
                 self.shown,
-                reason(error)
+                reason(&error)
             ),
         )
         .hint("repeat it: under an idempotency key, it is done only once")
+        .caused_by(error)
     }
 
-    /// A failure in the words of this project.
-    fn failed(&self, error: &postgres::Error) -> Error {
+    fn failed(&self, error: postgres::Error) -> Error {
+        self.told(&error).caused_by(error)
+    }
+
+    /// A failure of PostgreSQL in the words of this project.
+    fn told(&self, error: &postgres::Error) -> Error {
         let shown = &self.shown;
         let reason = reason(error);
         let unavailable = |what: String| Error::new(ErrorKind::Unavailable, what);
@@ -430,7 +435,7 @@ impl Engine for Postgres {
         }
         let sql = |client: &mut Client, text: &str| {
             let done = client.batch_execute(text);
-            done.map_err(|error| self.failed(&error))
+            done.map_err(|error| self.failed(error))
         };
         // A connection that is dropped in a transaction undoes it.
         sql(
@@ -447,7 +452,7 @@ impl Engine for Postgres {
             "SELECT FROM pg_namespace WHERE nspname = $1",
             &[(schema, Type::TEXT)],
         );
-        if there.map_err(|error| self.failed(&error))?.is_empty() {
+        if there.map_err(|error| self.failed(error))?.is_empty() {
             sql(&mut client, &format!("CREATE SCHEMA \"{schema}\""))?;
         }
         sql(
@@ -560,7 +565,7 @@ impl Engine for Postgres {
             self.schema
         );
         let rows = lease.connection()?.client.query_typed(&sql, &[]);
-        let rows = rows.map_err(|error| self.failed(&error))?;
+        let rows = rows.map_err(|error| self.failed(error))?;
         lease.keep();
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
@@ -570,7 +575,7 @@ impl Engine for Postgres {
         let listen = format!("LISTEN \"{}\"", self.schema);
         client
             .batch_execute(&listen)
-            .map_err(|error| self.failed(&error))?;
+            .map_err(|error| self.failed(error))?;
         Ok(Some(Box::new(Listening {
             client,
             shown: self.shown.clone(),

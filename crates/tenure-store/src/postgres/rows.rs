@@ -117,7 +117,7 @@ impl<'c> Rows<'c> {
     pub(super) fn check<T>(&mut self, result: Result<T, postgres::Error>) -> Result<T, Error> {
         result.map_err(|error| {
             self.trouble = Some(Trouble::of(&error));
-            self.postgres.failed(&error)
+            self.postgres.failed(error)
         })
     }
 

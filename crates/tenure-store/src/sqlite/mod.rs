@@ -120,7 +120,7 @@ impl Sqlite {
             Err(error) if place::cannot_be_written(&error) => {
                 return Sqlite::open_to_read(path, outside);
             }
-            opened => opened.map_err(|error| no_store(path, &error))?,
+            opened => opened.map_err(|error| no_store(path, error))?,
         };
         let sqlite = Sqlite::over(path, found, Reach::Write, outside, writer)?;
         let applied = sqlite.bring_up_to_date()?;
@@ -135,10 +135,10 @@ impl Sqlite {
             return Err(Error::input(what));
         }
         let found = Place::of(path)?;
-        let (reader, reach) = place::to_read(path).map_err(|error| no_store(path, &error))?;
+        let (reader, reach) = place::to_read(path).map_err(|error| no_store(path, error))?;
         let version: u32 = reader
             .query_row("PRAGMA user_version", [], |row| row.get(0))
-            .map_err(|error| failed(path, &error))?;
+            .map_err(|error| failed(path, error))?;
         let known = MIGRATIONS.len() as u32;
         if version != known {
             let what = format!(
@@ -180,12 +180,12 @@ impl Sqlite {
         let connection = lock(&self.writer);
         let sql = |text: &str| {
             let done = connection.execute_batch(text);
-            done.map_err(|error| self.failed(&error))
+            done.map_err(|error| self.failed(error))
         };
         let version = || -> Result<u32, Error> {
             connection
                 .query_row("PRAGMA user_version", [], |row| row.get(0))
-                .map_err(|error| self.failed(&error))
+                .map_err(|error| self.failed(error))
         };
         let known = MIGRATIONS.len() as u32;
         if version()? == known {
@@ -205,7 +205,7 @@ impl Sqlite {
         }
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|error| self.failed(&error))?;
+            .map_err(|error| self.failed(error))?;
         if from == 0 && tables > 0 {
             sql("ROLLBACK")?;
             return Err(Error::input(format!(
@@ -215,7 +215,8 @@ impl Sqlite {
             .expected("a store of tenure, or a file that is not there yet"));
         }
         for (number, text) in (1..).zip(MIGRATIONS).skip(from as usize) {
-            sql(text).map_err(|error| self.as_it_is(error))?;
+            let done = connection.execute_batch(text);
+            done.map_err(|error| self.as_it_is(error))?;
             sql(&format!("PRAGMA user_version = {number}"))?;
         }
         sql("COMMIT")?;
@@ -223,16 +224,19 @@ impl Sqlite {
     }
 
     /// Why a file stays at its version: what a migration checks is whether anything would be lost.
-    fn as_it_is(&self, error: Error) -> Error {
-        if !error.what.contains("nothing_is_lost") {
-            return error;
+    fn as_it_is(&self, error: rusqlite::Error) -> Error {
+        // The name of the check that the migrations make.
+        let is_check = |told: &String| told.contains("nothing_is_lost");
+        if !matches!(&error, rusqlite::Error::SqliteFailure(_, Some(told)) if is_check(told)) {
+            return self.failed(error);
         }
         Error::input(format!("the store `{}` is damaged", self.path.display()))
             .expected("a file in which what was written is all there")
             .hint("it was left as it is; restore it from a copy, or ask for what it still has with the version that wrote it")
+            .caused_by(error)
     }
 
-    fn failed(&self, error: &rusqlite::Error) -> Error {
+    fn failed(&self, error: rusqlite::Error) -> Error {
         failed(&self.path, error)
     }
 
@@ -256,7 +260,7 @@ impl Sqlite {
             Reach::Unchanging => place::to_read(&self.path).map(|(reader, _)| reader),
             reach => place::connect(&self.path, reach),
         };
-        opened.map_err(|error| self.failed(&error))
+        opened.map_err(|error| self.failed(error))
     }
 
     fn keep_reader(&self, connection: Connection) {
@@ -272,18 +276,18 @@ impl Sqlite {
 
     /// Runs the jobs in one transaction, each so that its failure undoes nothing of the others.
     fn run(&self, connection: &Connection, jobs: &mut [Queued]) -> Vec<Result<(), Error>> {
-        let broken = |error: &rusqlite::Error, jobs: &[Queued]| {
+        let broken = |error: rusqlite::Error, jobs: &[Queued]| {
             let error = self.failed(error);
             jobs.iter().map(|_| Err(error.clone())).collect()
         };
         if !connection.is_autocommit() {
             // A job that panicked left its transaction open.
             if let Err(error) = connection.execute_batch("ROLLBACK") {
-                return broken(&error, jobs);
+                return broken(error, jobs);
             }
         }
         if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
-            return broken(&error, jobs);
+            return broken(error, jobs);
         }
         if let [only] = jobs {
             // Alone, it needs no savepoint, which would cost a copy of every page that it changes.
@@ -304,7 +308,7 @@ impl Sqlite {
                 // Nothing more can be done if this fails; the next writer tries it again.
                 connection.execute_batch("ROLLBACK").ok();
             }
-            return broken(&error, jobs);
+            return broken(error, jobs);
         }
         results
     }
@@ -314,7 +318,7 @@ impl Sqlite {
         let result = (queued.job)(&mut rows).and_then(|()| rows.finish());
         let result = result.and_then(|()| {
             let committed = connection.execute_batch("COMMIT");
-            committed.map_err(|error| self.failed(&error))
+            committed.map_err(|error| self.failed(error))
         });
         if !connection.is_autocommit() {
             // Nothing more can be done if this fails; the next writer tries it again.
@@ -326,7 +330,7 @@ impl Sqlite {
     fn run_one(&self, connection: &Connection, queued: &mut Queued) -> Result<(), Error> {
         let sql = |text: &str| {
             let done = connection.execute_batch(text);
-            done.map_err(|error| self.failed(&error))
+            done.map_err(|error| self.failed(error))
         };
         sql("SAVEPOINT job")?;
         let mut rows = Rows::new(connection, &self.path, &queued.tenant, &*self.outside);
@@ -365,7 +369,7 @@ impl Engine for Sqlite {
         let connection = self.reader()?;
         let sql = |text: &str| {
             let done = connection.execute_batch(text);
-            done.map_err(|error| self.failed(&error))
+            done.map_err(|error| self.failed(error))
         };
         sql("BEGIN")?;
         let result = job(&mut Rows::new(
@@ -410,7 +414,7 @@ impl Engine for Sqlite {
         lock(&self.writer)
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], checkpoint)
             .map(drop)
-            .map_err(|error| self.failed(&error))
+            .map_err(|error| self.failed(error))
     }
 
     fn version(&self, tenant: &str) -> Result<u64, Error> {
@@ -430,7 +434,7 @@ impl Engine for Sqlite {
             let read = |row: &rusqlite::Row<'_>| rows::whole(row, 1).and_then(|()| row.get(0));
             statement.query_map([], read)?.collect()
         };
-        let tenants = read().map_err(|error| self.failed(&error));
+        let tenants = read().map_err(|error| self.failed(error));
         self.keep_reader(connection);
         tenants
     }
@@ -438,7 +442,7 @@ impl Engine for Sqlite {
     fn probe(&self) -> Result<(), Error> {
         let connection = self.reader()?;
         let found = whole::probe(&connection, MIGRATIONS.len() as u32);
-        let found = found.map_err(|error| self.failed(&error))?;
+        let found = found.map_err(|error| self.failed(error))?;
         self.keep_reader(connection);
         match found {
             None => Ok(()),
@@ -453,19 +457,19 @@ impl Engine for Sqlite {
 
     fn check(&self) -> Result<Vec<Damage>, Error> {
         let connection = self.reader()?;
-        let found = whole::check(&connection).map_err(|error| self.failed(&error))?;
+        let found = whole::check(&connection).map_err(|error| self.failed(error))?;
         self.keep_reader(connection);
         Ok(found)
     }
 
     fn rebuild(&self) -> Result<(), Error> {
         self.is_writable()?;
-        whole::rebuild(&lock(&self.writer)).map_err(|error| self.failed(&error))
+        whole::rebuild(&lock(&self.writer)).map_err(|error| self.failed(error))
     }
 }
 
 /// Why a file cannot be opened: one that never was a store is no damaged one.
-fn no_store(path: &Path, error: &rusqlite::Error) -> Error {
+fn no_store(path: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
             Error::input(format!("`{}` is no SQLite database", path.display()))
@@ -475,7 +479,12 @@ fn no_store(path: &Path, error: &rusqlite::Error) -> Error {
     }
 }
 
-fn failed(path: &Path, error: &rusqlite::Error) -> Error {
+fn failed(path: &Path, error: rusqlite::Error) -> Error {
+    told(path, &error).caused_by(error)
+}
+
+/// A failure of SQLite in the words of this project.
+fn told(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnName, InvalidColumnType,
         Utf8Error,

@@ -123,7 +123,7 @@ impl<'c> Rows<'c> {
     }
 
     pub(super) fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
-        result.map_err(|error| failed(self.path, &error))
+        result.map_err(|error| failed(self.path, error))
     }
 
     pub(super) fn statement(&self, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {

@@ -271,7 +271,7 @@ impl StoredRecord {
 }
 
 fn unknown(id: &str) -> Error {
-    Error::input(format!("there is no record `{}`", tenure::object::clip(id)))
+    Error::not_found(format!("there is no record `{}`", tenure::object::clip(id)))
         .hint("`tenure store records` lists the newest")
 }
 

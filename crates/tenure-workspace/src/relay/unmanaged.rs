@@ -84,7 +84,7 @@ impl Unmanaged {
     /// The one that an error is.
     pub fn of(error: &Error) -> Unmanaged {
         match error.kind {
-            ErrorKind::Input | ErrorKind::Usage => Unmanaged::Unreadable,
+            ErrorKind::Input | ErrorKind::NotFound | ErrorKind::Usage => Unmanaged::Unreadable,
             ErrorKind::Budget => Unmanaged::DoesNotFit,
             ErrorKind::Policy => Unmanaged::RequiredMissing,
             ErrorKind::Conflict => Unmanaged::Conflict,

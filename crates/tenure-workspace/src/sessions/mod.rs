@@ -928,7 +928,7 @@ impl Session {
 fn missing(tenant: &Tenant, id: &str) -> Result<Error, Error> {
     let ids = Session::list(tenant)?;
     let near = tenure::error::nearest(id, ids.iter().map(|found| found.id.as_str()));
-    let error = Error::input(format!("there is no session `{}`", clip(id)));
+    let error = Error::not_found(format!("there is no session `{}`", clip(id)));
     Ok(match near {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`tenure session list` shows what there is"),

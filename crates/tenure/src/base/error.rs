@@ -1,6 +1,7 @@
 //! What can go wrong, as data: what, where, what was expected, and a hint.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -18,6 +19,9 @@ pub enum ErrorKind {
     Usage,
     /// Something that came from outside is malformed.
     Input,
+    /// What the call is about is not there: a session, a record, an object, a key. To programs it is told as `input`.
+    #[serde(rename = "input")]
+    NotFound,
     /// What must go in does not fit.
     Budget,
     /// The policy or a permission forbids it.
@@ -82,7 +86,29 @@ pub struct Error {
     pub hint: Option<String>,
     /// The mandatory items that do not fit, for [`ErrorKind::Budget`].
     pub mandatory: Vec<MandatoryItem>,
+    /// The failure below it, which [`std::error::Error::source`] gives; it is never told to a caller.
+    #[serde(skip)]
+    pub cause: Option<Cause>,
 }
+
+/// A failure of a file, a database or another library, as that library says it.
+#[derive(Clone)]
+pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// Two causes are the same when they say the same.
+impl PartialEq for Cause {
+    fn eq(&self, other: &Cause) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl Eq for Cause {}
 
 impl Error {
     /// A failure of this kind.
@@ -94,12 +120,18 @@ impl Error {
             expected: None,
             hint: None,
             mandatory: Vec::new(),
+            cause: None,
         }
     }
 
     /// Malformed input.
     pub fn input(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Input, what)
+    }
+
+    /// Something that is not there.
+    pub fn not_found(what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::NotFound, what)
     }
 
     /// What is stored is not what was written.
@@ -117,6 +149,13 @@ impl Error {
     pub fn assertion(what: impl fmt::Display) -> Error {
         Error::new(ErrorKind::Internal, format!("assertion failed: {what}"))
             .hint("this is a bug in tenure; please report it with the request and the sources")
+    }
+
+    /// The same failure with the one below it.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+        self.cause = Some(Cause(Arc::new(cause)));
+        self
     }
 
     /// The same failure with its place.
@@ -177,7 +216,12 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let cause = self.cause.as_ref()?;
+        Some(&*cause.0)
+    }
+}
 
 /// The one of `known` that `given` was probably meant to be.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

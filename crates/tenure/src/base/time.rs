@@ -8,6 +8,9 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::base::error::Error;
+use crate::base::text::clip;
+
 /// A point in time in microseconds since 1970-01-01T00:00:00Z.
 ///
 /// Written as RFC 3339 with a zone, or as a plain date, which means midnight UTC. A time of day
@@ -57,18 +60,18 @@ impl Instant {
 }
 
 impl FromStr for Instant {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Instant, String> {
+    fn from_str(text: &str) -> Result<Instant, Error> {
         let stamp = if text.len() == 10 {
             format!("{text}T00:00:00Z").parse::<jiff::Timestamp>()
         } else {
             text.parse::<jiff::Timestamp>()
         };
-        stamp.map(|stamp| Instant::from_micros(stamp.as_microsecond())).map_err(|_| {
-            format!(
-                "`{text}` is not an instant; expected RFC 3339 with a zone, such as 2026-06-06T12:00:00Z, or a date"
-            )
+        let stamp = stamp.map(|stamp| Instant::from_micros(stamp.as_microsecond()));
+        stamp.map_err(|_| {
+            Error::input(format!("`{}` is not an instant", clip(text)))
+                .expected("RFC 3339 with a zone, such as 2026-06-06T12:00:00Z, or a date")
         })
     }
 }
@@ -97,7 +100,10 @@ impl Serialize for Instant {
 impl<'de> Deserialize<'de> for Instant {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Instant, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        text.parse().map_err(|error: Error| {
+            let expected = error.expected.unwrap_or_default();
+            de::Error::custom(format!("{}; expected {expected}", error.what))
+        })
     }
 }
 

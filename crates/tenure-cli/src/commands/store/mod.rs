@@ -6,9 +6,9 @@ mod records;
 mod write;
 
 use serde_json::json;
+use tenure::Error;
 use tenure::object::ObjectId;
 use tenure::time::Instant;
-use tenure::{Error, ErrorKind};
 use tenure_store::{Store, StoredObject, Tenant, Writing, Written};
 use tenure_workspace::{Belief, object_id};
 
@@ -61,15 +61,6 @@ fn writing(args: &WritingArgs) -> Writing {
 
 fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
     named.iter().map(|named| object_id(tenant, named)).collect()
-}
-
-pub(crate) fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
-    text.parse().map_err(|error: String| {
-        let (what, expected) = error
-            .split_once("; expected ")
-            .unwrap_or((&error, "an instant"));
-        Error::new(ErrorKind::Usage, format!("{flag}: {what}")).expected(expected)
-    })
 }
 
 /// What a write did, for people or for programs.

@@ -9,13 +9,14 @@ use tenure::{Budget, Candidates, Error, Principal, Request, World};
 use tenure_store::{ExportLine, Resident, Tenant, true_at};
 use tenure_workspace::{
     Ask, Choice, Reach, ReadRegistry, Reader, RegistryRef, Workspace, archive, object_id,
+    write_whole,
 };
 
-use super::{instant, print_beliefs, tenant};
+use super::{print_beliefs, tenant};
 use crate::args::{
     AsOfArgs, ExportArgs, Format, GetArgs, ListArgs, LogArgs, ObjectArgs, SearchArgs,
 };
-use crate::commands::{print, print_json, query, speak, write_whole};
+use crate::commands::{instant, print, print_json, query, speak};
 use crate::failure::{Failure, cell, warning};
 
 pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {

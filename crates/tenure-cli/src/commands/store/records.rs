@@ -3,11 +3,11 @@
 use serde_json::json;
 use tenure::Error;
 use tenure_workspace::records::{Again, EXCHANGE_PREFIX, ExchangeReplay, Proof, Replay};
-use tenure_workspace::{Workspace, default_frame_key_path};
+use tenure_workspace::{Workspace, default_frame_key_path, write_whole};
 
 use super::tenant;
 use crate::args::{Format, RecordForm, RecordsArgs, ReplayArgs};
-use crate::commands::{print, print_bytes, print_json, with_models, write_whole};
+use crate::commands::{print, print_bytes, print_json, with_models};
 use crate::failure::{Failure, cell};
 
 pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {

@@ -11,12 +11,12 @@ use tenure_store::{Expect, Line, Put, Retention, TextLine};
 use tenure_workspace::sessions::Session;
 use tenure_workspace::{Clock, Collect, Workspace, object_id, text_of};
 
-use super::{instant, objects, print_written, tenant, tenant_to_write, writing};
+use super::{objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RetractArgs,
     SweepArgs,
 };
-use crate::commands::{print, print_json, reading, usage};
+use crate::commands::{instant, print, print_json, reading, usage};
 use crate::failure::{Failure, cell};
 
 /// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
