@@ -39,7 +39,7 @@ fn compile(epoch: u32, cause: &str, changes: &Value) -> Value {
     };
     let zero = digest("");
     let mut compile = json!({
-        "compiler": 3, "model": "claude-opus", "after": 90, "request": tenure::Request::default(),
+        "compiler": tenure::COMPILER, "model": "claude-opus", "after": 90, "request": tenure::Request::default(),
         "policy": zero, "inputs": { "policy": zero, "request": zero, "candidates": zero, "facts": zero, "world": zero },
         "payload_tokens": 61_000, "epoch": epoch, "cause": cause,
         "included": { "reasons": { "fits": 2 }, "named": [chosen("pump-limits", "fits", true), chosen("t82.0", "fits", false)] },

@@ -29,7 +29,7 @@ use crate::write::world::World;
 
 /// The number of this compiler. It is raised when the same inputs give other bytes, so that whoever makes a compile
 /// again knows what a difference means. What was kept before it was kept is of compiler 1.
-pub const COMPILER: u32 = 3;
+pub const COMPILER: u32 = 4;
 
 /// What a compile would ask of the outside, for settled objects only: nothing that the caller may
 /// not see ever reaches an outside model.

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use rust_stemmers::{Algorithm, Stemmer};
+
 use super::clauses::statements;
 use super::signal::EMPTY;
 use super::{GAP, Map};
@@ -203,6 +205,7 @@ struct Known {
     ids: Map<Box<str>, u32>,
     meanings: Map<Box<str>, Meaning>,
     opposites: Map<u32, Vec<u32>>,
+    stemmer: Stemmer,
 }
 
 /// What a word means by itself.
@@ -278,13 +281,20 @@ impl Known {
             ids: Map::default(),
             meanings: Map::default(),
             opposites: Map::default(),
+            stemmer: Stemmer::create(Algorithm::English),
         };
         for (a, b) in OPPOSITES {
-            let (a, b) = (known.id(stem(a)), known.id(stem(b)));
+            let (a, b) = (known.stem(a), known.stem(b));
             known.opposites.entry(a).or_default().push(b);
             known.opposites.entry(b).or_default().push(a);
         }
         known
+    }
+
+    /// The id of a word without the ending that its place in a sentence gives it.
+    fn stem(&mut self, word: &str) -> u32 {
+        let stem = self.stemmer.stem(word);
+        self.id(&stem)
     }
 
     fn id(&mut self, word: &str) -> u32 {
@@ -294,27 +304,6 @@ impl Known {
         let id = self.ids.len() as u32;
         self.ids.insert(word.into(), id);
         id
-    }
-}
-
-/// A word without the ending that its place in a sentence gives it.
-fn stem(word: &str) -> &str {
-    let mut found = word;
-    for ending in ["ing", "ies", "ied", "ed", "es", "s", "e", "y"] {
-        if let Some(rest) = word.strip_suffix(ending)
-            && rest.len() >= 3
-            && !(ending == "s" && rest.ends_with('s'))
-        {
-            found = rest;
-            break;
-        }
-    }
-    let bytes = found.as_bytes();
-    match bytes {
-        [.., a, b] if bytes.len() > 3 && a == b && b.is_ascii_alphabetic() => {
-            &found[..found.len() - 1]
-        }
-        _ => found,
     }
 }
 
@@ -487,7 +476,7 @@ impl Known {
         } else if let Some(digits) = looked_up(&COUNTS, lower) {
             Meaning::Count(digits)
         } else {
-            let id = self.id(stem(lower));
+            let id = self.stem(lower);
             if says_nothing(lower) && !self.opposites.contains_key(&id) {
                 Meaning::Nothing
             } else {
