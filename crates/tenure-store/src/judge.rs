@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
-use tenure::{Digest, Error};
+use tenure::{Digest, Error, ErrorKind};
 
 use crate::engine::BeliefRow;
 use crate::judged::refuse_cycle;
@@ -29,7 +29,11 @@ impl Tenant {
         self.once(writing, "judge", asked, move |rows| {
             expected(rows, id, Expect::Any)?;
             if let Some(by) = superseded_by {
-                expected(rows, by, Expect::Any)?;
+                // The call is about the other; this one is what it was given.
+                expected(rows, by, Expect::Any).map_err(|error| Error {
+                    kind: ErrorKind::Input,
+                    ..error
+                })?;
                 refuse_cycle(rows, id, by, &BTreeMap::new())?;
             }
             rejudge_all(rows, &[id], |row| {

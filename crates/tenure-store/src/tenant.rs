@@ -342,7 +342,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when there is no such object; [`ErrorKind::Conflict`] when it is not what was
+    /// [`ErrorKind::NotFound`] when there is no such object; [`ErrorKind::Conflict`] when it is not what was
     /// expected; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn retract(
         &self,

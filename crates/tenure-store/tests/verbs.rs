@@ -238,7 +238,7 @@ fn what_is_retracted_is_believed_no_more(home: &Home) {
     put(&acme, vec![document("source", "A long text.")]);
     assert_eq!(contents(&acme, source), ["A long text."]);
     let nobody = acme.retract(ObjectId::from_bits(1), Expect::Any, &quietly());
-    assert_eq!(nobody.unwrap_err().kind, ErrorKind::Input);
+    assert_eq!(nobody.unwrap_err().kind, ErrorKind::NotFound);
 }
 
 fn what_was_retracted_keeps_the_gravest_of_its_judgements(home: &Home) {

@@ -335,7 +335,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when there is no such key; [`ErrorKind::Unavailable`] when the store cannot
+    /// [`ErrorKind::NotFound`] when there is no such key; [`ErrorKind::Unavailable`] when the store cannot
     /// be reached.
     pub fn revoke(&self, id: &str, now: Instant) -> Result<Key, Error> {
         let known = self.load()?;
@@ -476,7 +476,7 @@ mod tests {
             [NOW]
         );
         let error = keys.revoke("nobody", NOW).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Input);
+        assert_eq!(error.kind, ErrorKind::NotFound);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when there is no such record, or something that it needs is gone without an erasure;
+    /// [`ErrorKind::NotFound`] when there is no such record; [`ErrorKind::Input`] when something that it needs is gone without an erasure;
     /// [`ErrorKind::Internal`] when nothing was erased and the body is another.
     pub fn replay_exchange(&self, tenant: &Tenant, id: &str) -> Result<ExchangeReplay, Error> {
         let record = self.exchange(tenant, id)?;

@@ -86,7 +86,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when there is no such record, or when something that it needs is gone without
+    /// [`ErrorKind::NotFound`] when there is no such record; [`ErrorKind::Input`] when something that it needs is gone without
     /// an erasure; [`ErrorKind::Internal`] when nothing was erased and the payload is another.
     pub fn replay(&self, tenant: &Tenant, id: &str) -> Result<Replay, Error> {
         let record = self.stored_record(tenant, id)?;
