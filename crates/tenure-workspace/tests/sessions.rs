@@ -1084,7 +1084,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         assert_eq!(replay.proof, Proof::Rest);
         assert!(!all_of(&bench.tenant).contains("cellar"));
         assert_eq!(Session::list(&bench.tenant).unwrap().len(), 0);
-        assert_eq!(other.refresh().unwrap_err().kind, ErrorKind::Input);
+        assert_eq!(other.refresh().unwrap_err().kind, ErrorKind::NotFound);
         let none = (None, None);
         let again = Session::create(bench.tenant.clone(), Some(&id), at(0), none, None);
         assert_eq!(again.unwrap_err().kind, ErrorKind::Policy);
