@@ -51,7 +51,7 @@ pub use base::{digest, error, num, text, time, tokenizer};
 pub use compile::{score, trace};
 pub use input::{facts, gate, policy, request, retrieval};
 pub use object::section;
-pub use provider::{catalogue, conform, wire};
+pub use provider::{answer, catalogue, conform, wire};
 pub use rank::{allocate, ranker, vectors};
 
 pub use base::digest::Digest;

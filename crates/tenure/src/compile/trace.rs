@@ -24,6 +24,7 @@ use crate::input::policy::Strategy;
 use crate::input::retrieval::RetrievalReport;
 pub use crate::input::served::{EpochCause, Form};
 use crate::object::section::Section;
+pub use crate::provider::answer::ProviderUsage;
 use crate::rank::allocate::Certificate;
 
 /// The version of the trace's form.
@@ -430,18 +431,4 @@ pub struct CompileRecord {
 
 fn first_compiler() -> u32 {
     1
-}
-
-/// What a provider says a call used, in tokens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ProviderUsage {
-    /// Input, cached tokens included.
-    pub input: u64,
-    /// Of which read from the cache.
-    pub cache_read: u64,
-    /// Of which written to the cache.
-    pub cache_write: u64,
-    /// Output.
-    pub output: u64,
 }

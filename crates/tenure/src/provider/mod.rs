@@ -1,6 +1,7 @@
-//! What providers and models are like: the catalogue, the message arrays they read and write, their rules, their chat
+//! Providers and models: the catalogue, the message arrays they read and write, their answers, their rules, their chat
 //! templates.
 
+pub mod answer;
 pub mod catalogue;
 pub mod conform;
 pub(crate) mod target;
