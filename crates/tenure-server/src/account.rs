@@ -11,14 +11,15 @@ use serde_json::{Value, json};
 use tenure::Error;
 
 use crate::app::App;
-use crate::audit::Line;
 use crate::caller::Caller;
 use crate::clock::now;
 use crate::error::{Cause, DAMAGED, Refusal};
-use crate::gateway::{Did, Protocol, RECORD_HEADER};
-use crate::log::{LogLevel, bounded};
-use crate::metrics::{Answered, Routed, Word};
-use crate::spans::Context;
+use crate::gateway::{Handling, RECORD_HEADER};
+use crate::protocol::Protocol;
+use crate::telemetry::audit::Line;
+use crate::telemetry::log::{LogLevel, bounded};
+use crate::telemetry::metrics::{Answered, Routed, Word};
+use crate::telemetry::spans::Context;
 
 /// The most bytes of a method and of a path that are written down: either may be as long as a head.
 const MAX_METHOD: usize = 32;
@@ -52,7 +53,6 @@ impl Account {
         route: &'static str,
         is_open: bool,
     ) -> Account {
-        let spans = app.metrics.spans.get();
         Account {
             app: Arc::clone(app),
             started: Clock::now(),
@@ -62,7 +62,11 @@ impl Account {
                 .then(|| Protocol::of(request.uri(), request.headers())),
             route,
             is_open,
-            context: spans.and_then(|spans| spans.begin(request.headers())),
+            context: app
+                .telemetry
+                .spans
+                .as_ref()
+                .and_then(|_| Context::of(request.headers())),
             who: None,
             closed: false,
         }
@@ -79,7 +83,8 @@ impl Account {
     }
 
     fn note(&self, response: &Response) -> Result<(), Error> {
-        let metrics = &self.app.metrics;
+        let telemetry = &self.app.telemetry;
+        let metrics = &telemetry.metrics;
         let (route, status) = (Word(self.route), response.status().as_u16());
         let took = self.started.elapsed();
         let answered = Answered {
@@ -100,15 +105,15 @@ impl Account {
         let record = record.and_then(|record| record.to_str().ok());
         let tenant = self.who.as_ref().map(|who| &*who.tenant);
         let key = self.who.as_ref().and_then(|who| who.key.as_deref());
-        if let (Some(spans), Some(context)) = (metrics.spans.get(), &self.context) {
+        if let (Some(spans), Some(context)) = (&telemetry.spans, &self.context) {
             let asked = (&*self.method, self.route, status);
-            spans.request(context, took, asked, tenant, record, metrics);
+            spans.request(context, took, asked, tenant, record);
         }
         let level = match status {
             500.. => LogLevel::Error,
             _ => LogLevel::Info,
         };
-        if self.app.log.takes(level) {
+        if telemetry.log.takes(level) {
             let mut fields = json!({
                 "method": self.method,
                 "route": self.route,
@@ -121,13 +126,14 @@ impl Account {
                 "detail": cause.and_then(|cause| cause.detail.as_deref()),
                 "trace": self.context.map(|context| context.trace_id()),
             });
-            let did = response.extensions().get::<Did>().map(|did| did.fields());
-            if let (Value::Object(fields), Some(Value::Object(did))) = (&mut fields, did) {
-                fields.extend(did);
+            let handling = response.extensions().get::<Handling>();
+            let more = handling.map(|handling| handling.fields());
+            if let (Value::Object(fields), Some(Value::Object(more))) = (&mut fields, more) {
+                fields.extend(more);
             }
-            self.app.log.note(level, "request", fields);
+            telemetry.log.note(level, "request", fields);
         }
-        if !self.app.audit.is_kept() {
+        if !telemetry.audit.is_kept() {
             return Ok(());
         }
         let line = Line {
@@ -139,7 +145,7 @@ impl Account {
             status,
             record,
         };
-        let noted = self.app.audit.note(&line);
+        let noted = telemetry.audit.note(&line);
         if noted.is_err() {
             metrics.audit_failures.inc();
         }

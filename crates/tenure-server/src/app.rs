@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use hashlink::LruCache;
 use serde_json::json;
+use tenure::answer::OutputFault;
 use tenure::catalogue::Rule;
 use tenure::object::{RevisionId, clip};
 use tenure::time::Instant;
@@ -17,19 +17,15 @@ use tenure_workspace::keys::{Grant, KeySet, Keys};
 use tenure_workspace::relay::Relay;
 use tenure_workspace::{Reach, ReadRegistry, Reader, RegistryRef, Workspace};
 
-use crate::audit::Audit;
+use crate::cache::{Cache, VersionedCache};
 use crate::caller::Caller;
 use crate::error::Refusal;
-use crate::gateway::{Gateway, OutputFault};
 use crate::jwt::Issuers;
 use crate::limits::Rates;
-use crate::log::{Log, LogLevel};
-use crate::metrics::Metrics;
 use crate::options::{Limits, Mode, Options};
-use crate::quality::Threshold;
-use crate::spans::{Exporter, Spans};
 use crate::tasks::Tasks;
-use crate::versioned::Versioned;
+use crate::telemetry::log::LogLevel;
+use crate::telemetry::{Telemetry, TelemetryOptions};
 use crate::work::{Stopping, Turns};
 
 /// How often the keys are looked at again: a key that is revoked opens nothing after this long.
@@ -51,13 +47,11 @@ const MAX_REGISTRIES: usize = 256;
 pub(crate) struct App {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Option<Store>,
-    pub(crate) gateway: Gateway,
     pub(crate) mode: Mode,
     pub(crate) fail_closed: bool,
     pub(crate) rejects: Vec<OutputFault>,
     pub(crate) relay: Arc<Relay>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) audit: Audit,
+    pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) rates: Rates,
     /// The turns of the tenants at work that blocks.
     pub(crate) turns: Arc<Turns>,
@@ -66,18 +60,14 @@ pub(crate) struct App {
     /// Who asks while there are no keys.
     owner: Caller,
     pub(crate) originals: Option<PathBuf>,
-    pub(crate) log: Log,
-    pub(crate) thresholds: Vec<Threshold>,
-    /// What sends spans, until the server runs it.
-    pub(crate) exporter: Mutex<Option<Exporter>>,
-    pub(crate) known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
+    known_worlds: Mutex<BTreeMap<String, Arc<World>>>,
     /// The world of models of which nothing is known.
     unknown: OnceLock<Arc<World>>,
-    residents: Mutex<LruCache<Arc<str>, Arc<Resident>>>,
+    residents: Cache<Arc<str>, Arc<Resident>>,
     /// What of tenants is looked into by queries.
-    archives: Versioned<Arc<str>, Resident>,
+    archives: VersionedCache<Arc<str>, Resident>,
     /// The registries that compiles asked for.
-    registries: Versioned<(Arc<str>, String), ReadRegistry>,
+    registries: VersionedCache<(Arc<str>, String), ReadRegistry>,
     pub(crate) jwt: Issuers,
     keys: Option<Keys>,
     known: RwLock<Arc<KeySet>>,
@@ -112,36 +102,20 @@ impl App {
             .map(Keys::load)
             .transpose()?
             .unwrap_or_default();
-        let metrics = Arc::new(Metrics::new());
-        let mut exporter = None;
-        if let Some(collector) = options.otlp {
-            let (spans, sends) = Spans::to(collector, Arc::clone(&metrics))?;
-            let _ = metrics.spans.set(Arc::new(spans));
-            exporter = Some(sends);
-        }
-        let log = Log::start(
-            options.log,
-            Box::new(std::io::stderr()),
-            Arc::clone(&metrics),
-        )?;
+        let telemetry = Telemetry::start(TelemetryOptions {
+            log: options.log,
+            otlp: options.otlp,
+            audit: options.audit.as_deref(),
+            thresholds: options.thresholds,
+        })?;
         let limits = options.limits.bounded();
         let workspace = Arc::new(options.workspace);
-        let relay = Arc::new(Relay::default());
-        let gateway = Gateway::new(
-            options.upstreams,
-            &limits,
-            options.store.clone(),
-            Arc::clone(&workspace),
-            Arc::clone(&relay),
-            Arc::clone(&metrics),
-        )?;
         Ok(App {
-            gateway,
             mode: options.mode,
             fail_closed: options.fail_closed,
             rejects: options.rejects,
-            relay,
-            audit: Audit::open(options.audit.as_deref())?,
+            relay: Arc::default(),
+            telemetry: Arc::new(telemetry),
             rates: Rates::new(limits.rate),
             turns: Arc::default(),
             owner: Caller {
@@ -153,16 +127,12 @@ impl App {
             limits,
             store: options.store,
             workspace,
-            metrics,
             originals: options.originals,
-            log,
-            thresholds: options.thresholds,
-            exporter: Mutex::new(exporter),
             known_worlds: Mutex::default(),
             unknown: OnceLock::new(),
-            residents: Mutex::new(LruCache::new(MAX_RESIDENT)),
-            archives: Versioned::of(MAX_ARCHIVES),
-            registries: Versioned::of(MAX_REGISTRIES),
+            residents: Cache::of(MAX_RESIDENT),
+            archives: VersionedCache::of(MAX_ARCHIVES),
+            registries: VersionedCache::of(MAX_REGISTRIES),
             jwt: Issuers::new(options.jwt)?,
             keys,
             known: RwLock::new(Arc::new(known)),
@@ -173,7 +143,7 @@ impl App {
         })
     }
 
-    /// The instant, on the workspace's clock.
+    /// Returns the instant, on the workspace's clock.
     pub(crate) fn now(&self) -> Instant {
         self.workspace.clock().now()
     }
@@ -248,6 +218,13 @@ impl App {
         Ok(world)
     }
 
+    /// Puts a world in the place of a model's.
+    #[cfg(test)]
+    pub(crate) fn know_world(&self, model: &str, world: Arc<World>) {
+        let mut known = self.known_worlds.lock().unwrap();
+        known.insert(model.to_owned(), world);
+    }
+
     /// The world of a model as the catalogue resolves its name, and by which rule; none where it knows nothing of it.
     pub(crate) fn world_like(&self, model: &str) -> Result<Option<(Arc<World>, Rule)>, Error> {
         let found = self.workspace.catalogue().resolve(model);
@@ -267,19 +244,14 @@ impl App {
 
     /// What a tenant believes now: what is in memory, and what changed since. Blocks.
     pub(crate) fn resident(&self, tenant: &Tenant) -> Result<Arc<Resident>, Error> {
-        let all = || {
-            self.residents
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        let known = all().get(tenant.name()).cloned();
+        let known = self.residents.get(tenant.name());
         let fresh = match &known {
             Some(known) => tenant.refresh(known)?,
             None => Arc::new(tenant.load()?),
         };
         self.tell_damaged(tenant, &fresh);
         let newer = |known: &Arc<Resident>| known.version() < fresh.version();
-        let mut all = all();
+        let mut all = self.residents.lock();
         if all.get(tenant.name()).is_none_or(newer) {
             all.insert(tenant.name().into(), Arc::clone(&fresh));
         }
@@ -291,9 +263,9 @@ impl App {
         for revision in resident.damaged() {
             let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
             if told.len() < MOST_TOLD && told.insert(revision) {
-                self.metrics.damaged("revision");
+                self.telemetry.metrics.damaged("revision");
                 let fields = json!({ "tenant": tenant.name(), "revision": revision });
-                self.log.note(LogLevel::Error, "damaged", fields);
+                self.telemetry.log.note(LogLevel::Error, "damaged", fields);
             }
         }
     }
@@ -319,46 +291,34 @@ impl App {
             .get(key, tenant.version()?, || wanted.read(tenant))
     }
 
-    /// Lets go of what was erased, of tenants of whom something is held. `seen` says up to which version of each it
-    /// was looked. Blocks.
-    pub(crate) fn forget_erased(&self, seen: &mut BTreeMap<String, u64>) -> Result<(), Error> {
-        let Some(store) = &self.store else {
-            return Ok(());
-        };
-        let residents = || {
-            self.residents
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+    /// Returns the tenants of whom something is held, each with the version from which on it may be older than its store.
+    pub(crate) fn held(&self) -> BTreeMap<String, u64> {
         let mut held = self.relay.tenants();
-        let mut hold = |tenant: &str, version: u64| {
-            let since = held.entry(tenant.to_owned()).or_insert(u64::MAX);
+        let residents = self.residents.lock();
+        let residents = residents
+            .iter()
+            .map(|(tenant, resident)| (Arc::clone(tenant), resident.version()))
+            .collect::<Vec<_>>();
+        let archives = self.archives.versions();
+        let registries = self.registries.versions();
+        let registries = registries
+            .into_iter()
+            .map(|((tenant, _), version)| (tenant, version));
+        for (tenant, version) in residents.into_iter().chain(archives).chain(registries) {
+            let since = held.entry(tenant.as_ref().to_owned()).or_insert(u64::MAX);
             *since = version.min(*since);
-        };
-        for (tenant, resident) in residents().iter() {
-            hold(tenant, resident.version());
         }
-        self.archives.each(|tenant, version| hold(tenant, version));
-        self.registries
-            .each(|(tenant, _), version| hold(tenant, version));
-        seen.retain(|tenant, _| held.contains_key(tenant));
-        for (name, since) in held {
-            let tenant = store.tenant(&name)?;
-            let known = seen.get(&name).copied().unwrap_or(since);
-            let version = tenant.version()?;
-            if version != known {
-                let writes = tenant.log(known, u32::MAX)?;
-                if writes.iter().any(|write| write.verb == "erase") {
-                    self.relay.forget(&name);
-                    self.archives.forget(|tenant| **tenant == *name);
-                    self.registries.forget(|(tenant, _)| **tenant == *name);
-                    if residents().get(name.as_str()).is_some() {
-                        self.resident(&tenant)?;
-                        self.gateway.forget(&name);
-                    }
-                }
-            }
-            seen.insert(name, version);
+        held
+    }
+
+    /// Lets go of what is held of a tenant and may have been erased; blocks.
+    pub(crate) fn forget(&self, tenant: &Tenant) -> Result<(), Error> {
+        let name = tenant.name();
+        self.relay.forget(name);
+        self.archives.forget(|tenant| **tenant == *name);
+        self.registries.forget(|(tenant, _)| **tenant == *name);
+        if self.residents.get(name).is_some() {
+            self.resident(tenant)?;
         }
         Ok(())
     }
@@ -388,9 +348,9 @@ impl App {
         probed.map_err(|error| {
             let is_damaged = error.kind == ErrorKind::Damaged;
             if is_damaged && !self.damaged.swap(true, Ordering::Relaxed) {
-                self.metrics.damaged("store");
+                self.telemetry.metrics.damaged("store");
                 let fields = json!({ "detail": error.what });
-                self.log.note(LogLevel::Error, "damaged", fields);
+                self.telemetry.log.note(LogLevel::Error, "damaged", fields);
             }
             Error {
                 kind: ErrorKind::Unavailable,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::http::StatusCode;
 
 use crate::error::Refusal;
-use crate::spans::Context;
+use crate::telemetry::spans::Context;
 
 /// Where a request stands in a trace, if it stands in one.
 #[derive(Clone, Copy)]

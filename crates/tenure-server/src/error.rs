@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tenure::{Error, ErrorKind};
 
-use crate::gateway::Protocol;
+use crate::protocol::Protocol;
 
 /// The kind of a failure that is the store's: what is kept is not what was written.
 pub(crate) const DAMAGED: &str = "damaged";

@@ -16,7 +16,7 @@ use crate::arriving::{Arriving, Traced};
 use crate::caller::Caller;
 use crate::error::Refusal;
 use crate::failed;
-use crate::gateway::Protocol;
+use crate::protocol::Protocol;
 use crate::work::{WHOSE, Whose};
 
 /// Carries the key of this server where `Authorization` is the provider's.

@@ -5,14 +5,15 @@ mod mode;
 
 use std::path::PathBuf;
 
+use tenure::answer::OutputFault;
 use tenure::object::LOCAL_TENANT;
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 
-use crate::gateway::{OutputFault, Upstream};
+use crate::http::Upstream;
 use crate::jwt::Jwt;
-use crate::log::LogLevel;
-use crate::quality::Threshold;
+use crate::telemetry::log::LogLevel;
+use crate::telemetry::quality::Threshold;
 
 pub use self::bounds::Limits;
 pub use self::mode::Mode;

@@ -26,11 +26,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::app::{App, KEYS_EVERY};
+use crate::erasure::forget_erased;
 use crate::error::Refusal;
-use crate::log::LogLevel;
+use crate::gateway::Gateway;
 use crate::options::Options;
 use crate::patient::{MAX_HEAD, Patient};
-use crate::{api, gateway, guard, status, tasks};
+use crate::telemetry::log::LogLevel;
+use crate::telemetry::spans::{Exporter, Spans};
+use crate::{api, gateway, guard, protocol, status, tasks};
 
 /// The most threads for what blocks.
 const BLOCKING_THREADS: usize = 64;
@@ -47,7 +50,7 @@ const MAX_HEADERS: usize = 100;
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    app: Arc<App>,
+    gateway: Arc<Gateway>,
 }
 
 impl Server {
@@ -58,7 +61,7 @@ impl Server {
     /// [`ErrorKind::Usage`] when the address is none; [`ErrorKind::Policy`] when it can be reached from
     /// other machines and there is no key; [`ErrorKind::Unavailable`] when it is taken, or the store
     /// cannot be reached; [`ErrorKind::Input`] for what is not supported yet.
-    pub fn bind(options: Options) -> Result<Server, Error> {
+    pub fn bind(mut options: Options) -> Result<Server, Error> {
         let listen = options.listen.clone();
         let shown = tenure::object::clip(&listen);
         let address: SocketAddr = listen.parse().map_err(|_| {
@@ -68,7 +71,9 @@ impl Server {
             )
             .expected("ADDRESS:PORT, such as 127.0.0.1:7878 or [::1]:0")
         })?;
-        let app = App::new(options)?;
+        let upstreams = std::mem::take(&mut options.upstreams);
+        let app = Arc::new(App::new(options)?);
+        let gateway = Arc::new(Gateway::new(Arc::clone(&app), upstreams)?);
         if !address.ip().is_loopback() && !app.is_locked() {
             return Err(Error::new(
                 ErrorKind::Policy,
@@ -85,7 +90,7 @@ impl Server {
         Ok(Server {
             address: listener.local_addr().map_err(taken)?,
             listener,
-            app: Arc::new(app),
+            gateway,
         })
     }
 
@@ -131,23 +136,21 @@ impl Server {
     ///
     /// [`ErrorKind::Unavailable`] when the runtime does not take the listener.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
-        let app = self.app;
+        let gateway = self.gateway;
+        let app = Arc::clone(&gateway.app);
+        let telemetry = Arc::clone(&app.telemetry);
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(|error| {
             Error::new(
                 ErrorKind::Unavailable,
                 format!("the server cannot listen: {error}"),
             )
         })?;
-        let router = router(Arc::clone(&app));
-        let watcher = tokio::spawn(watch(Arc::clone(&app)));
-        let exporter = app
-            .exporter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let exporter = exporter.map(|exporter| tokio::spawn(exporter.run()));
+        let router = router(Arc::clone(&app), Arc::clone(&gateway));
+        let watcher = tokio::spawn(watch(Arc::clone(&gateway)));
+        let exporter = telemetry.spans.as_ref().and_then(Spans::take_exporter);
+        let exporter = exporter.map(Exporter::run).map(tokio::spawn);
         let started = json!({ "address": self.address.to_string(), "mode": app.mode.term() });
-        app.log.note(LogLevel::Info, "started", started);
+        telemetry.log.note(LogLevel::Info, "started", started);
         let places = Arc::new(Semaphore::new(app.limits.connections));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -181,7 +184,7 @@ impl Server {
             let stream = TokioIo::new(Patient::new(stream, app.limits.head));
             let connection = http.serve_connection(stream, service);
             let connection = connections.watch(connection);
-            let counted = Counted::new(&app.metrics.connections);
+            let counted = Counted::new(&telemetry.metrics.connections);
             served.spawn(async move {
                 let _held = (counted, place);
                 tokio::select! {
@@ -192,7 +195,7 @@ impl Server {
             });
         }
         app.stop();
-        app.log.note(LogLevel::Info, "stopping", json!({}));
+        telemetry.log.note(LogLevel::Info, "stopping", json!({}));
         drop(listener);
         watcher.abort();
         // What is not done by then is cut off, and hands in its record before the last are stored.
@@ -200,17 +203,16 @@ impl Server {
         let _ = tokio::time::timeout_at(until, connections.shutdown()).await;
         tasks::finish(served, until).await;
         app.requests.finish(until).await;
-        let last = Arc::clone(&app);
-        let _ = tokio::task::spawn_blocking(move || last.gateway.finish()).await;
-        if let Some(spans) = app.metrics.spans.get() {
+        let _ = tokio::task::spawn_blocking(move || gateway.finish()).await;
+        if let Some(spans) = &telemetry.spans {
             spans.close();
         }
         if let Some(exporter) = exporter {
             let _ = tokio::time::timeout(LAST_SPANS, exporter).await;
         }
         let _ = tokio::task::spawn_blocking(move || {
-            app.log.note(LogLevel::Info, "stopped", json!({}));
-            app.log.finish();
+            telemetry.log.note(LogLevel::Info, "stopped", json!({}));
+            telemetry.log.finish();
         })
         .await;
         Ok(())
@@ -259,10 +261,10 @@ fn listen_on(address: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-fn router(app: Arc<App>) -> Router {
+fn router(app: Arc<App>, gateway: Arc<Gateway>) -> Router {
     Router::new()
         .merge(status::routes())
-        .merge(gateway::routes())
+        .merge(gateway::routes(gateway))
         .merge(api::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
@@ -277,7 +279,7 @@ async fn not_found(State(_): State<Arc<App>>, request: Request) -> Response {
     let path = request.uri().path();
     let what = format!("there is nothing at `{}`", tenure::object::clip(path));
     let refusal = Refusal::new(StatusCode::NOT_FOUND, what);
-    match gateway::lacks_version(path) {
+    match protocol::lacks_version(path) {
         Some(protocol) => refusal
             .expected(format!("`/v1{path}`"))
             .hint("the base URL of the client lacks `/v1`")
@@ -297,18 +299,19 @@ async fn not_allowed(request: Request) -> Refusal {
 }
 
 /// Keeps what is known of the keys fresh, and lets go of what was erased.
-async fn watch(app: Arc<App>) {
+async fn watch(gateway: Arc<Gateway>) {
     let seen = Arc::new(Mutex::new(BTreeMap::new()));
     loop {
         tokio::time::sleep(KEYS_EVERY).await;
-        let (app, seen) = (Arc::clone(&app), Arc::clone(&seen));
+        let (gateway, seen) = (Arc::clone(&gateway), Arc::clone(&seen));
         let looked = tokio::task::spawn_blocking(move || {
+            let app = &gateway.app;
             // A store that is away says nothing about keys: those that are known stay.
             let _ = app.refresh_keys();
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = app.forget_erased(&mut seen);
+            let _ = forget_erased(&gateway, &mut seen);
             let held = i64::try_from(app.relay.bytes()).unwrap_or(i64::MAX);
-            app.metrics.sessions.set(held);
+            app.telemetry.metrics.sessions.set(held);
         });
         let _ = looked.await;
     }

@@ -34,7 +34,7 @@ async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Refusal> {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
-    match app.metrics.text() {
+    match app.telemetry.metrics.text() {
         Ok(text) => {
             let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(header::CONTENT_TYPE, content_type)], text).into_response()

@@ -50,15 +50,7 @@ const CIRCLES: [(&str, &[&str]); 5] = [
     ("tenure-store", &[]),
     ("tenure-workspace", &[]),
     ("tenure-cli", &[]),
-    (
-        "tenure-server",
-        &[
-            // The gateway works on the server's state, which holds the gateway: they part with the path of an exchange.
-            "app gateway gateway::fit gateway::recorder gateway::tap gateway::told gateway::unmanaged options quality",
-            // What is measured counts the spans that were not sent.
-            "metrics spans",
-        ],
-    ),
+    ("tenure-server", &[]),
 ];
 
 /// What no crate may depend on, so that it stays what it is.

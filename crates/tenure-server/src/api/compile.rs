@@ -23,8 +23,8 @@ use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
 use crate::error::Refusal;
-use crate::metrics::{What, Word};
-use crate::quality::observe;
+use crate::telemetry::metrics::{What, Word};
+use crate::telemetry::quality::observe;
 
 /// What is compiled.
 #[derive(Deserialize, JsonSchema)]
@@ -115,8 +115,15 @@ pub(super) async fn compile(
             Outcome::Pages { .. } => "pages",
             _ => "other",
         });
-        app.metrics.compiles.get_or_create(&What { what }).inc();
-        let quality = observe(&app, context.as_ref(), &done.outcome, candidates, took)?;
+        let compiles = &app.telemetry.metrics.compiles;
+        compiles.get_or_create(&What { what }).inc();
+        let quality = observe(
+            &app.telemetry,
+            context.as_ref(),
+            &done.outcome,
+            candidates,
+            took,
+        )?;
         Ok(Answer {
             done,
             quality: wants_quality.then_some(quality),

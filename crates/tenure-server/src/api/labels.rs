@@ -13,7 +13,7 @@ use super::records::unknown;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
-use crate::metrics::{Metered, Word};
+use crate::telemetry::metrics::{Metered, Word};
 
 /// What mattered.
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub(super) async fn label(
             let metric = Metered {
                 metric: Word(metric),
             };
-            let seen = app.metrics.labelled.get_or_create(&metric);
+            let seen = app.telemetry.metrics.labelled.get_or_create(&metric);
             seen.observe(value.to_f64());
         }
         Ok(Chosen {

@@ -31,7 +31,7 @@ use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
 use crate::error::Refusal;
-use crate::quality::observe;
+use crate::telemetry::quality::observe;
 
 /// How often a write is tried while others write to the session, too.
 const TRIES: usize = 8;
@@ -465,7 +465,7 @@ pub(super) async fn compile(
         // The session holds already that this was sent: what misses a threshold is told, not refused.
         let took = started.elapsed();
         let _ = observe(
-            &app,
+            &app.telemetry,
             context.as_ref(),
             &done.outcome,
             job.candidates(),

@@ -1,8 +1,13 @@
-//! Which headers go through (RFC 9110, 7.6.1), and which are for this server alone.
+//! Headers: those that go through (RFC 9110, 7.6.1), those that are for this server alone, and the credentials in them.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use tenure::Digest;
 
-/// What belongs to one connection.
+use crate::caller::Caller;
+use crate::http::Owner;
+use crate::protocol::Protocol;
+
+/// Headers of one connection.
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -14,12 +19,12 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     header::TRANSFER_ENCODING,
     header::UPGRADE,
 ];
-/// Ours begin so; none of them leaves.
+/// The beginning of this server's own headers; none of them leaves.
 const OWN: &str = "x-tenure-";
 const VIA: HeaderValue = HeaderValue::from_static("1.1 tenure");
 
-/// The headers of a request as they go to the upstream. Its host and the length of its body are written
-/// anew with it; that there is nothing in a body is only said where the client said that there is one.
+/// Returns the headers of a request as they go to the upstream. Its host and the length of its body are written
+/// again with it; that there is nothing in a body is only said where the client said that there is one.
 pub(super) fn request(mut headers: HeaderMap, is_empty: bool) -> HeaderMap {
     let has_body = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
     let has_body = has_body.iter().any(|name| headers.contains_key(name));
@@ -35,7 +40,7 @@ pub(super) fn request(mut headers: HeaderMap, is_empty: bool) -> HeaderMap {
     headers
 }
 
-/// The headers of an answer as they go to the client. A length stays: it is the upstream's promise, unless
+/// Returns the headers of an answer as they go to the client. A length stays: it is the upstream's promise, unless
 /// the answer came in another framing, which overrides it (RFC 9112, 6.3).
 pub(super) fn answer(mut headers: HeaderMap) -> HeaderMap {
     if headers.contains_key(header::TRANSFER_ENCODING) {
@@ -47,8 +52,28 @@ pub(super) fn answer(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// What a request shows its provider to say whose it is; `api-key` as Azure has it.
-pub(super) fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+/// Returns the owner of the connections of a caller with these credentials of the provider.
+pub(super) fn owner(caller: &Caller, headers: &HeaderMap) -> Owner {
+    let key = caller.key.as_deref().unwrap_or_default();
+    let own = [caller.tenant.as_bytes(), key.as_bytes()];
+    Owner::of(own.into_iter().chain(credentials(headers)))
+}
+
+/// Returns the key of a caller's conversations: those of the same key of this server, and of the same credentials with
+/// the provider, are their own.
+pub(super) fn conversations_key(
+    caller: &Caller,
+    headers: &HeaderMap,
+    protocol: Protocol,
+) -> String {
+    let id = caller.key.as_deref().unwrap_or_default();
+    let own = [id.as_bytes(), protocol.term().as_bytes()];
+    let parts = own.into_iter().chain(credentials(headers));
+    Digest::of_parts(parts).to_string()
+}
+
+/// Returns the credentials that a request shows its provider; `api-key` as Azure has it.
+fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     let shown = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let both = ["authorization", "x-api-key"].map(|name| shown(name).unwrap_or_default());
     both.into_iter().chain(shown("api-key"))
@@ -85,6 +110,8 @@ fn drop_own(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn map(headers: &[(&str, &str)]) -> HeaderMap {
@@ -162,12 +189,44 @@ mod tests {
             let sent = request(map(headers), is_empty);
             sent.get("content-length").cloned()
         };
-        let nought = Some(HeaderValue::from(0));
-        assert_eq!(length(&[("content-length", "0")], true), nought);
+        let zero = Some(HeaderValue::from(0));
+        assert_eq!(length(&[("content-length", "0")], true), zero);
         let listed = [("connection", "content-length"), ("content-length", "0")];
-        assert_eq!(length(&listed, true), nought);
-        assert_eq!(length(&[("transfer-encoding", "chunked")], true), nought);
+        assert_eq!(length(&listed, true), zero);
+        assert_eq!(length(&[("transfer-encoding", "chunked")], true), zero);
         assert_eq!(length(&[], true), None);
         assert_eq!(length(&[("content-length", "7")], false), None);
+    }
+
+    #[test]
+    fn a_connection_is_of_one_tenant_key_and_credentials() {
+        let of = |tenant: &str, key: Option<&str>, headers: &[(&'static str, &str)]| {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.insert(*name, value.parse().unwrap());
+            }
+            let caller = Caller {
+                tenant: tenant.into(),
+                key: key.map(Into::into),
+                grant: Arc::default(),
+            };
+            owner(&caller, &map)
+        };
+        let owners = [
+            Owner::server(),
+            of("a", None, &[]),
+            of("b", None, &[]),
+            of("a", Some("b"), &[]),
+            of("a", Some("c"), &[]),
+            of("a", None, &[("authorization", "b")]),
+            of("a", None, &[("authorization", "c")]),
+            of("a", None, &[("x-api-key", "b")]),
+            of("a", None, &[("api-key", "b")]),
+        ];
+        for (at, owner) in owners.iter().enumerate() {
+            assert!(!owners[..at].contains(owner), "{at}");
+        }
+        let again = [("authorization", "b"), ("x-request-id", "1")];
+        assert_eq!(of("a", None, &again), owners[5]);
     }
 }

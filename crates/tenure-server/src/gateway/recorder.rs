@@ -1,4 +1,4 @@
-//! The recorder: a thread that counts and stores what went through, behind a bounded queue, and another that
+//! The recorder: a thread that makes records of exchanges and stores them, behind a bounded queue, and another that
 //! adds replies to their sessions.
 //!
 //! A request never waits for it. When the queue is full, a record is dropped; when what is queued holds
@@ -11,155 +11,110 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
 
-use bytes::Bytes;
+use tenure::answer::{self, Demands, Findings, OutputFault, ProviderUsage, RequestBody};
 use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::wire::Format;
 use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
-use tenure_workspace::relay::{Notice, Place, Relay, Unmanaged};
+use tenure_workspace::relay::{Place, Relay};
 
-use super::Protocol;
-use super::measure::{Asked, MAX_UNPACKED, Prices, plain, usage};
-use super::output::{self, Constraint, Demands, Found, LeftOut};
-use super::tap;
-use super::told::Sent;
-use crate::metrics::{Metrics, What, Word};
+use super::draft::{Draft, Inspected};
+use super::prices::Prices;
+use super::unpack::{MAX_UNPACKED, plain};
+use crate::telemetry::Telemetry;
+use crate::telemetry::log::bounded;
+use crate::telemetry::metrics::{What, Word};
 
-/// The most exchanges that wait.
+/// The most drafts that wait.
 const QUEUE: usize = 16_384;
 /// The most bytes of contents that wait.
 const HELD: usize = 64 << 20;
-/// The most records of one write, and how long the first waits for others.
+/// The most records of one write, and the longest that the first waits for others.
 const BATCH: usize = 512;
 const LINGER: Duration = Duration::from_millis(50);
-/// How often a write is tried while the store is away, and how long apart.
+/// The number of times that a write is tried while the store is away, and the time between.
 const TRIES: u32 = 30;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The most replies that wait; what is too much comes with the agent's next request.
 const REPLIES: usize = 1_024;
 /// The most tools that a record names as left out.
 const MAX_TOOLS: usize = 256;
+/// The most bytes of a model's name that are kept.
+const MAX_MODEL: usize = 256;
 
-/// What is known of a request and its answer once both have gone.
-pub(super) struct Exchange {
-    pub(super) id: String,
-    pub(super) at: Instant,
-    pub(super) started: Clock,
-    pub(super) protocol: Protocol,
-    pub(super) path: String,
-    pub(super) tenant: Arc<str>,
-    pub(super) key: Option<Arc<str>>,
-    pub(super) session: Option<String>,
-    /// Where it is in the session that it was compiled of.
-    pub(super) place: Option<Place>,
-    /// Whose form it has, where it asks for a message.
-    pub(super) format: Option<Format>,
-    pub(super) mode: &'static str,
-    pub(super) client: Option<String>,
-    /// What went on in its place.
-    pub(super) sent: Sent,
-    pub(super) request_bytes: u64,
-    /// The request's body, until it is let go.
-    pub(super) request: Option<Bytes>,
-    /// How the answer is packed.
-    pub(super) encoding: Option<String>,
-    pub(super) status: Option<u16>,
-    pub(super) head: Option<Duration>,
-    /// The constraints that stand in it.
-    pub(super) constraints: Vec<Arc<Constraint>>,
-    /// The agent's tools that the model was not offered.
-    pub(super) left_out: LeftOut,
-    /// What is wrong with the answer, where it was looked at before it went on.
-    pub(super) output: Option<Found>,
-    /// Why it was not managed, where it was not.
-    pub(super) unmanaged: Option<Unmanaged>,
-    /// What its operator should know of it.
-    pub(super) notices: Vec<Notice>,
-    /// How its provider's counts were taken, where reports of its usage say so.
-    pub(super) calibrated: Option<u32>,
-    pub(super) reply: tap::Kept,
-}
-
-impl Exchange {
-    fn held(&self) -> usize {
-        let request = self.request.as_ref();
-        request.map_or(0, Bytes::len) + self.sent.held(request) + self.reply.len()
-    }
-}
-
+/// A draft that is complete.
 struct Job {
-    exchange: Exchange,
+    draft: Draft,
     ending: Ending,
     took: Duration,
     held: usize,
 }
 
-/// Where exchanges are handed in. Cheap to clone.
+/// The way to the recorder. Cheap to clone.
 #[derive(Clone)]
 struct Outbox {
     queue: SyncSender<Job>,
     held: Arc<AtomicUsize>,
-    metrics: Arc<Metrics>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Outbox {
-    /// Hands an exchange in; never waits.
-    fn offer(&self, mut exchange: Exchange, ending: Ending) {
-        let took = exchange.started.elapsed();
-        let mut held = exchange.held();
+    /// Hands a draft in; never waits.
+    fn offer(&self, mut draft: Draft, ending: Ending) {
+        let metrics = &self.telemetry.metrics;
+        let took = draft.started.elapsed();
+        let mut held = draft.held();
         if self.held.load(Ordering::Relaxed) + held > HELD {
-            self.metrics.dropped("contents");
-            exchange.request = None;
-            exchange.sent.let_go();
-            exchange.reply.let_go();
+            metrics.dropped("contents");
+            draft.let_go();
             held = 0;
         }
         self.held.fetch_add(held, Ordering::Relaxed);
         let job = Job {
-            exchange,
+            draft,
             ending,
             took,
             held,
         };
         match self.queue.try_send(job) {
-            Ok(()) => drop(self.metrics.queued.inc()),
+            Ok(()) => drop(metrics.queued.inc()),
             Err(_) => {
                 self.held.fetch_sub(held, Ordering::Relaxed);
-                self.metrics.dropped("record");
+                metrics.dropped("record");
             }
         }
     }
 }
 
-/// An exchange that is under way. Whoever lets go of it without a word was left by the client.
-pub(super) struct Open {
-    exchange: Option<Exchange>,
+/// The record of an exchange that is under way, if one is made. One that is dropped before its end was left by its
+/// client.
+pub(super) struct OpenRecord {
+    draft: Option<Draft>,
     outbox: Outbox,
 }
 
-impl Open {
-    pub(super) fn exchange(&mut self) -> Option<&mut Exchange> {
-        self.exchange.as_mut()
+impl OpenRecord {
+    pub(super) fn draft(&mut self) -> Option<&mut Draft> {
+        self.draft.as_mut()
     }
 
-    /// Hands the exchange in, once.
+    /// Hands the draft in, once.
     pub(super) fn end(&mut self, ending: Ending) {
-        if let Some(exchange) = self.exchange.take() {
-            self.outbox.offer(exchange, ending);
+        if let Some(draft) = self.draft.take() {
+            self.outbox.offer(draft, ending);
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenRecord {
     fn drop(&mut self) {
         // OpenAI's clients leave with the last event, before the end of the body.
-        let is_said = self.exchange.as_ref().is_some_and(|exchange| {
-            exchange.status == Some(200) && exchange.encoding.is_none() && exchange.reply.is_said()
+        let is_whole = self.draft.as_ref().is_some_and(|draft| {
+            draft.status == Some(200) && draft.encoding.is_none() && draft.reply.has_last_event()
         });
-        self.end(if is_said {
+        self.end(if is_whole {
             Ending::Whole
         } else {
             Ending::ClientLeft
@@ -170,17 +125,22 @@ impl Drop for Open {
 /// The recorder of a server.
 pub(super) struct Recorder {
     outbox: Outbox,
-    /// The recorder's own, then the one that adds replies, which ends with it.
+    /// The one that makes records, then the one that adds replies, which ends with it.
     threads: Mutex<Vec<JoinHandle<()>>>,
     stop: SyncSender<()>,
 }
 
 impl Recorder {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the system gives none.
     pub(super) fn start(
         store: Option<Store>,
         workspace: Arc<Workspace>,
         relay: Arc<Relay>,
-        metrics: Arc<Metrics>,
+        telemetry: Arc<Telemetry>,
     ) -> Result<Recorder, Error> {
         let (queue, jobs) = sync_channel(QUEUE);
         let (stop, stopped) = sync_channel(1);
@@ -190,7 +150,7 @@ impl Recorder {
             waiting,
             store: store.clone(),
             relay: Arc::clone(&relay),
-            metrics: Arc::clone(&metrics),
+            telemetry: Arc::clone(&telemetry),
         };
         let desk = Desk {
             replies,
@@ -200,7 +160,7 @@ impl Recorder {
             store,
             relay,
             workspace,
-            metrics: Arc::clone(&metrics),
+            telemetry: Arc::clone(&telemetry),
             worlds: BTreeMap::new(),
             prices: Prices::default(),
         };
@@ -212,17 +172,17 @@ impl Recorder {
             outbox: Outbox {
                 queue,
                 held,
-                metrics,
+                telemetry,
             },
             threads: Mutex::new(threads),
             stop,
         })
     }
 
-    /// Begins an exchange, or nothing where none is to be recorded.
-    pub(super) fn open(&self, exchange: Option<Exchange>) -> Open {
-        Open {
-            exchange,
+    /// Begins a record, or none where none is to be made.
+    pub(super) fn open(&self, draft: Option<Draft>) -> OpenRecord {
+        OpenRecord {
+            draft,
             outbox: self.outbox.clone(),
         }
     }
@@ -249,7 +209,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 struct Reply {
     tenant: Arc<str>,
     place: Place,
-    message: String,
+    message: Arc<str>,
     at: Instant,
 }
 
@@ -258,7 +218,7 @@ struct Scribe {
     waiting: Receiver<Reply>,
     store: Option<Store>,
     relay: Arc<Relay>,
-    metrics: Arc<Metrics>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Scribe {
@@ -269,7 +229,7 @@ impl Scribe {
                 self.relay
                     .reply(&tenant, &reply.place, &reply.message, reply.at)
             });
-            self.metrics.replied(match added {
+            self.telemetry.metrics.replied(match added {
                 Ok(true) => "kept",
                 Ok(false) => "overtaken",
                 Err(_) => "failed",
@@ -278,7 +238,7 @@ impl Scribe {
     }
 }
 
-/// The thread's own.
+/// Makes records and stores them.
 struct Desk {
     replies: SyncSender<Reply>,
     jobs: Receiver<Job>,
@@ -287,8 +247,8 @@ struct Desk {
     store: Option<Store>,
     relay: Arc<Relay>,
     workspace: Arc<Workspace>,
-    metrics: Arc<Metrics>,
-    /// By the names of the catalogue, of which there are so many: a name from outside takes no place.
+    telemetry: Arc<Telemetry>,
+    /// By the names of the catalogue, which are bounded: a name from outside takes no place.
     worlds: BTreeMap<String, Option<Arc<World>>>,
     prices: Prices,
 }
@@ -311,7 +271,7 @@ impl Desk {
                     Ok(job) => {
                         until.get_or_insert_with(|| Clock::now() + LINGER);
                         size += 1;
-                        let tenant = Arc::clone(&job.exchange.tenant);
+                        let tenant = Arc::clone(&job.draft.tenant);
                         let record = self.record(job);
                         batch.entry(tenant).or_default().push(record);
                     }
@@ -331,96 +291,191 @@ impl Desk {
         }
     }
 
+    /// Makes a record of a draft, and counts what it says.
     fn record(&mut self, job: Job) -> (ExchangeRecord, Kept) {
         let Job {
-            mut exchange,
+            mut draft,
             ending,
             took,
             held,
         } = job;
-        self.metrics.queued.dec();
+        self.telemetry.metrics.queued.dec();
         self.held.fetch_sub(held, Ordering::Relaxed);
-        let asked = exchange
-            .request
-            .as_deref()
-            .map(Asked::read)
-            .unwrap_or_default();
-        let world = asked.model.as_deref().and_then(|model| self.world(model));
-        let found = asked.model.as_deref();
-        let found = found.and_then(|model| self.workspace.catalogue().resolve(model));
-        let resolved_by = match found {
+        let request = draft.request.as_deref();
+        let asked = request.map(RequestBody::read).unwrap_or_default();
+        let model = asked.model();
+        let model = model.map(|model| bounded(model, MAX_MODEL).into_owned());
+        let world = model.as_deref().and_then(|model| self.world(model));
+        let (request_tokens, sent_tokens) = self.tokens(&draft, &asked, world.as_deref());
+        let resolved_by = self.resolved_by(&draft, model.as_deref());
+        let reply = std::mem::take(&mut draft.reply);
+        let response_bytes = reply.bytes;
+        let parts = plain(draft.encoding.as_deref(), reply.parts(), MAX_UNPACKED);
+        let usage = answer::usage(draft.protocol.format(), &parts);
+        let Findings { faults, broken } =
+            self.take_reply(&mut draft, &ending, &asked, &parts, usage);
+        self.count(&draft, &ending, usage.as_ref(), &faults);
+        let request_digest = draft.request.as_deref().map(Digest::of);
+        let sent_digest = draft
+            .sent
+            .digest(draft.request.as_ref().zip(request_digest));
+        let resolved_model = draft.sent.done.as_ref().map(|done| done.model().to_owned());
+        let compiled = draft.sent.compile(&self.workspace);
+        let compiled = compiled.unwrap_or_else(|_| {
+            // The store is away, for one: the record says less.
+            self.telemetry.metrics.dropped("compile");
+            None
+        });
+        let (compile, kept) = compiled.unzip();
+        let record = ExchangeRecord {
+            version: EXCHANGE_RECORD_VERSION,
+            record_id: draft.id,
+            at: draft.at,
+            mode: draft.mode.into(),
+            client: draft.client,
+            resolved_model: resolved_model.filter(|name| Some(name) != model.as_ref()),
+            prompt_cache_key: asked.cache_key().map(clip),
+            sent_bytes: draft.sent.bytes,
+            sent_digest,
+            sent_tokens,
+            saved: draft.sent.saved,
+            added: draft.sent.added,
+            fault: draft.sent.fault,
+            retries: draft.sent.retries,
+            compile,
+            protocol: draft.protocol.term().into(),
+            path: draft.path,
+            key: draft.key.as_deref().map(str::to_owned),
+            session: draft.session,
+            streamed: asked.is_streamed(),
+            model,
+            request_bytes: draft.request_bytes,
+            request_digest,
+            request_tokens,
+            count: world.map(|world| world.tokenizer().kind()),
+            status: draft.status,
+            response_bytes,
+            usage,
+            head_latency_us: draft.head.map(micros),
+            latency_us: micros(took),
+            ending,
+            output: faults.iter().map(|fault| fault.term().to_owned()).collect(),
+            broken: broken.iter().map(|constraint| constraint.id).collect(),
+            tools_left_out: draft
+                .omitted_tools
+                .iter()
+                .take(MAX_TOOLS)
+                .map(|(name, code)| (clip(name), (*code).to_owned()))
+                .collect(),
+            resolved_by,
+            unmanaged: draft.unmanaged.map(|why| why.code().to_owned()),
+            notices: draft
+                .notices
+                .iter()
+                .map(|notice| notice.code().to_owned())
+                .collect(),
+            calibrated_percent: draft.calibrated,
+        };
+        (record, kept.unwrap_or_default())
+    }
+
+    /// Returns the tokens of a request as it came and as it went on, where its model is known.
+    fn tokens(
+        &mut self,
+        draft: &Draft,
+        asked: &RequestBody,
+        world: Option<&World>,
+    ) -> (Option<u64>, Option<u64>) {
+        let Some(world) = world else {
+            return (None, None);
+        };
+        let came = self.prices.tokens(world, asked);
+        let sent = match &draft.sent.body {
+            Some(sent) if Some(sent) == draft.request.as_ref() => Some(came),
+            Some(sent) => Some(self.prices.tokens(world, &RequestBody::read(sent))),
+            None => None,
+        };
+        (Some(came), sent)
+    }
+
+    /// Returns how the model of a request was found.
+    fn resolved_by(&self, draft: &Draft, model: Option<&str>) -> Option<String> {
+        let found = model.and_then(|model| self.workspace.catalogue().resolve(model));
+        let term = match found {
             Some(found) => Some(found.rule.term()),
             // Nothing is known of it but what its upstream stated.
-            None => exchange.place.as_ref().map(|_| "stated"),
+            None => draft.place.as_ref().map(|_| "stated"),
         };
-        let resolved_by = resolved_by.map(str::to_owned);
-        let prices = &mut self.prices;
-        let request_tokens = world.as_ref().map(|world| asked.tokens(world, prices));
-        let sent_tokens = match (&exchange.sent.body, &world) {
-            (Some(sent), _) if Some(sent) == exchange.request.as_ref() => request_tokens,
-            (Some(sent), Some(world)) => Some(Asked::read(sent).tokens(world, prices)),
-            _ => None,
-        };
-        let resolved_model = exchange
-            .sent
-            .done
-            .as_ref()
-            .map(|done| done.model().to_owned());
-        let resolved_model = resolved_model.filter(|name| Some(name) != asked.model.as_ref());
-        let count = world.map(|world| world.tokenizer().kind());
-        let response_bytes = exchange.reply.bytes;
-        let encoding = exchange.encoding.as_deref();
-        let parts = plain(encoding, exchange.reply.parts(), MAX_UNPACKED);
-        let usage = usage(exchange.protocol, &parts);
-        let protocol = exchange.protocol.term();
-        let is_whole = matches!(ending, Ending::Whole) && exchange.status == Some(200);
-        if let (Some(place), Some(usage), true) = (&exchange.place, &usage, is_whole) {
-            self.calibrate(&exchange.tenant, place, usage.input);
+        term.map(str::to_owned)
+    }
+
+    /// Takes the reply of a whole answer for its session, and what its provider reports of the request; returns the
+    /// faults of the answer.
+    fn take_reply(
+        &self,
+        draft: &mut Draft,
+        ending: &Ending,
+        asked: &RequestBody,
+        parts: &[Vec<u8>],
+        usage: Option<ProviderUsage>,
+    ) -> Findings {
+        let mut inspected = draft.inspected.take();
+        let place = draft.place.take();
+        let is_whole = matches!(ending, Ending::Whole) && draft.status == Some(200);
+        if let (Some(place), Some(usage), true) = (&place, usage, is_whole) {
+            self.calibrate(&draft.tenant, place, usage.input);
         }
-        let mut output = exchange.output;
-        if let Some(format) = exchange.format
+        let metrics = &self.telemetry.metrics;
+        if let Some(format) = draft.format
             && is_whole
         {
             let demands = Demands {
                 format,
-                request: &asked.body,
-                constraints: &exchange.constraints,
-                left_out: &exchange.left_out,
+                request: asked,
+                constraints: &draft.constraints,
+                left_out: &draft.omitted_tools,
             };
-            let unseen = output.is_none();
-            let message = match parts.as_slice() {
-                _ if !unseen && exchange.place.is_none() => Ok(String::new()),
-                [whole] => output::message(format, whole),
-                _ => Err(Error::input("the answer was not kept whole")),
-            };
-            if let (Ok(message), true) = (&message, unseen) {
-                output = Some(demands.look(&output::finished(exchange.place.as_ref(), message)));
+            if inspected.is_none()
+                && let [whole] = parts
+            {
+                inspected = Inspected::of(&demands, whole, place.as_ref());
             }
-            if let Some(place) = exchange.place {
-                let at = exchange.at;
+            if let Some(place) = place {
+                let message = inspected.as_ref().and_then(|found| found.message.clone());
                 let reply = message.map(|message| Reply {
-                    tenant: Arc::clone(&exchange.tenant),
+                    tenant: Arc::clone(&draft.tenant),
                     place,
                     message,
-                    at,
+                    at: draft.at,
                 });
                 match reply.map(|reply| self.replies.try_send(reply)) {
-                    Ok(Ok(())) => {}
-                    Ok(Err(_)) => self.metrics.replied("dropped"),
-                    Err(_) => self.metrics.replied("unread"),
+                    Some(Ok(())) => {}
+                    Some(Err(_)) => metrics.replied("dropped"),
+                    None => metrics.replied("unread"),
                 }
             }
-        } else if exchange.place.is_some() {
+        } else if place.is_some() {
             let rejected = matches!(ending, Ending::Rejected | Ending::Refused);
             let what = if rejected { "rejected" } else { "incomplete" };
-            self.metrics.replied(what);
+            metrics.replied(what);
         }
-        let Found { faults, broken } = output.unwrap_or_default();
-        for fault in &faults {
-            self.metrics.output_fault(fault.term());
+        inspected.map(|found| found.findings).unwrap_or_default()
+    }
+
+    /// Counts the end of an exchange.
+    fn count(
+        &self,
+        draft: &Draft,
+        ending: &Ending,
+        usage: Option<&ProviderUsage>,
+        faults: &[OutputFault],
+    ) {
+        let metrics = &self.telemetry.metrics;
+        for fault in faults {
+            metrics.output_fault(fault.term());
         }
-        if let Some(usage) = &usage {
-            self.metrics.spent(protocol, usage);
+        if let Some(usage) = usage {
+            metrics.spent(draft.protocol.term(), usage);
         }
         let what = Word(match ending {
             Ending::Whole => "whole",
@@ -431,75 +486,10 @@ impl Desk {
             Ending::Rejected => "rejected",
             Ending::Refused => "refused",
         });
-        self.metrics
-            .gateway_ended
-            .get_or_create(&What { what })
-            .inc();
-        let request_digest = exchange.request.as_deref().map(Digest::of);
-        let sent_digest = exchange
-            .sent
-            .digest(exchange.request.as_ref().zip(request_digest));
-        let compiled = exchange.sent.compile(&self.workspace);
-        let compiled = compiled.unwrap_or_else(|_| {
-            // The store is away, for one: the record says less.
-            self.metrics.dropped("compile");
-            None
-        });
-        let (compile, kept) = compiled.unzip();
-        let cache_key = asked.body["prompt_cache_key"].as_str();
-        let record = ExchangeRecord {
-            version: EXCHANGE_RECORD_VERSION,
-            record_id: exchange.id,
-            at: exchange.at,
-            mode: exchange.mode.into(),
-            client: exchange.client,
-            resolved_model,
-            prompt_cache_key: cache_key.map(clip),
-            sent_bytes: exchange.sent.bytes,
-            sent_digest,
-            sent_tokens,
-            saved: exchange.sent.saved,
-            added: exchange.sent.added,
-            fault: exchange.sent.fault,
-            retries: exchange.sent.retries,
-            compile,
-            protocol: protocol.into(),
-            path: exchange.path,
-            key: exchange.key.as_deref().map(str::to_owned),
-            session: exchange.session,
-            streamed: asked.streamed,
-            model: asked.model,
-            request_bytes: exchange.request_bytes,
-            request_digest,
-            request_tokens,
-            count,
-            status: exchange.status,
-            response_bytes,
-            usage,
-            head_latency_us: exchange.head.map(micros),
-            latency_us: micros(took),
-            ending,
-            output: faults.iter().map(|fault| fault.term().to_owned()).collect(),
-            broken: broken.iter().map(|constraint| constraint.id).collect(),
-            tools_left_out: exchange
-                .left_out
-                .iter()
-                .take(MAX_TOOLS)
-                .map(|(name, code)| (clip(name), (*code).to_owned()))
-                .collect(),
-            resolved_by,
-            unmanaged: exchange.unmanaged.map(|why| why.code().to_owned()),
-            notices: exchange
-                .notices
-                .iter()
-                .map(|notice| notice.code().to_owned())
-                .collect(),
-            calibrated_percent: exchange.calibrated,
-        };
-        (record, kept.unwrap_or_default())
+        metrics.gateway_ended.get_or_create(&What { what }).inc();
     }
 
-    /// Notes what a provider reports of a request that it answered whole.
+    /// Notes the tokens that a provider reports of a request that it answered whole.
     fn calibrate(&self, tenant: &str, place: &Place, input: u64) {
         let Some(store) = &self.store else { return };
         let tenant = store.tenant(tenant);
@@ -508,7 +498,7 @@ impl Desk {
         drop(noted);
     }
 
-    /// The world of a model, as the catalogue resolves its name.
+    /// Returns the world of a model, as the catalogue resolves its name.
     fn world(&mut self, model: &str) -> Option<Arc<World>> {
         let name = self.workspace.catalogue().resolve(model)?.name;
         if let Some(world) = self.worlds.get(name) {
@@ -522,9 +512,9 @@ impl Desk {
 
     /// Stores records; waits a while for a store that is away.
     fn keep(&self, tenant: &str, records: &[(ExchangeRecord, Kept)]) {
-        if let Some(spans) = self.metrics.spans.get() {
+        if let Some(spans) = &self.telemetry.spans {
             let records = records.iter().map(|(record, _)| record);
-            spans.exchanges(tenant, records, &self.metrics);
+            spans.exchanges(tenant, records);
         }
         let Some(store) = &self.store else { return };
         for tries in 1..=TRIES {
@@ -533,7 +523,7 @@ impl Desk {
                 .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records));
             match kept {
                 Ok(()) => {
-                    self.metrics.recorded.inc_by(records.len() as u64);
+                    self.telemetry.metrics.recorded.inc_by(records.len() as u64);
                     return;
                 }
                 Err(error) if error.kind == ErrorKind::Unavailable && tries < TRIES => {
@@ -545,7 +535,8 @@ impl Desk {
         let what = What {
             what: Word("record"),
         };
-        self.metrics
+        self.telemetry
+            .metrics
             .dropped
             .get_or_create(&what)
             .inc_by(records.len() as u64);

@@ -1,50 +1,44 @@
-//! Requests whose history is not looked after, and what else an operator should know: each is logged with its code, at
-//! `warn` the first time in its conversation (of an unknown model: the first time that its name comes) and at `info`
-//! from then on. What is not managed is counted, too.
-
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+//! Requests whose history is not looked after, and notices for an operator: each is logged with its code, at `warn` the
+//! first time in its conversation (of an unknown model: the first time that its name comes) and at `info` from then on.
+//! A request that is not managed is counted, too.
 
 use serde_json::json;
 use tenure::wire::{self, Format};
 use tenure::{Digest, Error, ErrorKind};
 use tenure_workspace::relay::Unmanaged;
 
-use super::fit::Fitted;
-use crate::app::App;
+use super::fitted::Fitted;
+use crate::cache::Cache;
 use crate::caller::Caller;
-use crate::log::{Log, LogLevel, bounded};
-use crate::metrics::Metrics;
+use crate::telemetry::Telemetry;
+use crate::telemetry::log::{LogLevel, bounded};
 
-/// The most conversations that are remembered as warned of; the oldest is forgotten first.
+/// The most conversations that are remembered as warned of.
 const MAX_WARNED: usize = 16_384;
 /// The longest name of a model that is logged, in bytes.
 const MAX_MODEL: usize = 200;
 
 /// The conversations, and the names of unknown models, that were warned of, each with its reason.
-#[derive(Default)]
-pub(super) struct Warned {
-    of: Mutex<(BTreeSet<Digest>, VecDeque<Digest>)>,
+pub(super) struct Warned(Cache<Digest, ()>);
+
+impl Default for Warned {
+    fn default() -> Warned {
+        Warned(Cache::of(MAX_WARNED))
+    }
 }
 
 impl Warned {
-    /// Notes a conversation; gives whether it is the first time.
+    /// Notes a conversation; returns whether it is the first time.
     fn is_first(&self, conversation: Digest) -> bool {
-        let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        let (known, order) = &mut *of;
-        if !known.insert(conversation) {
+        let mut known = self.0.lock();
+        if known.get(&conversation).is_some() {
             return false;
         }
-        order.push_back(conversation);
-        if order.len() > MAX_WARNED
-            && let Some(oldest) = order.pop_front()
-        {
-            known.remove(&oldest);
-        }
+        known.insert(conversation, ());
         true
     }
 
-    /// At which level something is logged of a conversation.
+    /// Returns the level at which something is logged of a conversation.
     fn level(&self, tenant: &str, code: &str, conversation: &[u8]) -> LogLevel {
         let of = Digest::of_parts([tenant.as_bytes(), code.as_bytes(), conversation]);
         if self.is_first(of) {
@@ -54,67 +48,80 @@ impl Warned {
         }
     }
 
-    /// Counts and logs a request that is not managed.
-    fn note(&self, log: &Log, metrics: &Metrics, noted: &Noted<'_>) {
-        let code = noted.why.code();
-        metrics.unmanaged(code);
-        let conversation = noted.conversation.as_ref().map_or(&[][..], |of| of.bytes());
-        let level = match (noted.why, noted.model) {
+    /// Counts and logs a request where it is not managed, and logs the notices for its operator. It is called once, when
+    /// it is known what becomes of the request: one that a provider finds too long may be managed then.
+    pub(super) fn note(
+        &self,
+        telemetry: &Telemetry,
+        caller: &Caller,
+        fitted: &Fitted,
+        record: Option<&str>,
+    ) {
+        self.log_notices(telemetry, caller, fitted, record);
+        if let Some(why) = fitted.unmanaged {
+            let unmanaged = UnmanagedRequest {
+                why,
+                tenant: &caller.tenant,
+                key: caller.key.as_deref(),
+                conversation: fitted.conversation,
+                model: fitted.model.as_deref(),
+                what: fitted.fault.as_ref().and_then(loggable),
+                record,
+            };
+            self.log_unmanaged(telemetry, &unmanaged);
+        }
+    }
+
+    fn log_notices(
+        &self,
+        telemetry: &Telemetry,
+        caller: &Caller,
+        fitted: &Fitted,
+        record: Option<&str>,
+    ) {
+        let session = fitted.place.as_ref().map(|place| place.session.as_str());
+        for notice in &fitted.notices {
+            let code = notice.code();
+            let conversation = session.unwrap_or_default().as_bytes();
+            let level = self.level(&caller.tenant, code, conversation);
+            let fields = json!({
+                "notice": code,
+                "what": notice.to_string(),
+                "tenant": &*caller.tenant,
+                "key": caller.key.as_deref(),
+                "session": session,
+                "record": record,
+            });
+            telemetry.log.note(level, "notice", fields);
+        }
+    }
+
+    fn log_unmanaged(&self, telemetry: &Telemetry, request: &UnmanagedRequest<'_>) {
+        let code = request.why.code();
+        telemetry.metrics.unmanaged(code);
+        let conversation = request
+            .conversation
+            .as_ref()
+            .map_or(&[][..], |of| of.bytes());
+        let level = match (request.why, request.model) {
             // A name that nothing is known of is the same in all conversations.
             (Unmanaged::UnknownModel, Some(model)) => self.level("", code, model.as_bytes()),
-            _ => self.level(noted.tenant, code, conversation),
+            _ => self.level(request.tenant, code, conversation),
         };
         let fields = json!({
             "reason": code,
-            "tenant": noted.tenant,
-            "key": noted.key,
-            "model": noted.model.map(|model| bounded(model, MAX_MODEL)),
-            "what": noted.what.as_deref(),
-            "record": noted.record,
+            "tenant": request.tenant,
+            "key": request.key,
+            "model": request.model.map(|model| bounded(model, MAX_MODEL)),
+            "what": request.what.as_deref(),
+            "record": request.record,
         });
-        log.note(level, "unmanaged", fields);
+        telemetry.log.note(level, "unmanaged", fields);
     }
 }
 
-/// Logs what an operator should know of a request that is managed.
-fn tell(app: &App, caller: &Caller, fitted: &Fitted, record: Option<&str>) {
-    let session = fitted.place.as_ref().map(|place| place.session.as_str());
-    for notice in &fitted.notices {
-        let code = notice.code();
-        let conversation = session.unwrap_or_default().as_bytes();
-        let level = app.gateway.warned.level(&caller.tenant, code, conversation);
-        let fields = json!({
-            "notice": code,
-            "what": notice.to_string(),
-            "tenant": &*caller.tenant,
-            "key": caller.key.as_deref(),
-            "session": session,
-            "record": record,
-        });
-        app.log.note(level, "notice", fields);
-    }
-}
-
-/// Counts and logs a request where it is not managed, and logs what else an operator should know of it. It is said once,
-/// when it is known what becomes of the request: one that a provider finds too long may be managed then.
-pub(super) fn note(app: &App, caller: &Caller, fitted: &Fitted, record: Option<&str>) {
-    tell(app, caller, fitted, record);
-    if let Some(why) = fitted.unmanaged {
-        let noted = Noted {
-            why,
-            tenant: &caller.tenant,
-            key: caller.key.as_deref(),
-            conversation: fitted.conversation,
-            model: fitted.model.as_deref(),
-            what: fitted.fault.as_ref().and_then(told),
-            record,
-        };
-        app.gateway.warned.note(&app.log, &app.metrics, &noted);
-    }
-}
-
-/// An error as the log has it: none that quotes what a client sent.
-fn told(error: &Error) -> Option<String> {
+/// Returns an error as the log has it; none that quotes what a client sent.
+fn loggable(error: &Error) -> Option<String> {
     let quotes = matches!(
         error.kind,
         ErrorKind::Input | ErrorKind::NotFound | ErrorKind::Usage
@@ -123,7 +130,7 @@ fn told(error: &Error) -> Option<String> {
 }
 
 /// A request that is not managed.
-struct Noted<'n> {
+struct UnmanagedRequest<'n> {
     why: Unmanaged,
     tenant: &'n str,
     key: Option<&'n str>,
@@ -136,7 +143,7 @@ struct Noted<'n> {
     record: Option<&'n str>,
 }
 
-/// The identity of a conversation that is in no session: by the key and the session that the request names, or else
+/// Returns the identity of a conversation that is in no session: by the key and the session that the request names, or else
 /// by its first message.
 pub(super) fn conversation(
     key: &str,
@@ -152,7 +159,7 @@ pub(super) fn conversation(
     Digest::of_parts([key.as_bytes(), format.term().as_bytes(), says])
 }
 
-/// What the first message of a body means; none where it cannot be read.
+/// Returns what the first message of a body means; none where it cannot be read.
 fn first(format: Format, body: &[u8]) -> Option<Digest> {
     #[derive(serde::Deserialize)]
     struct Begins<'b> {
@@ -173,7 +180,11 @@ fn first(format: Format, body: &[u8]) -> Option<Digest> {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
+
+    use crate::telemetry::audit::Audit;
+    use crate::telemetry::log::Log;
+    use crate::telemetry::metrics::Metrics;
 
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
@@ -194,16 +205,22 @@ mod tests {
         let kept = Kept::default();
         let metrics = Arc::new(Metrics::new());
         let log = Log::start(LogLevel::Info, Box::new(kept.clone()), Arc::clone(&metrics)).unwrap();
+        let telemetry = Telemetry {
+            spans: None,
+            log,
+            audit: Audit::open(None).unwrap(),
+            thresholds: Vec::new(),
+            metrics,
+        };
         let warned = Warned::default();
         let body = |last: &str| {
             format!(r#"{{"messages":[{{"role":"user","content":"Hi."}},{last}],"model":"m"}}"#)
         };
         let ask = |why, body: &str, session, model: &str| {
             let conversation = conversation("key", session, Format::OpenAiChat, body.as_bytes());
-            warned.note(
-                &log,
-                &metrics,
-                &Noted {
+            warned.log_unmanaged(
+                &telemetry,
+                &UnmanagedRequest {
                     why,
                     tenant: "acme",
                     key: None,
@@ -231,7 +248,7 @@ mod tests {
         // What cannot be read is all one conversation of its key.
         asked(Unmanaged::Unreadable, "{", None);
         asked(Unmanaged::Unreadable, "[", None);
-        log.finish();
+        telemetry.log.finish();
         let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
         let levels: Vec<String> = text
             .lines()
@@ -242,7 +259,7 @@ mod tests {
             "warn", "info", "info", "warn", "warn", "info", "info", "warn", "info", "warn", "info",
         ];
         assert_eq!(levels, expected, "{text}");
-        let told = metrics.text().unwrap();
+        let told = telemetry.metrics.text().unwrap();
         assert!(
             told.contains(r#"tenure_gateway_unmanaged_total{reason="unknown_model"} 6"#),
             "{told}"
@@ -259,6 +276,6 @@ mod tests {
         assert!(!warned.is_first(digest(MAX_WARNED)));
         // The oldest one has left, and is warned of again.
         assert!(warned.is_first(digest(0)));
-        assert_eq!(warned.of.lock().unwrap().0.len(), MAX_WARNED);
+        assert_eq!(warned.0.lock().len(), MAX_WARNED);
     }
 }

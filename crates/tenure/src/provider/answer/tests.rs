@@ -1,3 +1,5 @@
+//! Answers checked against their requests, provider by provider.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

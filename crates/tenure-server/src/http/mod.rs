@@ -1,32 +1,34 @@
-//! Upstreams: their addresses, and what is asked of them.
+//! A small HTTP client: addresses, and connections to them over TLS or without. Providers and the collector of traces are
+//! asked with it.
+
+mod pools;
 
 use std::str::FromStr;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use axum::http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Error as ClientError;
 use rustls::pki_types::CertificateDer;
 use tenure::{Error, ErrorKind};
 use tenure_store::tls;
 
-use super::Protocol;
-use super::pools::{Owner, Pools};
-use crate::error::Refusal;
-use crate::options::Limits;
+use self::pools::Pools;
+use crate::protocol::Protocol;
 
-/// Where requests are forwarded to: `openai=URL`, `anthropic=URL`, or a URL that takes every protocol.
+pub(crate) use self::pools::Owner;
+pub(crate) use hyper_util::client::legacy::Error as ClientError;
+
+/// The address that requests are forwarded to: `openai=URL`, `anthropic=URL`, or a URL that takes every protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Upstream {
-    protocol: Option<Protocol>,
+    pub(crate) protocol: Option<Protocol>,
     scheme: Scheme,
     authority: Authority,
-    /// What stands before `/v1/` in its paths.
+    /// The part of its paths before `/v1/`.
     base: String,
-    /// The authorities whose certificates it may show, beside the system's.
+    /// The authorities whose certificates it may show, besides the system's.
     authorities: Vec<CertificateDer<'static>>,
 }
 
@@ -115,25 +117,29 @@ impl Link {
         Ok(Link { to, pools })
     }
 
-    /// Whose protocol it takes; any, where none is named.
-    pub(super) fn protocol(&self) -> Option<Protocol> {
+    /// Returns the protocol that it takes; none where it takes any.
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
         self.to.protocol
     }
 
-    /// Where it is.
-    pub(super) fn shown(&self) -> String {
+    /// Returns its address, for messages.
+    pub(crate) fn shown(&self) -> String {
         format!("{}://{}{}", self.to.scheme, self.to.authority, self.to.base)
     }
 
-    /// Where a request of ours goes there.
-    pub(crate) fn uri(&self, asked: &Uri) -> Result<Uri, Refusal> {
+    /// Returns the address there of a path that was asked for here.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when both make no address.
+    pub(crate) fn uri(&self, asked: &Uri) -> Result<Uri, Error> {
         let path = asked.path_and_query().map_or("/", PathAndQuery::as_str);
         Uri::builder()
             .scheme(self.to.scheme.clone())
             .authority(self.to.authority.clone())
             .path_and_query(format!("{}{path}", self.to.base))
             .build()
-            .map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the path cannot be sent on"))
+            .map_err(|_| Error::input("the path cannot be sent on"))
     }
 
     /// Sends a request over a connection that is its owner's alone.
@@ -143,60 +149,6 @@ impl Link {
         request: hyper::Request<Full<Bytes>>,
     ) -> Result<hyper::Response<Incoming>, ClientError> {
         self.pools.request(owner, request).await
-    }
-}
-
-/// What an upstream that gave no answer did.
-pub(super) fn failure(link: &Link, error: &ClientError) -> Refusal {
-    let shown = link.shown();
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    let what = if error.is_connect() {
-        format!("the upstream `{shown}` cannot be reached: {cause}")
-    } else {
-        format!("the upstream `{shown}` gave no answer that can be read: {cause}")
-    };
-    Refusal::new(StatusCode::BAD_GATEWAY, what)
-}
-
-/// What an upstream did that went over to another protocol, which nobody asked for.
-pub(super) fn unasked(link: &Link, status: StatusCode) -> Refusal {
-    let what = format!("the upstream `{}` answered {status}", link.shown());
-    Refusal::new(StatusCode::BAD_GATEWAY, what).expected("an answer to the request")
-}
-
-/// The upstreams of all protocols.
-pub(super) struct Upstreams {
-    links: Vec<Link>,
-}
-
-impl Upstreams {
-    pub(super) fn open(upstreams: Vec<Upstream>, limits: &Limits) -> Result<Upstreams, Error> {
-        for (at, upstream) in upstreams.iter().enumerate() {
-            if upstreams[..at]
-                .iter()
-                .any(|other| other.protocol == upstream.protocol)
-            {
-                let whose = upstream.protocol.map_or("every protocol", Protocol::term);
-                return Err(Error::new(
-                    ErrorKind::Usage,
-                    format!("there are two upstreams for {whose}"),
-                ));
-            }
-        }
-        let open = |upstream| Link::open(upstream, limits.connect);
-        Ok(Upstreams {
-            links: upstreams.into_iter().map(open).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// The upstream for a protocol: its own, else the one that takes every protocol. None of another provider's:
-    /// it would be shown a key that is none of its.
-    pub(super) fn of(&self, protocol: Protocol) -> Option<&Link> {
-        let of = |wanted| self.links.iter().find(|link| link.to.protocol == wanted);
-        of(Some(protocol)).or_else(|| of(None))
     }
 }
 
@@ -239,25 +191,5 @@ mod tests {
             let error = wrong.parse::<Upstream>().unwrap_err();
             assert!(!error.to_string().contains("secret"), "{error}");
         }
-    }
-
-    #[test]
-    fn each_protocol_finds_its_upstream() {
-        let open = |texts: &[&str]| {
-            let upstreams = texts.iter().map(|text| text.parse().unwrap()).collect();
-            Upstreams::open(upstreams, &Limits::default())
-        };
-        let both = open(&["openai=http://o", "anthropic=http://a"]).unwrap();
-        assert_eq!(both.of(Protocol::OpenAi).unwrap().shown(), "http://o");
-        assert_eq!(both.of(Protocol::Anthropic).unwrap().shown(), "http://a");
-        let one = open(&["openai=http://o"]).unwrap();
-        assert!(one.of(Protocol::Anthropic).is_none());
-        assert!(both.of(Protocol::Google).is_none());
-        let any = open(&["http://r"]).unwrap();
-        assert_eq!(any.of(Protocol::Google).unwrap().shown(), "http://r");
-        let rest = open(&["http://r", "anthropic=http://a"]).unwrap();
-        assert_eq!(rest.of(Protocol::OpenAi).unwrap().shown(), "http://r");
-        assert!(open(&[]).unwrap().of(Protocol::OpenAi).is_none());
-        assert!(open(&["http://a", "http://b"]).is_err());
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Uri, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ use tenure::{Compiled, Error};
 use tenure_workspace::records::ExchangeRecord;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::gateway::{Link, Owner, Upstream};
-use crate::metrics::Metrics;
+use super::metrics::Metrics;
+use crate::http::{Link, Owner, Upstream};
 
 /// The most spans that wait, and the most of one call.
 const QUEUE: usize = 8_192;
@@ -41,8 +41,8 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The context of a request; none where it is not to be traced, or the system gives no ids.
-    fn of(headers: &HeaderMap) -> Option<Context> {
+    /// Begins the context of a request; none where it is not to be traced, or the system gives no ids.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Context> {
         let mut random = [0; 24];
         getrandom::fill(&mut random).ok()?;
         let (mut trace, mut span) = ([0; 16], [0; 8]);
@@ -115,16 +115,17 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where spans are handed in. Without a collector, nothing is made.
-#[derive(Default)]
+/// The queue of spans for a collector.
 pub(crate) struct Spans {
     queue: Mutex<Option<Sender<Value>>>,
     /// The requests of exchanges that go on, by the ids of their records.
     open: Mutex<BTreeMap<String, Context>>,
-    on: bool,
+    /// The task that sends them, until the server runs it.
+    exporter: Mutex<Option<Exporter>>,
+    metrics: Arc<Metrics>,
 }
 
-/// What sends them.
+/// Sends spans to the collector.
 pub(crate) struct Exporter {
     spans: Receiver<Value>,
     link: Link,
@@ -132,29 +133,27 @@ pub(crate) struct Exporter {
 }
 
 impl Spans {
-    /// Spans for this collector: a URL, below which `/v1/traces` is.
-    pub(crate) fn to(
-        collector: Upstream,
-        metrics: Arc<Metrics>,
-    ) -> Result<(Spans, Exporter), Error> {
+    /// Makes the queue for a collector: a URL, below which `/v1/traces` is.
+    pub(crate) fn to(collector: Upstream, metrics: Arc<Metrics>) -> Result<Spans, Error> {
         let (queue, spans) = channel(QUEUE);
         let link = Link::open(collector, PATIENCE)?;
         let exporter = Exporter {
             spans,
             link,
-            metrics,
+            metrics: Arc::clone(&metrics),
         };
-        let spans = Spans {
+        Ok(Spans {
             queue: Mutex::new(Some(queue)),
             open: Mutex::default(),
-            on: true,
-        };
-        Ok((spans, exporter))
+            exporter: Mutex::new(Some(exporter)),
+            metrics,
+        })
     }
 
-    /// The context of a request that begins.
-    pub(crate) fn begin(&self, headers: &HeaderMap) -> Option<Context> {
-        self.on.then(|| Context::of(headers)).flatten()
+    /// Returns the task that sends them, once.
+    pub(crate) fn take_exporter(&self) -> Option<Exporter> {
+        let mut exporter = self.exporter.lock().unwrap_or_else(PoisonError::into_inner);
+        exporter.take()
     }
 
     /// A request that was answered.
@@ -165,7 +164,6 @@ impl Spans {
         asked: (&str, &str, u16),
         tenant: Option<&str>,
         record: Option<&str>,
-        metrics: &Metrics,
     ) {
         let (method, route, status) = asked;
         let mut attributes = vec![
@@ -186,10 +184,7 @@ impl Spans {
         let name = format!("{method} {route}");
         let start = end - took.as_nanos() as i128;
         let failed = status >= 500;
-        self.offer(
-            span(context, &name, 2, (start, end), attributes, failed),
-            metrics,
-        );
+        self.offer(span(context, &name, 2, (start, end), attributes, failed));
     }
 
     /// A compile within a request.
@@ -199,7 +194,6 @@ impl Spans {
         compiled: &Compiled,
         quality: &Quality,
         took: Duration,
-        metrics: &Metrics,
     ) {
         let Some(context) = request.and_then(Context::child) else {
             return;
@@ -224,7 +218,7 @@ impl Spans {
         let end = nanos(SystemTime::now());
         let when = (end - took.as_nanos() as i128, end);
         let name = "retrieval tenure.compile";
-        self.offer(span(&context, name, 1, when, attributes, false), metrics);
+        self.offer(span(&context, name, 1, when, attributes, false));
     }
 
     /// Exchanges with providers that are over.
@@ -232,11 +226,7 @@ impl Spans {
         &self,
         tenant: &str,
         exchanges: impl Iterator<Item = &'e ExchangeRecord>,
-        metrics: &Metrics,
     ) {
-        if !self.on {
-            return;
-        }
         for exchange in exchanges {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             let request = open.remove(&exchange.record_id);
@@ -274,18 +264,15 @@ impl Spans {
             let failed = exchange.status.is_none_or(|status| status >= 500);
             let name = format!("chat {model}");
             let name = name.trim_end();
-            self.offer(
-                span(&context, name, 3, (start, end), attributes, failed),
-                metrics,
-            );
+            self.offer(span(&context, name, 3, (start, end), attributes, failed));
         }
     }
 
-    fn offer(&self, span: Value, metrics: &Metrics) {
+    fn offer(&self, span: Value) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = queue.as_ref().map(|queue| queue.try_send(span));
         if !matches!(taken, Some(Ok(()))) {
-            metrics.untold("span");
+            self.metrics.untold("span");
         }
     }
 
@@ -321,13 +308,10 @@ impl Exporter {
     }
 }
 
-/// Sends a document; whether the collector took it.
+/// Sends a document; returns whether the collector took it.
 async fn send(link: &Link, document: Value) -> bool {
-    let Some(uri) = "/v1/traces"
-        .parse()
-        .ok()
-        .and_then(|path| link.uri(&path).ok())
-    else {
+    let path = Uri::from_static("/v1/traces");
+    let Ok(uri) = link.uri(&path) else {
         return false;
     };
     let request = hyper::Request::post(uri)

@@ -1,7 +1,8 @@
-//! Whose protocol a request is in: where it goes, which keys go with it, and in which form it is refused.
+//! Protocols of providers: where requests in them go, which keys go with them, and in which form they are refused.
 
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use serde_json::{Value, json};
+use tenure::wire::Format;
 
 /// The protocol of a provider.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -12,9 +13,9 @@ pub(crate) enum Protocol {
     Google,
 }
 
-/// What the paths of providers begin with.
+/// The beginnings of the paths of providers.
 const VERSIONS: [&str; 3] = ["/v1/", "/v1beta/", "/v1alpha/"];
-/// What paths of Google's end with, behind a colon. Names of OpenAI's fine-tuned models have colons, too.
+/// The endings of Google's paths, behind a colon. Names of OpenAI's fine-tuned models have colons, too.
 const ACTIONS: [&str; 8] = [
     "generateContent",
     "streamGenerateContent",
@@ -34,6 +35,15 @@ const KEYS: [(HeaderName, Protocol); 3] = [
 ];
 
 impl Protocol {
+    /// Returns the format of its messages; of OpenAI's two, the older.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Protocol::OpenAi => Format::OpenAiChat,
+            Protocol::Anthropic => Format::Anthropic,
+            Protocol::Google => Format::Gemini,
+        }
+    }
+
     pub(crate) fn term(self) -> &'static str {
         match self {
             Protocol::OpenAi => "openai",
@@ -42,7 +52,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol of a request: by its path, or where several have the path, by whose key it shows.
+    /// Returns the protocol of a request: by its path, or where several have the path, by whose key it shows.
     pub(crate) fn of(uri: &Uri, headers: &HeaderMap) -> Protocol {
         let path = uri.path();
         let is_under = |base: &str| {
@@ -76,13 +86,13 @@ impl Protocol {
         }
     }
 
-    /// Whether a path is one of a provider's, so that its client reads what is answered.
+    /// Returns whether a path is one of a provider's, so that its client reads the answer.
     pub(crate) fn has(path: &str) -> bool {
         VERSIONS.iter().any(|version| path.starts_with(version))
     }
 
-    /// Takes out the keys of other providers.
-    pub(super) fn keep_keys(self, headers: &mut HeaderMap) {
+    /// Removes the keys of other providers.
+    pub(crate) fn keep_keys(self, headers: &mut HeaderMap) {
         for (name, whose) in &KEYS {
             if *whose != self {
                 headers.remove(name);
@@ -90,7 +100,7 @@ impl Protocol {
         }
     }
 
-    /// An error in the form that its clients read.
+    /// Returns an error in the form that its clients read.
     pub(crate) fn error(self, status: u16, code: &str, message: &str) -> Value {
         let kind = match status {
             401 => "authentication_error",
@@ -129,7 +139,7 @@ impl Protocol {
     }
 }
 
-/// Whose path this is but for its version, as clients ask where their base URL lacks it.
+/// Returns the protocol of a path that lacks its version, as clients ask whose base URL lacks it.
 pub(crate) fn lacks_version(path: &str) -> Option<Protocol> {
     match path {
         "/chat/completions" | "/responses" | "/embeddings" | "/models" => Some(Protocol::OpenAi),

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tenure::error::unknown_name;
 use tenure::{Error, ErrorKind};
 
+use super::metrics::Metrics;
 use crate::clock::now;
-use crate::metrics::Metrics;
 
 /// The most lines that wait: whoever reads slowly holds no request up.
 const QUEUE: usize = 4_096;
@@ -27,7 +27,7 @@ pub(crate) fn bounded(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// What is logged.
+/// How much is logged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 #[non_exhaustive]
 pub enum LogLevel {

@@ -1,8 +1,7 @@
-//! What is counted, as Prometheus reads it.
+//! Metrics, as Prometheus reads them.
 
 use std::fmt::{Error as FmtError, Write};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
 use prometheus_client::metrics::counter::Counter;
@@ -12,8 +11,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tenure::trace::ProviderUsage;
-
-use crate::spans::Spans;
 
 /// Times, in seconds: from a tenth of a millisecond to the patience of a client.
 const TIMES: [f64; 14] = [
@@ -75,11 +72,9 @@ struct Changed {
     what: Word,
 }
 
-/// All that is counted.
+/// The metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
-    /// Where spans go, where they go anywhere.
-    pub(crate) spans: OnceLock<Arc<Spans>>,
     pub(crate) untold: Family<What, Counter>,
     pub(crate) compile_seconds: Histogram,
     pub(crate) quality: Family<Metered, Histogram, fn() -> Histogram>,
@@ -127,7 +122,6 @@ impl Metrics {
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "Which build this is", build);
         let metrics = Metrics {
-            spans: OnceLock::new(),
             untold: Family::default(),
             compile_seconds: times(),
             quality: Family::new_with_constructor(shares as fn() -> Histogram),

@@ -1,4 +1,4 @@
-//! The quality of what is compiled: counted always, and held to thresholds that warn or refuse.
+//! The quality of payloads: counted always, and held to thresholds that warn or refuse.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use tenure::num::Score;
 use tenure::trace::Factor;
 use tenure::{Candidates, Compiled, Error, ErrorKind, Outcome, Reason};
 
-use crate::app::App;
+use super::Telemetry;
+use super::log::LogLevel;
+use super::metrics::{Metered, What, Word};
+use super::spans::Context;
 use crate::error::Refusal;
-use crate::log::LogLevel;
-use crate::metrics::{Metered, What, Word};
-use crate::spans::Context;
 
-/// What a metric must not fall below, or rise above: `METRIC=LIMIT`, or `METRIC=LIMIT:reject`.
+/// A limit that a metric must not fall below, or rise above: `METRIC=LIMIT`, or `METRIC=LIMIT:reject`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threshold {
     metric: QualityMetric,
@@ -72,16 +72,20 @@ impl Threshold {
     }
 }
 
-/// Counts what came of a compile, and holds it to the thresholds. Gives why it must not go out, if it must
-/// not.
+/// Counts the outcome of a compile, and holds it to the thresholds.
+///
+/// # Errors
+///
+/// The refusal of the first payload that misses a threshold and must not go out.
 pub(crate) fn observe(
-    app: &App,
+    telemetry: &Telemetry,
     request: Option<&Context>,
     outcome: &Outcome,
     candidates: &Candidates,
     took: Duration,
 ) -> Result<Vec<Quality>, Refusal> {
-    app.metrics.compile_seconds.observe(took.as_secs_f64());
+    let metrics = &telemetry.metrics;
+    metrics.compile_seconds.observe(took.as_secs_f64());
     let mut refused = None;
     let mut all = Vec::new();
     for compiled in outcome.compiled() {
@@ -90,14 +94,14 @@ pub(crate) fn observe(
             let label = Metered {
                 metric: Word(metric.term()),
             };
-            let seen = app.metrics.quality.get_or_create(&label);
+            let seen = metrics.quality.get_or_create(&label);
             seen.observe(quality.get(metric).to_f64());
         }
-        app.metrics.decayed.inc_by(decayed(compiled));
-        if let Some(spans) = app.metrics.spans.get() {
-            spans.compile(request, compiled, &quality, took, &app.metrics);
+        metrics.decayed.inc_by(decayed(compiled));
+        if let Some(spans) = &telemetry.spans {
+            spans.compile(request, compiled, &quality, took);
         }
-        for threshold in &app.thresholds {
+        for threshold in &telemetry.thresholds {
             let value = quality.get(threshold.metric);
             if threshold.is_met_by(value) {
                 continue;
@@ -105,8 +109,8 @@ pub(crate) fn observe(
             let what = What {
                 what: Word(threshold.metric.term()),
             };
-            app.metrics.quality_missed.get_or_create(&what).inc();
-            app.log.note(
+            metrics.quality_missed.get_or_create(&what).inc();
+            telemetry.log.note(
                 LogLevel::Warn,
                 "quality",
                 json!({
@@ -130,7 +134,7 @@ pub(crate) fn observe(
     }
 }
 
-/// How many candidates were left out because they are too old.
+/// Counts the candidates that were left out because they are too old.
 fn decayed(compiled: &Compiled) -> u64 {
     let verdicts = compiled.trace.verdicts.iter();
     let old = verdicts.filter(|verdict| {

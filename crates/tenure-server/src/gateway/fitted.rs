@@ -1,0 +1,86 @@
+//! A request as it goes on: compiled, or as it came, and why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tenure::answer::AnswerConstraint;
+use tenure::{Digest, Error};
+use tenure_workspace::relay::{Done, Notice, Place, Unmanaged, Unsettled};
+
+use super::side_contexts::SideContext;
+
+/// The agent's tools that the model is not offered, each with the code of the reason.
+pub(super) type OmittedTools = Arc<BTreeMap<String, &'static str>>;
+
+/// A request as it goes on.
+#[derive(Default)]
+pub(super) struct Fitted {
+    /// The body that is sent; none where it is the one that came.
+    pub(super) body: Option<Bytes>,
+    /// Where it is in its session; none where it is not managed.
+    pub(super) place: Option<Place>,
+    /// The tokens that it has fewer, or more, than it came with.
+    pub(super) saved: u64,
+    pub(super) added: u64,
+    /// Whether any of its messages no longer stands as it was said.
+    pub(super) cut: bool,
+    /// The compile, for its record, with the side context of the conversation.
+    pub(super) done: Option<Box<Done>>,
+    pub(super) side_context: Option<Arc<SideContext>>,
+    /// The turns that it added to its session, to be written while the provider thinks.
+    pub(super) turns: Option<Unsettled>,
+    /// The constraints that stand in it and that its answer is checked against.
+    pub(super) constraints: Vec<Arc<AnswerConstraint>>,
+    pub(super) omitted_tools: OmittedTools,
+    /// Why it goes on as it came, where its history would have been looked after.
+    pub(super) unmanaged: Option<Unmanaged>,
+    /// The conversation that it is of, where it is in no session.
+    pub(super) conversation: Option<Digest>,
+    /// The model that it names, where that is read.
+    pub(super) model: Option<String>,
+    /// Notices for its operator, where it is managed.
+    pub(super) notices: Vec<Notice>,
+    /// How its provider's counts were taken, where reports of its usage say so.
+    pub(super) calibrated: Option<u32>,
+    /// What learns the window that its upstream names, if it says that the request is too long.
+    pub(super) learner: Option<Learner>,
+    /// The error that kept it from being managed, where there was one.
+    pub(super) fault: Option<Error>,
+}
+
+/// What learns the window that an upstream names.
+#[derive(Clone)]
+pub(super) enum Learner {
+    /// A session.
+    Session(Place),
+    /// A model of which nothing is known yet: what is said of it holds for this request alone until it is confirmed.
+    Model,
+}
+
+impl Fitted {
+    /// Makes a request that is not managed.
+    pub(super) fn unmanaged(why: Unmanaged, fault: Option<Error>) -> Fitted {
+        Fitted {
+            unmanaged: Some(why),
+            fault,
+            ..Fitted::default()
+        }
+    }
+
+    /// Makes a request that could not be made to fit.
+    pub(super) fn failed(error: Error) -> Fitted {
+        Fitted::unmanaged(Unmanaged::of(&error), Some(error))
+    }
+
+    /// The same request where its turns could not be written.
+    pub(super) fn unwritten(self, error: Error) -> Fitted {
+        let session = || Some(Digest::of(self.place.as_ref()?.session.as_bytes()));
+        Fitted {
+            conversation: self.conversation.or_else(session),
+            model: self.model,
+            notices: self.notices,
+            ..Fitted::failed(error)
+        }
+    }
+}
