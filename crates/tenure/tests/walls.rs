@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use regex::Regex;
+
 use crate::support::imports::Imports;
 
 /// Crates that wait, listen, store, watch, spread work or roll dice.
@@ -218,6 +220,47 @@ fn a_stage_hands_on_no_other_stages_output() {
         }
     }
     assert_eq!(declared, OUTPUTS.len(), "a stage's output has another name");
+}
+
+/// The files that name a provider's format, beside the folder that each format has: `ARCHITECTURE.md` says why.
+const FORMATS_ARE_NAMED_IN: [&str; 16] = [
+    "cache/plan.rs",
+    "compile/stages/emit.rs",
+    "compile/stages/plan/late.rs",
+    "provider/conform/body.rs",
+    "provider/conform/mod.rs",
+    "provider/formats.rs",
+    "provider/target.rs",
+    "provider/wire/meaning.rs",
+    "provider/wire/read.rs",
+    "provider/wire/renewed.rs",
+    "provider/wire/without.rs",
+    "write/frame/message.rs",
+    "write/render/anthropic.rs",
+    "write/render/chat.rs",
+    "write/render/legal.rs",
+    "write/render/openai_chat.rs",
+];
+
+#[test]
+fn few_files_name_a_format() {
+    let named = Regex::new(r"\b(?:Format|Target)::(?:OpenAi|Anthropic|Gemini)").unwrap();
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let mut lines = code.lines();
+        if lines.any(|line| !line.trim_start().starts_with("//") && named.is_match(line)) {
+            let relative = file.strip_prefix(&src).unwrap();
+            found.insert(relative.to_string_lossy().into_owned());
+        }
+    }
+    found.retain(|file| !file.ends_with("tests.rs"));
+    let known = FORMATS_ARE_NAMED_IN.map(str::to_owned);
+    assert_eq!(found, BTreeSet::from(known));
 }
 
 #[test]

@@ -14,6 +14,8 @@ use crate::base::error::Error;
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
 use crate::provider::catalogue::CacheMark;
+use crate::provider::dialect::{CacheRules, Dialect};
+use crate::provider::formats::dialect;
 use crate::provider::wire::json::{Fields, Place, is_list, is_string};
 
 vocabulary! {
@@ -217,13 +219,10 @@ impl<'a> Body<'a> {
                 .expected(format!("the body of a request, or its messages ({format})"))
         })?;
         let mut body = Body::empty(json, Some(format));
-        let key = match format {
-            Format::OpenAiChat | Format::Anthropic => "messages",
-            Format::OpenAiResponses => "input",
-            Format::Gemini => "contents",
-        };
+        let dialect = dialect(format);
+        let key = dialect.messages;
         if is_list(whole) {
-            body.messages(key, whole)?;
+            body.messages(dialect, whole)?;
             return Ok(body);
         }
         let place = Place::new("body");
@@ -240,20 +239,12 @@ impl<'a> Body<'a> {
         body.automatic = fields.get("cache_control").map(marks::lifetime);
         body.is_marked |= body.automatic.is_some();
         if let Some(tools) = fields.get("tools") {
-            body.tools(tools)?;
+            body.tools(&dialect.cache, tools)?;
         }
-        let system = match format {
-            Format::Anthropic => fields.get("system").map(|system| ("system", system)),
-            Format::OpenAiResponses => fields
-                .get("instructions")
-                .map(|text| ("instructions", text)),
-            Format::Gemini => ["systemInstruction", "system_instruction"]
-                .iter()
-                .find_map(|key| Some((*key, fields.get(key)?))),
-            Format::OpenAiChat => None,
-        };
+        let mut system = dialect.system.iter();
+        let system = system.find_map(|key| Some((*key, fields.get(key)?)));
         if let Some((key, system)) = system {
-            body.system(key, system)?;
+            body.system(&dialect.cache, key, system)?;
         }
         let messages = fields.get(key).ok_or_else(|| {
             place.wrong(
@@ -261,7 +252,7 @@ impl<'a> Body<'a> {
                 &format!("the messages under `{key}`"),
             )
         })?;
-        body.messages(key, messages)?;
+        body.messages(dialect, messages)?;
         for Setting { format, name, .. } in settings::all()? {
             if Some(*format) == body.format {
                 let value = body.setting(&fields, name);
@@ -379,7 +370,7 @@ impl<'a> Body<'a> {
         at: Place,
         index: usize,
         value: &'a RawValue,
-        takes: fn(&str) -> bool,
+        takes: &[&str],
     ) -> Result<(), Error> {
         let fields = at.fields(value)?;
         let kind = at.maybe(&fields, "type")?.unwrap_or_default();
@@ -414,7 +405,7 @@ impl<'a> Body<'a> {
                 at: start,
             },
         };
-        let may = !around.closed && !is_blank && takes(&kind);
+        let may = !around.closed && !is_blank && takes.contains(&kind.as_str());
         let last = fields.iter().last().filter(|_| may);
         let last = last.map(|(_, value)| offset(self.json, value) + value.get().len());
         let block = self.push(around, at, said, counted, start..end, found);
@@ -423,7 +414,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    fn tools(&mut self, tools: &'a RawValue) -> Result<(), Error> {
+    fn tools(&mut self, rules: &CacheRules, tools: &'a RawValue) -> Result<(), Error> {
         let root = Place::new("tools");
         let mut around = Around::new(Part::Tools);
         let mut count = 0;
@@ -443,8 +434,8 @@ impl<'a> Body<'a> {
                 continue;
             }
             let kind = place.maybe(&fields, "type").ok().flatten();
-            let is_anthropic = self.format == Some(Format::Anthropic);
-            if is_anthropic && kind.is_some_and(|kind| kind.starts_with("web_search")) {
+            let is_apart = rules.apart.zip(kind.as_deref());
+            if is_apart.is_some_and(|(prefix, kind)| kind.starts_with(prefix)) {
                 // It is not among the tools that are rendered first.
                 let found = marks::find(tool, 0);
                 self.is_marked |= found.any;
@@ -454,7 +445,7 @@ impl<'a> Body<'a> {
                 count += 1;
                 continue;
             }
-            let last = fields.iter().last().filter(|_| is_anthropic);
+            let last = fields.iter().last().filter(|_| rules.before_messages);
             let last = last.map(|(_, value)| offset(self.json, value) + value.get().len());
             let block = self.json(&mut around, place, tool, Kind::Tool);
             block.tool = Some(count);
@@ -464,23 +455,24 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    fn system(&mut self, key: &str, system: &'a RawValue) -> Result<(), Error> {
+    fn system(&mut self, rules: &CacheRules, key: &str, system: &'a RawValue) -> Result<(), Error> {
         let place = Place::new(key);
         let mut around = Around::new(Part::System);
         if is_string(system) {
-            let becomes = (self.format == Some(Format::Anthropic)).then_some("text");
+            let becomes = rules.before_messages.then_some(rules.text);
             return self.bare(&mut around, place, system, becomes);
         }
-        let (place, list) = match self.format {
-            Some(Format::Gemini) => match place.fields(system)?.get("parts") {
-                Some(parts) => (place.key("parts"), parts),
+        let (place, list) = match rules.system_blocks {
+            Some(key) => match place.fields(system)?.get(key) {
+                Some(parts) => (place.key(key), parts),
                 None => return Ok(()),
             },
-            _ => (place, system),
+            None => (place, system),
         };
-        let takes = match self.format {
-            Some(Format::Anthropic) => |kind: &str| kind == "text",
-            _ => |_: &str| false,
+        let takes: &[&str] = if rules.before_messages {
+            &["text"]
+        } else {
+            &[]
         };
         for (at, block) in place.list(list)?.into_iter().enumerate() {
             self.block(&mut around, place.at(at), at, block, takes)?;
@@ -488,9 +480,9 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    fn messages(&mut self, key: &str, messages: &'a RawValue) -> Result<(), Error> {
-        let root = Place::new(key);
-        if self.format == Some(Format::OpenAiResponses) && is_string(messages) {
+    fn messages(&mut self, dialect: &Dialect, messages: &'a RawValue) -> Result<(), Error> {
+        let (rules, root) = (&dialect.cache, Place::new(dialect.messages));
+        if dialect.bare_text && is_string(messages) {
             let mut around = Around::new(Part::Messages);
             around.message = Some(0);
             return self.bare(&mut around, root, messages, None);
@@ -501,18 +493,9 @@ impl<'a> Body<'a> {
             let fields = place.fields(message)?;
             let role = place.maybe(&fields, "role")?.unwrap_or_default();
             let is_system = ["system", "developer"].contains(&role.as_str());
-            leads &= is_system && self.format != Some(Format::Anthropic);
+            leads &= is_system && dialect.system_messages;
             let kind = place.maybe(&fields, "type")?.unwrap_or_default();
-            let blocks: &[&str] = match self.format {
-                Some(Format::Gemini) => &["parts"],
-                Some(Format::OpenAiChat) => &["content", "tool_calls"],
-                Some(Format::OpenAiResponses) => match kind.as_str() {
-                    "" | "message" => &["content"],
-                    "function_call_output" => &["output"],
-                    _ => &[],
-                },
-                _ => &["content"],
-            };
+            let blocks = (rules.content)(&kind);
             let mut around = Around {
                 part: if leads { Part::System } else { Part::Messages },
                 message: Some(at as u32),
@@ -520,18 +503,13 @@ impl<'a> Body<'a> {
                 closed: false,
                 head: Some((head(&fields, blocks), offset(self.json, message))),
             };
-            around.closed = match self.format {
-                Some(Format::Anthropic) => is_signed(&place, &fields),
-                Some(Format::OpenAiChat) => role == "assistant",
-                Some(Format::OpenAiResponses) => role == "assistant" || blocks.is_empty(),
-                _ => true,
-            };
+            around.closed = (rules.closed)(&place, &fields, &role);
             let before = self.blocks.len();
             for key in blocks {
                 let Some(value) = fields.get(key) else {
                     continue;
                 };
-                self.content(&mut around, place.key(key), key, value)?;
+                self.content(rules, &mut around, place.key(key), key, value)?;
             }
             if self.blocks.len() == before {
                 // An item, or a message that says nothing, is a block by itself.
@@ -549,17 +527,14 @@ impl<'a> Body<'a> {
 
     fn content(
         &mut self,
+        rules: &CacheRules,
         around: &mut Around,
         place: Place,
         key: &str,
         value: &'a RawValue,
     ) -> Result<(), Error> {
         if is_string(value) {
-            let becomes = match self.format {
-                Some(Format::OpenAiResponses) => "input_text",
-                _ => "text",
-            };
-            return self.bare(around, place, value, Some(becomes));
+            return self.bare(around, place, value, Some(rules.text));
         }
         if !is_list(value) {
             self.json(around, place, value, Kind::Other);
@@ -572,31 +547,16 @@ impl<'a> Body<'a> {
             }
             return Ok(());
         }
-        let takes = match self.format {
-            Some(Format::Anthropic) => |kind: &str| {
-                ["text", "image", "tool_use", "tool_result", "document"].contains(&kind)
-            },
-            Some(Format::OpenAiChat) => |kind: &str| ["text", "image_url", "file"].contains(&kind),
-            Some(Format::OpenAiResponses) => {
-                |kind: &str| ["input_text", "input_image", "input_file"].contains(&kind)
-            }
-            _ => |_: &str| false,
-        };
         for (at, block) in list.into_iter().enumerate() {
-            self.block(around, place.at(at), at, block, takes)?;
+            self.block(around, place.at(at), at, block, rules.blocks)?;
         }
         Ok(())
     }
 
     /// The field that marks a block in this format.
     pub(crate) fn takes_mark(&self, mark: CacheMark) -> bool {
-        match self.format {
-            Some(Format::Anthropic) => mark == CacheMark::CacheControl,
-            Some(Format::OpenAiChat | Format::OpenAiResponses) => {
-                mark == CacheMark::PromptCacheBreakpoint
-            }
-            _ => false,
-        }
+        let rules = self.format.map(|format| &dialect(format).cache);
+        rules.is_some_and(|rules| rules.mark == Some(mark))
     }
 
     /// How many blocks from the first on are the same in both.
@@ -614,27 +574,6 @@ fn head(fields: &Fields<'_>, blocks: &[&str]) -> String {
         .into_iter()
         .map(|(key, value)| format!("{}:{value}", Value::from(key)));
     rest.collect::<Vec<_>>().join(",")
-}
-
-/// Whether the provider signed any of it, so that it must go back as it is.
-fn is_signed(place: &Place, fields: &Fields<'_>) -> bool {
-    let Some(content) = fields.get("content").filter(|content| is_list(content)) else {
-        return false;
-    };
-    let blocks = place.list(content).unwrap_or_default();
-    blocks.into_iter().any(|block| {
-        let Ok(fields) = place.fields(block) else {
-            return true;
-        };
-        let kind = place
-            .maybe(&fields, "type")
-            .ok()
-            .flatten()
-            .unwrap_or_default();
-        let signs = ["signature", "encrypted_content", "thoughtSignature"];
-        ["thinking", "redacted_thinking", "compaction"].contains(&kind.as_str())
-            || fields.any(&signs).is_some()
-    })
 }
 
 /// Whether a part of Gemini's is an image.

@@ -161,7 +161,7 @@ impl Budget {
         }
         let tokens = self.tokens.unwrap_or(room);
         let answer = self.reserve.unwrap_or(model.reserve.min(window - tokens));
-        if answer == 0 && target == Target::AnthropicMessages {
+        if answer < target.least_answer() {
             return Err(Error::input(format!(
                 "the budget of {tokens} tokens leaves none of the window of {window} for the answer"
             ))

@@ -102,7 +102,7 @@ pub fn why_not(
         | Reason::Deferred { .. }
         | Reason::AfterStop { .. } => {
             let window = request.budget.window.unwrap_or(world.model().window);
-            let least = u32::from(request.target == Target::AnthropicMessages);
+            let least = request.target.least_answer();
             let room = window.saturating_sub(request.budget.reserve.unwrap_or(least));
             match least_budget(trace.budget, lets_in) {
                 Some(tokens) if tokens <= room => Remedy::Budget { tokens },

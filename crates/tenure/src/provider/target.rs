@@ -1,5 +1,6 @@
 //! The form of a payload.
 
+use super::formats::dialect;
 use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
 
@@ -31,6 +32,22 @@ impl Target {
             Target::OpenAiResponses => Some(Format::OpenAiResponses),
             Target::AnthropicMessages => Some(Format::Anthropic),
             Target::Gemini => Some(Format::Gemini),
+        }
+    }
+
+    /// Whether a result is found by the id of its call, wherever behind the call it stands.
+    pub(crate) const fn pairs_by_id(self) -> bool {
+        match self.format() {
+            Some(format) => dialect(format).pairs_by_id,
+            None => false,
+        }
+    }
+
+    /// The least tokens for the answer that a request may name.
+    pub(crate) const fn least_answer(self) -> u32 {
+        match self.format() {
+            Some(format) => dialect(format).least_answer,
+            None => 0,
         }
     }
 

@@ -27,7 +27,7 @@ impl<'a> Live<'a> {
         let count = set.rows.len() as u32;
         Live {
             set,
-            pairs_by_id: target == Target::OpenAiResponses,
+            pairs_by_id: target.pairs_by_id(),
             rows: (0..count).collect(),
             verdicts: vec![None; count as usize],
             notes: Vec::new(),

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
+use super::block::Block;
 use super::media::{Media, Source};
 use super::objects::checked_parts;
-use super::said::Said;
+use super::parsed::Parsed;
 use super::{Format, Wire};
 use crate::base::error::Error;
-use crate::object::{ObjectDocument, ObjectType, Role, ToolCall};
-
-/// What Gemini takes in the place of a signature that another model could not give (Google, Thought
-/// signatures).
-pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+use crate::object::{ObjectDocument, ObjectType, Role};
+use crate::provider::dialect::Dialect;
+use crate::provider::formats::dialect;
 
 /// Messages that were written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +42,7 @@ pub struct LeftOut {
 /// that a turn can say.
 pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Error> {
     let mut out = Writer {
-        format,
+        dialect: dialect(format),
         messages: Vec::new(),
         names: BTreeMap::new(),
         left_out: Vec::new(),
@@ -61,11 +58,11 @@ pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Err
                 out.messages.push(Message::Raw(message.to_owned()));
                 at += parts;
             }
-            Some((_, _, said, parts)) => {
+            Some((_, _, parsed, parts)) => {
                 for (part, object) in objects[at..at + parts].iter().enumerate() {
-                    out.object(object, Some((&said, part)));
+                    out.object(object, Some((&parsed, part)));
                 }
-                out.leave_out(objects[at], &said);
+                out.leave_out(objects[at], &parsed);
                 at += parts;
             }
             None => {
@@ -77,7 +74,7 @@ pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Err
     let messages: Vec<String> = out
         .messages
         .iter()
-        .flat_map(|message| message.json(format))
+        .flat_map(|message| message.json(out.dialect))
         .collect();
     Ok(Written {
         messages: format!("[{}]", messages.join(",")),
@@ -86,7 +83,7 @@ pub fn write(objects: &[&ObjectDocument], format: Format) -> Result<Written, Err
 }
 
 /// The whole message that these objects begin with, what it says, and of how many parts.
-fn run<'a>(objects: &[&'a ObjectDocument]) -> Option<(&'a Wire, &'a str, Said, usize)> {
+fn run<'a>(objects: &[&'a ObjectDocument]) -> Option<(&'a Wire, &'a str, Parsed, usize)> {
     let wire = objects.first()?.wire.as_ref()?;
     let message = wire.message.as_deref()?;
     let parts = wire.parts as usize;
@@ -98,12 +95,12 @@ fn run<'a>(objects: &[&'a ObjectDocument]) -> Option<(&'a Wire, &'a str, Said, u
     if !all.iter().enumerate().all(stands) {
         return None;
     }
-    let said = checked_parts(wire, message, all.iter().copied())?;
-    Some((wire, message, said, parts))
+    let parsed = checked_parts(wire, message, all.iter().copied())?;
+    Some((wire, message, parsed, parts))
 }
 
 struct Writer {
-    format: Format,
+    dialect: &'static Dialect,
     messages: Vec<Message>,
     /// The tools of the calls so far, by id.
     names: BTreeMap<String, String>,
@@ -115,23 +112,12 @@ enum Message {
     Made(Role, Vec<Block>),
 }
 
-enum Block {
-    Text(String),
-    Media(Media),
-    Call(ToolCall),
-    Result {
-        id: String,
-        name: String,
-        content: Vec<Block>,
-    },
-}
-
 impl Writer {
     /// Adds what an object says, with the media that its text has lines for.
-    fn object(&mut self, object: &ObjectDocument, said: Option<(&Said, usize)>) {
-        let blocks = blocks(&object.content, said);
+    fn object(&mut self, object: &ObjectDocument, parsed: Option<(&Parsed, usize)>) {
+        let blocks = blocks(&object.content, parsed);
         let blocks = blocks.into_iter().map(|block| match block {
-            Block::Media(media) if !takes(self.format, object, &media) => {
+            Block::Media(media) if !self.takes(object, &media) => {
                 self.left_out.push(LeftOut {
                     name: object.name.clone(),
                     rule: "media_left_out",
@@ -153,7 +139,7 @@ impl Writer {
                 content: blocks,
             }];
         }
-        let label = role == Role::System && !self.has_system();
+        let label = role == Role::System && !self.dialect.system_messages;
         if label && let Some(Block::Text(text)) = blocks.first_mut() {
             *text = format!("[system]\n{text}");
         }
@@ -162,18 +148,27 @@ impl Writer {
             return;
         }
         let role = if label || is_result { Role::User } else { role };
-        let merges = matches!(self.format, Format::Anthropic | Format::Gemini);
+        let by_turns = !self.dialect.system_messages;
         match self.messages.last_mut() {
-            Some(Message::Made(last, content)) if merges && *last == role => content.extend(blocks),
+            Some(Message::Made(last, content)) if by_turns && *last == role => {
+                content.extend(blocks)
+            }
             _ => self.messages.push(Message::Made(role, blocks)),
         }
     }
 
-    fn has_system(&self) -> bool {
-        matches!(self.format, Format::OpenAiChat | Format::OpenAiResponses)
+    /// Whether the format takes these media in what an object becomes.
+    fn takes(&self, object: &ObjectDocument, media: &Media) -> bool {
+        let is_result = object.object_type == Some(ObjectType::ToolResult);
+        let is_users = object.role == Some(Role::User) || is_result;
+        let has_source = !matches!(media.source, Source::Own);
+        is_users
+            && has_source
+            && media.kind == "image"
+            && (self.dialect.takes_image)(&media.source, is_result)
     }
 
-    fn leave_out(&mut self, object: &ObjectDocument, said: &Said) {
+    fn leave_out(&mut self, object: &ObjectDocument, parsed: &Parsed) {
         let media = [
             "image",
             "document",
@@ -185,7 +180,7 @@ impl Writer {
         ];
         let media =
             |kind: &str| media.contains(&kind) || kind.ends_with("Data") || kind.ends_with("_data");
-        for kind in said.opaque.iter().filter(|kind| !media(kind)) {
+        for kind in parsed.opaque.iter().filter(|kind| !media(kind)) {
             let reasoning = [
                 "reasoning",
                 "thinking",
@@ -209,12 +204,12 @@ impl Writer {
 
 /// A text as blocks: its lines for media become the media. Without any it stands as it is, white
 /// space and all, unless it is blank.
-fn blocks(text: &str, said: Option<(&Said, usize)>) -> Vec<Block> {
+fn blocks(text: &str, parsed: Option<(&Parsed, usize)>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut rest = text;
     let mut from = 0;
-    if let Some((said, part)) = said {
-        for found in said.media.iter().filter(|found| found.part == part) {
+    if let Some((parsed, part)) = parsed {
+        for found in parsed.media.iter().filter(|found| found.part == part) {
             let before = text.get(from..found.line.start).unwrap_or_default();
             blocks.push(Block::Text(before.trim_matches('\n').to_owned()));
             blocks.push(Block::Media(found.media.clone()));
@@ -230,220 +225,12 @@ fn blocks(text: &str, said: Option<(&Said, usize)>) -> Vec<Block> {
     blocks
 }
 
-/// Whether a format takes these media in what an object becomes.
-fn takes(format: Format, object: &ObjectDocument, media: &Media) -> bool {
-    let is_image = media.kind == "image";
-    let is_result = object.object_type == Some(ObjectType::ToolResult);
-    let is_users = object.role == Some(Role::User) || is_result;
-    let has_source = !matches!(media.source, Source::Own);
-    let inline = matches!(media.source, Source::Base64(_));
-    is_users
-        && has_source
-        && match format {
-            Format::OpenAiChat => is_image && !is_result,
-            Format::OpenAiResponses => is_image,
-            Format::Anthropic => is_image,
-            Format::Gemini => is_image && inline && !is_result,
-        }
-}
-
-/// The arguments of a call as the text of an object.
-fn arguments(call: &ToolCall) -> String {
-    let text = match &call.arguments {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Null => "{}".to_owned(),
-        other => other.to_string(),
-    };
-    let is_object = serde_json::from_str::<Map<String, Value>>(&text).is_ok();
-    match (is_object, text.is_empty()) {
-        (true, _) => text,
-        (false, true) => "{}".to_owned(),
-        (false, false) => json!({ "input": text }).to_string(),
-    }
-}
-
-fn text_of(blocks: &[Block]) -> String {
-    let texts = blocks.iter().map(|block| match block {
-        Block::Text(text) => text.clone(),
-        Block::Media(media) => media.line(),
-        Block::Call(_) | Block::Result { .. } => String::new(),
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
 impl Message {
     /// The message, or in the OpenAI formats the messages, that say this.
-    fn json(&self, format: Format) -> Vec<String> {
+    fn json(&self, dialect: &Dialect) -> Vec<String> {
         match self {
             Message::Raw(message) => vec![message.clone()],
-            Message::Made(role, blocks) => match format {
-                Format::OpenAiChat => chat(*role, blocks),
-                Format::OpenAiResponses => responses(*role, blocks),
-                Format::Anthropic => vec![blocks_json("content", role.term(), blocks, anthropic)],
-                Format::Gemini => {
-                    let role = match role {
-                        Role::Assistant => "model",
-                        _ => "user",
-                    };
-                    vec![blocks_json("parts", role, blocks, gemini)]
-                }
-            },
+            Message::Made(role, blocks) => (dialect.write)(*role, blocks),
         }
     }
-}
-
-fn blocks_json(key: &str, role: &str, blocks: &[Block], each: fn(&Block) -> String) -> String {
-    let blocks: Vec<String> = blocks.iter().map(each).collect();
-    format!("{{\"role\":\"{role}\",\"{key}\":[{}]}}", blocks.join(","))
-}
-
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
-}
-
-fn anthropic(block: &Block) -> String {
-    match block {
-        Block::Text(text) => format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text)),
-        Block::Media(media) => {
-            let source = match &media.source {
-                Source::Base64(data) => json!({
-                    "data": data, "media_type": media.mime, "type": "base64",
-                }),
-                Source::Url(url) => json!({ "type": "url", "url": url }),
-                Source::Own => Value::Null,
-            };
-            format!("{{\"type\":\"image\",\"source\":{source}}}")
-        }
-        Block::Call(call) => format!(
-            "{{\"type\":\"tool_use\",\"id\":{},\"name\":{},\"input\":{}}}",
-            quoted(&call.id),
-            quoted(&call.name),
-            arguments(call)
-        ),
-        Block::Result { id, content, .. } => {
-            let content: Vec<String> = content.iter().map(anthropic).collect();
-            format!(
-                "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":[{}]}}",
-                quoted(id),
-                content.join(",")
-            )
-        }
-    }
-}
-
-fn gemini(block: &Block) -> String {
-    match block {
-        Block::Text(text) => format!("{{\"text\":{}}}", quoted(text)),
-        Block::Media(media) => {
-            let data = match &media.source {
-                Source::Base64(data) => data.as_str(),
-                Source::Url(_) | Source::Own => "",
-            };
-            let inline = json!({ "data": data, "mimeType": media.mime });
-            format!("{{\"inlineData\":{inline}}}")
-        }
-        Block::Call(call) => format!(
-            "{{\"functionCall\":{{\"name\":{},\"args\":{}}},\"thoughtSignature\":\"{NO_SIGNATURE}\"}}",
-            quoted(&call.name),
-            arguments(call)
-        ),
-        Block::Result { name, content, .. } => {
-            let response = json!({ "result": text_of(content) });
-            format!(
-                "{{\"functionResponse\":{{\"name\":{},\"response\":{response}}}}}",
-                quoted(name)
-            )
-        }
-    }
-}
-
-fn chat(role: Role, blocks: &[Block]) -> Vec<String> {
-    let mut messages = Vec::new();
-    let mut content = Vec::new();
-    let mut calls = Vec::new();
-    for block in blocks {
-        match block {
-            Block::Call(call) => calls.push(format!(
-                "{{\"id\":{},\"type\":\"function\",\"function\":{{\"name\":{},\"arguments\":{}}}}}",
-                quoted(&call.id),
-                quoted(&call.name),
-                quoted(&call.arguments_text())
-            )),
-            Block::Result { id, content, .. } => messages.push(format!(
-                "{{\"role\":\"tool\",\"tool_call_id\":{},\"content\":{}}}",
-                quoted(id),
-                quoted(&text_of(content))
-            )),
-            Block::Text(text) => content.push(json!({ "text": text, "type": "text" })),
-            Block::Media(media) => content.push(json!({
-                "image_url": { "url": media.url() }, "type": "image_url",
-            })),
-        }
-    }
-    if content.is_empty() && calls.is_empty() {
-        return messages;
-    }
-    let has_media = blocks.iter().any(|block| matches!(block, Block::Media(_)));
-    let content = match (content.is_empty(), has_media) {
-        (true, _) => "null".to_owned(),
-        (false, true) => Value::Array(content).to_string(),
-        (false, false) => quoted(&text_of(blocks)),
-    };
-    let calls = if calls.is_empty() {
-        String::new()
-    } else {
-        format!(",\"tool_calls\":[{}]", calls.join(","))
-    };
-    messages.push(format!(
-        "{{\"role\":\"{role}\",\"content\":{content}{calls}}}"
-    ));
-    messages
-}
-
-fn responses(role: Role, blocks: &[Block]) -> Vec<String> {
-    let kind = match role {
-        Role::Assistant => "output_text",
-        _ => "input_text",
-    };
-    let part = |block: &&Block| match block {
-        Block::Media(media) => json!({ "image_url": media.url(), "type": "input_image" }),
-        block => json!({ "text": text_of(std::slice::from_ref(*block)), "type": kind }),
-    };
-    let content = |blocks: &[&Block]| {
-        if blocks.iter().any(|block| matches!(block, Block::Media(_))) {
-            return Value::Array(blocks.iter().map(part).collect()).to_string();
-        }
-        let texts = blocks
-            .iter()
-            .map(|block| text_of(std::slice::from_ref(*block)));
-        quoted(&texts.collect::<Vec<_>>().join("\n"))
-    };
-    let is_said = |block: &&Block| matches!(block, Block::Text(_) | Block::Media(_));
-    let said: Vec<&Block> = blocks.iter().filter(is_said).collect();
-    let mut items = Vec::new();
-    if !said.is_empty() {
-        items.push(format!(
-            "{{\"role\":\"{role}\",\"content\":{}}}",
-            content(&said)
-        ));
-    }
-    for block in blocks {
-        match block {
-            Block::Call(call) => items.push(format!(
-                "{{\"type\":\"function_call\",\"call_id\":{},\"name\":{},\"arguments\":{}}}",
-                quoted(&call.id),
-                quoted(&call.name),
-                quoted(&call.arguments_text())
-            )),
-            Block::Result {
-                id, content: inner, ..
-            } => items.push(format!(
-                "{{\"type\":\"function_call_output\",\"call_id\":{},\"output\":{}}}",
-                quoted(id),
-                content(&inner.iter().collect::<Vec<_>>())
-            )),
-            Block::Text(_) | Block::Media(_) => {}
-        }
-    }
-    items
 }

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::{Entry, Format};
+use super::Entry;
 use crate::object::{ObjectDocument, ObjectType};
+use crate::provider::formats::dialect;
 
 /// The groups of a conversation, which together are all of it: each a message of its own, or one
 /// that calls tools with the messages that answer it and what stands between them.
@@ -41,8 +42,7 @@ pub fn groups<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Vec<Range<usi
                 }
             }
             None => {
-                // Only the items of responses find each other by id, whatever stands between them.
-                if entry.format != Format::OpenAiResponses {
+                if !dialect(entry.format).pairs_by_id {
                     open.clear();
                 }
                 groups.push(at..at + 1);
@@ -82,7 +82,7 @@ fn is_result(object: &ObjectDocument) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::wire::read;
+    use crate::provider::wire::{Format, read};
 
     #[test]
     fn what_stands_between_a_call_and_its_result_is_of_their_group() {

@@ -4,17 +4,17 @@ use crate::base::text::clip;
 
 /// Media as it is found in a message.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Media {
+pub(crate) struct Media {
     /// `image`, `document`, `audio` or the like.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Its MIME type, where it is known.
-    pub(super) mime: Option<String>,
-    pub(super) source: Source,
+    pub(crate) mime: Option<String>,
+    pub(crate) source: Source,
 }
 
 /// Where media come from.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Base64(String),
     Url(String),
     /// Something that only the provider can read.
@@ -23,7 +23,7 @@ pub(super) enum Source {
 
 impl Media {
     /// A line in the place of it: `[image left out: image/png, 12345 bytes]`.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let mut line = format!("[{} left out", self.kind);
         let mut more = Vec::new();
         more.extend(self.mime.as_deref().map(clip));
@@ -41,7 +41,7 @@ impl Media {
     }
 
     /// Media under a URL, which may hold them itself.
-    pub(super) fn of_url(kind: &'static str, url: String) -> Media {
+    pub(crate) fn of_url(kind: &'static str, url: String) -> Media {
         let held = url
             .strip_prefix("data:")
             .and_then(|rest| rest.split_once(";base64,"));
@@ -60,7 +60,7 @@ impl Media {
     }
 
     /// A URL of it, if it has one or can hold it.
-    pub(super) fn url(&self) -> Option<String> {
+    pub(crate) fn url(&self) -> Option<String> {
         match &self.source {
             Source::Base64(data) => {
                 let mime = self.mime.as_deref().unwrap_or("application/octet-stream");

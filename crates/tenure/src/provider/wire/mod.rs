@@ -21,23 +21,22 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
-mod anthropic;
-mod chat;
+pub(crate) mod block;
 mod clients;
 mod convert;
-mod gemini;
 mod groups;
 pub(crate) mod json;
 mod marks;
 mod meaning;
-mod media;
+pub(crate) mod media;
 mod namer;
 mod objects;
+pub(crate) mod parsed;
 mod read;
 mod renewed;
 mod reply;
-mod responses;
-mod said;
+pub(crate) mod stream;
+pub(crate) mod tool;
 mod tools;
 mod without;
 
@@ -45,7 +44,6 @@ use crate::object::ObjectDocument;
 
 pub use crate::object::{Format, Wire};
 pub use clients::{ClientBlock, client_blocks};
-pub(crate) use convert::NO_SIGNATURE;
 pub use convert::{LeftOut, Written, write};
 pub use groups::{groups, open_chain};
 pub use json::with_fields;

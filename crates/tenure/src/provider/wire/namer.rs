@@ -1,6 +1,6 @@
 //! Names the objects of a conversation.
 
-use super::said::{Part, Said};
+use super::parsed::{Parsed, Part};
 use super::{Entry, Format, Wire};
 use crate::base::digest::Digest;
 use crate::object::{ObjectDocument, ObjectType, Protection, ToolCall};
@@ -47,12 +47,12 @@ impl Namer {
     }
 
     /// A message of the history.
-    pub(super) fn entry(&mut self, format: Format, message: String, said: Said) -> Entry {
+    pub(super) fn entry(&mut self, format: Format, message: String, parsed: Parsed) -> Entry {
         let digest = Digest::of(message.as_bytes());
-        let parts = said.parts.len() as u32;
-        let verbatim = said.signed || !said.opaque.is_empty();
-        let mut objects = Vec::with_capacity(said.parts.len());
-        for (part, one) in said.parts.into_iter().enumerate() {
+        let parts = parsed.parts.len() as u32;
+        let verbatim = parsed.signed || !parsed.opaque.is_empty();
+        let mut objects = Vec::with_capacity(parsed.parts.len());
+        for (part, one) in parsed.parts.into_iter().enumerate() {
             let mut object = self.object(one);
             object.protection = verbatim.then_some(Protection::Verbatim);
             object.wire = Some(Wire {
@@ -68,9 +68,9 @@ impl Namer {
             format,
             message,
             objects,
-            signed: said.signed,
-            opaque: said.opaque,
-            faults: said.faults,
+            signed: parsed.signed,
+            opaque: parsed.opaque,
+            faults: parsed.faults,
         }
     }
 
@@ -120,8 +120,8 @@ impl Namer {
     }
 
     /// Text of the system before the history: a rule of the developer, where it says anything.
-    pub(super) fn instruction(&mut self, format: Format, message: String, said: Said) -> Entry {
-        let text = said.parts.iter().map(|part| match part {
+    pub(super) fn instruction(&mut self, format: Format, message: String, parsed: Parsed) -> Entry {
+        let text = parsed.parts.iter().map(|part| match part {
             Part::Turn { text, .. } | Part::Result { text, .. } => text.as_str(),
         });
         let text: Vec<&str> = text.collect();
@@ -140,9 +140,9 @@ impl Namer {
             format,
             message,
             objects,
-            signed: said.signed,
-            opaque: said.opaque,
-            faults: said.faults,
+            signed: parsed.signed,
+            opaque: parsed.opaque,
+            faults: parsed.faults,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What was read, as objects with names; and whether an object still says what its message says.
 
-use super::read::said_one;
-use super::said::{Part, Said};
+use super::parsed::{Parsed, Part};
+use super::read::parse_one;
 use super::{Wire, marks, tools};
 use crate::base::digest::Digest;
 use crate::base::error::Error;
@@ -69,10 +69,10 @@ pub(crate) fn check(object: &ObjectDocument, wire: &Wire) -> Result<(), Error> {
             _ => Err(edited(broken, false)),
         };
     }
-    let said = said_one(wire.format, message)?;
-    let first = said.parts.first();
-    if said.parts.len() != wire.parts as usize || !first.is_some_and(|part| says(object, part)) {
-        return Err(edited(broken, said.signed));
+    let parsed = parse_one(wire.format, message)?;
+    let first = parsed.parts.first();
+    if parsed.parts.len() != wire.parts as usize || !first.is_some_and(|part| says(object, part)) {
+        return Err(edited(broken, parsed.signed));
     }
     Ok(())
 }
@@ -94,14 +94,14 @@ pub(crate) fn checked_parts<'a>(
     wire: &Wire,
     message: &str,
     objects: impl Iterator<Item = &'a ObjectDocument>,
-) -> Option<Said> {
-    let said = said_one(wire.format, message).ok()?;
+) -> Option<Parsed> {
+    let parsed = parse_one(wire.format, message).ok()?;
     let mut objects = objects;
-    let all = said
+    let all = parsed
         .parts
         .iter()
         .all(|part| objects.next().is_some_and(|object| says(object, part)));
-    (all && objects.next().is_none()).then_some(said)
+    (all && objects.next().is_none()).then_some(parsed)
 }
 
 /// How a message goes back to its provider.
@@ -125,31 +125,31 @@ pub(crate) struct Outgoing {
 /// a rule by itself.
 pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
     let message = wire.message.as_deref()?;
-    let said = said_one(wire.format, message).ok()?;
-    if !said.faults.is_empty() {
+    let parsed = parse_one(wire.format, message).ok()?;
+    if !parsed.faults.is_empty() {
         return None;
     }
     let text = |part: &Part| match part {
         Part::Turn { text, .. } => (Digest::of(text.as_bytes()), None),
         Part::Result { id, text, .. } => (Digest::of(text.as_bytes()), id.clone()),
     };
-    let role = match said.parts.last()? {
+    let role = match parsed.parts.last()? {
         Part::Turn { role, .. } => *role,
         Part::Result { .. } => Role::User,
     };
     let changes = ["tool_addition", "tool_removal", "additional_tools"];
-    let changes_tools = said.opaque.iter().any(|kind| changes.contains(&&**kind));
+    let changes_tools = parsed.opaque.iter().any(|kind| changes.contains(&&**kind));
     Some(Outgoing {
-        message: if said.marked {
+        message: if parsed.marked {
             marks::without(message).into()
         } else {
             message.into()
         },
         role,
-        texts: said.parts.iter().map(text).collect(),
-        unread: said.unread,
-        images: said.images,
-        joints: said.joints,
+        texts: parsed.parts.iter().map(text).collect(),
+        unread: parsed.unread,
+        images: parsed.images,
+        joints: parsed.joints,
         changes_tools,
     })
 }

@@ -4,10 +4,11 @@ use serde_json::value::RawValue;
 
 use super::json::{Fields, Place, is_list, is_string};
 use super::namer::Namer;
-use super::said::{Part, Said};
-use super::{Conversation, Entry, Format, anthropic, chat, gemini, responses, tools};
+use super::parsed::{Parsed, Part};
+use super::{Conversation, Entry, Format, tools};
 use crate::base::error::Error;
 use crate::object::{ObjectDocument, Role};
+use crate::provider::formats::dialect;
 
 /// Reads a request, or its bare array of messages (`messages`, `input`, `contents`).
 ///
@@ -43,7 +44,8 @@ pub fn read_after(
         entries: Vec::new(),
         rest: Vec::new(),
     };
-    let key = list_key(format);
+    let dialect = dialect(format);
+    let key = dialect.messages;
     if is_list(whole) {
         let messages = Place::new(key).list(whole)?;
         take_messages(&mut conversation, &messages, &mut namer)?;
@@ -63,24 +65,22 @@ pub fn read_after(
         }
     })?;
     for (name, value) in fields.iter() {
-        match (format, name) {
-            _ if name == key => {}
-            (Format::Anthropic, "system") => {
-                anthropic::system(&mut conversation, value, &mut namer)?;
+        if name == key {
+            continue;
+        }
+        if dialect.system.contains(&name) {
+            for (json, parsed) in (dialect.read_system)(value)? {
+                let entry = namer.instruction(format, json, parsed);
+                conversation.instructions.push(entry);
             }
-            (Format::OpenAiResponses, "instructions") => {
-                responses::instructions(&mut conversation, value, &mut namer)?;
-            }
-            (Format::Gemini, "systemInstruction" | "system_instruction") => {
-                gemini::system(&mut conversation, value, &mut namer)?;
-            }
-            (_, "tools") => tools::read(&mut conversation, value)?,
-            _ => conversation
-                .rest
-                .push((name.to_owned(), value.get().to_owned())),
+        } else if name == "tools" {
+            tools::read(&mut conversation, value)?;
+        } else {
+            let rest = (name.to_owned(), value.get().to_owned());
+            conversation.rest.push(rest);
         }
     }
-    if format == Format::OpenAiResponses && is_string(list) {
+    if dialect.bare_text && is_string(list) {
         // A bare text is short for one message of the user.
         let message = format!("{{\"role\":\"user\",\"content\":{}}}", list.get());
         let message = RawValue::from_string(message)
@@ -92,15 +92,6 @@ pub fn read_after(
     Ok(conversation)
 }
 
-/// The name of the array of messages.
-pub(super) fn list_key(format: Format) -> &'static str {
-    match format {
-        Format::OpenAiChat | Format::Anthropic => "messages",
-        Format::OpenAiResponses => "input",
-        Format::Gemini => "contents",
-    }
-}
-
 /// Reads the messages: those of the system that stand before all others become instructions.
 fn take_messages(
     conversation: &mut Conversation,
@@ -108,55 +99,46 @@ fn take_messages(
     namer: &mut Namer,
 ) -> Result<(), Error> {
     let format = conversation.format;
-    let mut leads =
-        matches!(format, Format::OpenAiChat | Format::OpenAiResponses) && namer.is_first();
-    for (message, said) in said(format, messages)? {
+    let mut leads = dialect(format).system_messages && namer.is_first();
+    for (message, parsed) in parse(format, messages)? {
         leads &= matches!(
-            said.parts.as_slice(),
+            parsed.parts.as_slice(),
             [Part::Turn {
                 role: Role::System,
                 ..
             }]
         );
         if leads {
-            let entry = namer.instruction(format, message, said);
+            let entry = namer.instruction(format, message, parsed);
             conversation.instructions.push(entry);
         } else {
             conversation
                 .entries
-                .push(namer.entry(format, message, said));
+                .push(namer.entry(format, message, parsed));
         }
     }
     Ok(())
 }
 
-/// What each message says, with its bytes.
-pub(super) fn said(format: Format, messages: &[&RawValue]) -> Result<Vec<(String, Said)>, Error> {
-    let root = Place::new(list_key(format));
-    let one = |read: fn(&Place, &RawValue) -> Result<Said, Error>| {
-        let each = |(at, message): (usize, &&RawValue)| {
-            Ok((message.get().to_owned(), read(&root.at(at), message)?))
-        };
-        messages.iter().enumerate().map(each).collect()
-    };
-    match format {
-        Format::OpenAiChat => one(chat::message),
-        Format::Anthropic => one(anthropic::message),
-        Format::Gemini => one(gemini::message),
-        Format::OpenAiResponses => responses::items(&root, messages),
-    }
+/// Parses each message, with its bytes.
+pub(super) fn parse(
+    format: Format,
+    messages: &[&RawValue],
+) -> Result<Vec<(String, Parsed)>, Error> {
+    let dialect = dialect(format);
+    (dialect.read)(&Place::new(dialect.messages), messages)
 }
 
-/// What one message says: the text as [`Entry::message`] holds it.
-pub(crate) fn said_one(format: Format, message: &str) -> Result<Said, Error> {
+/// Parses one message: the text as [`Entry::message`] holds it.
+pub(crate) fn parse_one(format: Format, message: &str) -> Result<Parsed, Error> {
     let list = format!("[{message}]");
     let broken = |_| {
         Error::input("the message is no JSON").expected(format!("a message as {format} has it"))
     };
     let list: &RawValue = serde_json::from_str(&list).map_err(broken)?;
-    let items = Place::new(list_key(format)).list(list)?;
-    let mut said = said(format, &items)?;
-    match (said.pop(), said.is_empty()) {
+    let items = Place::new(dialect(format).messages).list(list)?;
+    let mut parsed = parse(format, &items)?;
+    match (parsed.pop(), parsed.is_empty()) {
         (Some((_, one)), true) => Ok(one),
         _ => Err(Error::input("the message is not one message")
             .expected("one, or the items of one turn of the model")),
@@ -169,8 +151,8 @@ pub(crate) fn said_one(format: Format, message: &str) -> Result<Said, Error> {
 ///
 /// As [`read`], and when it is not one message.
 pub fn read_message(format: Format, message: &str) -> Result<Entry, Error> {
-    let said = said_one(format, message)?;
-    Ok(Namer::after(&[]).entry(format, message.to_owned(), said))
+    let parsed = parse_one(format, message)?;
+    Ok(Namer::after(&[]).entry(format, message.to_owned(), parsed))
 }
 
 /// The format that this seems to have.

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::json::{Place, is_list, with_fields};
-use super::read::said_one;
+use super::read::parse_one;
 use super::{Entry, Format, Wire};
 use crate::base::digest::Digest;
 use crate::object::{ObjectDocument, ObjectType, Protection};
@@ -41,10 +41,10 @@ impl Entry {
             return None;
         }
         let message = without_blocks(wire.message.as_deref()?, kinds)?;
-        let said = said_one(wire.format, &message).ok()?;
-        let verbatim = said.signed || !said.opaque.is_empty();
+        let parsed = parse_one(wire.format, &message).ok()?;
+        let verbatim = parsed.signed || !parsed.opaque.is_empty();
         let digest = Digest::of(message.as_bytes());
-        if said.faults.contains(&"empty_content") {
+        if parsed.faults.contains(&"empty_content") {
             objects.clear();
         }
         let parts = objects.len() as u32;
@@ -62,9 +62,9 @@ impl Entry {
             format: wire.format,
             message,
             objects,
-            signed: said.signed,
-            opaque: said.opaque,
-            faults: said.faults,
+            signed: parsed.signed,
+            opaque: parsed.opaque,
+            faults: parsed.faults,
         })
     }
 }
@@ -92,7 +92,7 @@ mod tests {
 
     const THOUGHT: &str = r#"{"type":"thinking","thinking":"Hm.","signature":"s1"}"#;
 
-    fn said(blocks: &str) -> Entry {
+    fn parse(blocks: &str) -> Entry {
         let message = format!(r#"{{"role": "assistant",  "content":[{blocks}]}}"#);
         read_message(Format::Anthropic, &message).unwrap()
     }
@@ -101,7 +101,7 @@ mod tests {
     fn reasoning_goes_and_nothing_else_changes() {
         let call = r#"{"type":"tool_use","id":"a","name":"look","input":{"n": 1.50}}"#;
         let text = r#"{"type":"text",  "text":"I look."}"#;
-        let whole = said(&format!("{THOUGHT},{text},{call}"));
+        let whole = parse(&format!("{THOUGHT},{text},{call}"));
         let bare = whole.without_reasoning().unwrap();
         assert_eq!(
             bare.message,
@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn what_is_only_reasoning_is_left_out() {
         let hidden = r#"{"type":"redacted_thinking","data":"xx"}"#;
-        let bare = said(&format!("{THOUGHT},{hidden}")).without_reasoning();
+        let bare = parse(&format!("{THOUGHT},{hidden}")).without_reasoning();
         assert!(bare.unwrap().objects.is_empty());
         assert_eq!(
-            said(r#"{"type":"text","text":"Hm."}"#).without_reasoning(),
+            parse(r#"{"type":"text","text":"Hm."}"#).without_reasoning(),
             None
         );
     }

@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use crate::object::{Role, Tool};
-use crate::provider::wire::NO_SIGNATURE;
+use crate::provider::gemini::NO_SIGNATURE;
 use crate::write::render::anthropic::{Block, Content, Message, Messages, input};
 use crate::write::render::parts::{array, list, object, quoted};
 

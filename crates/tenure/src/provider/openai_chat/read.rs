@@ -3,22 +3,22 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::json::{Fields, Place, is_string};
-use super::media::{Media, Source};
-use super::said::{Lines, Part, Said};
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
+use crate::provider::wire::json::{Fields, Place, is_string};
+use crate::provider::wire::media::{Media, Source};
+use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
 /// What a message says.
-pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> {
+pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
-    let mut said = Said::default();
+    let mut parsed = Parsed::default();
     let role = place.needed(&fields, "role")?;
     let mut lines = Lines::default();
-    content(&place.key("content"), &fields, &mut lines, &mut said)?;
+    content(&place.key("content"), &fields, &mut lines, &mut parsed)?;
     if role == "tool" {
-        let text = lines.end(&mut said);
-        said.parts.push(Part::Result {
+        let text = lines.end(&mut parsed);
+        parsed.parts.push(Part::Result {
             id: Some(place.needed(&fields, "tool_call_id")?),
             name: None,
             text,
@@ -26,9 +26,9 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
         rest(
             &fields,
             &["role", "content", "tool_call_id", "name"],
-            &mut said,
+            &mut parsed,
         );
-        return Ok(said);
+        return Ok(parsed);
     }
     let role = match role.as_str() {
         "system" | "developer" => Role::System,
@@ -55,31 +55,33 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
         lines.add(&refusal);
     }
     if role == Role::Assistant && fields.get("content").is_none() && calls.is_empty() {
-        said.fault("empty_content");
+        parsed.fault("empty_content");
     }
     if role != Role::Assistant && !calls.is_empty() {
-        said.fault("call_by_another");
-        said.opaque
+        parsed.fault("call_by_another");
+        parsed
+            .opaque
             .extend(calls.drain(..).map(|_| "tool_calls".to_owned()));
-        said.unread
+        parsed
+            .unread
             .push_str(fields.get("tool_calls").map_or("", RawValue::get));
     }
-    let text = lines.end(&mut said);
-    said.parts.push(Part::Turn { role, text, calls });
+    let text = lines.end(&mut parsed);
+    parsed.parts.push(Part::Turn { role, text, calls });
     rest(
         &fields,
         &["role", "content", "tool_calls", "refusal"],
-        &mut said,
+        &mut parsed,
     );
-    Ok(said)
+    Ok(parsed)
 }
 
 /// Keeps all but the known fields.
-fn rest(fields: &Fields<'_>, known: &[&str], said: &mut Said) {
+fn rest(fields: &Fields<'_>, known: &[&str], parsed: &mut Parsed) {
     for (key, value) in fields.iter() {
         let is_empty = matches!(value.get(), "null" | "[]");
         if !known.contains(&key) && !is_empty {
-            said.keep(key, value);
+            parsed.keep(key, value);
         }
     }
 }
@@ -88,7 +90,7 @@ fn content(
     place: &Place,
     fields: &Fields<'_>,
     lines: &mut Lines,
-    said: &mut Said,
+    parsed: &mut Parsed,
 ) -> Result<(), Error> {
     let Some(content) = fields.get("content") else {
         return Ok(());
@@ -100,13 +102,13 @@ fn content(
     for (at, part) in place.list(content)?.into_iter().enumerate() {
         let place = place.at(at);
         let fields = place.fields(part)?;
-        said.marked |= fields.get("prompt_cache_breakpoint").is_some();
+        parsed.marked |= fields.get("prompt_cache_breakpoint").is_some();
         match place.needed(&fields, "type")?.as_str() {
             "text" => lines.add(&place.needed(&fields, "text")?),
             "refusal" => lines.add(&place.needed(&fields, "refusal")?),
             kind => {
                 let media = media(&place, kind, &fields)?;
-                said.keep_media(kind, media.as_ref(), part);
+                parsed.keep_media(kind, media.as_ref(), part);
                 if let Some(media) = media {
                     lines.add_media(media);
                 }
@@ -175,6 +177,6 @@ fn tool_call(place: &Place, call: &RawValue) -> Result<ToolCall, Error> {
 }
 
 /// The input of a tool that takes free text, as arguments.
-pub(super) fn free(text: String) -> Value {
+pub(crate) fn free(text: String) -> Value {
     Value::from(json!({ "input": text }).to_string())
 }

@@ -3,18 +3,16 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::{Fields, Place, is_list, is_string};
-use super::media::{Media, Source};
-use super::namer::Namer;
-use super::said::{Lines, Part, Said};
-use super::{Conversation, Format};
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
+use crate::provider::wire::json::{Fields, Place, is_list, is_string};
+use crate::provider::wire::media::{Media, Source};
+use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
 const CONTENT: &str = "a text, or a list of blocks";
 
 /// What a message says. Its results become parts of their own, before what else it says.
-pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> {
+pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
     let role = match place.needed(&fields, "role")?.as_str() {
         "user" => Role::User,
@@ -22,7 +20,7 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
         "system" => Role::System,
         _ => return Err(place.wrong("unknown role", "`user`, `assistant` or `system`")),
     };
-    let mut said = Said::default();
+    let mut parsed = Parsed::default();
     let mut turn = Lines::default();
     let mut calls = Vec::new();
     let mut texts = 0;
@@ -31,7 +29,7 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
         Some(content) if is_string(content) => {
             let text = place.text(content)?;
             if text.trim().is_empty() {
-                said.fault("empty_content");
+                parsed.fault("empty_content");
             }
             turn.add(&text);
             texts += 1;
@@ -40,25 +38,25 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
             for (at, block) in place.list(content)?.into_iter().enumerate() {
                 let place = place.at(at);
                 let fields = place.fields(block)?;
-                said.marked |= fields.get("cache_control").is_some();
+                parsed.marked |= fields.get("cache_control").is_some();
                 match place.needed(&fields, "type")?.as_str() {
                     "text" => {
                         let text = place.needed(&fields, "text")?;
                         if text.trim().is_empty() {
-                            said.fault("empty_content");
+                            parsed.fault("empty_content");
                         }
                         if fields
                             .get("citations")
                             .is_some_and(|cited| cited.get() != "[]")
                         {
-                            said.keep("citations", block);
+                            parsed.keep("citations", block);
                         }
                         turn.add(&text);
                         texts += 1;
                     }
                     "tool_use" => {
                         if role != Role::Assistant {
-                            said.fault("call_by_another");
+                            parsed.fault("call_by_another");
                         }
                         let input = fields.get("input").map_or("{}", RawValue::get);
                         calls.push(ToolCall {
@@ -69,15 +67,15 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
                     }
                     "tool_result" => {
                         if role != Role::User {
-                            said.fault("result_by_another");
+                            parsed.fault("result_by_another");
                         }
                         if texts > 0 {
-                            said.fault("result_not_first");
+                            parsed.fault("result_not_first");
                         }
                         let mut lines = Lines::default();
-                        result_content(&place, &fields, &mut lines, &mut said)?;
-                        let text = lines.end(&mut said);
-                        said.parts.push(Part::Result {
+                        result_content(&place, &fields, &mut lines, &mut parsed)?;
+                        let text = lines.end(&mut parsed);
+                        parsed.parts.push(Part::Result {
                             id: Some(place.needed(&fields, "tool_use_id")?),
                             name: None,
                             text,
@@ -85,7 +83,7 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
                     }
                     kind => {
                         texts += 1;
-                        other(&place, kind, &fields, block, &mut turn, &mut said)?;
+                        other(&place, kind, &fields, block, &mut turn, &mut parsed)?;
                     }
                 }
             }
@@ -95,33 +93,34 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
     }
     for (key, value) in fields.iter() {
         if !matches!(key, "role" | "content") {
-            said.keep(key, value);
+            parsed.keep(key, value);
         }
     }
     if role != Role::Assistant && !calls.is_empty() {
         // Nobody else calls tools: what looks like it is kept unread.
         for call in calls.drain(..) {
-            said.opaque.push("tool_use".to_owned());
-            said.unread.push_str(&call.name);
-            said.unread
+            parsed.opaque.push("tool_use".to_owned());
+            parsed.unread.push_str(&call.name);
+            parsed
+                .unread
                 .push_str(call.arguments.as_str().unwrap_or_default());
         }
     }
-    let text = turn.end(&mut said);
-    if said.parts.is_empty() || !text.is_empty() || !calls.is_empty() || texts > 0 {
+    let text = turn.end(&mut parsed);
+    if parsed.parts.is_empty() || !text.is_empty() || !calls.is_empty() || texts > 0 {
         if calls.is_empty() && texts == 0 {
-            said.fault("empty_content");
+            parsed.fault("empty_content");
         }
-        said.parts.push(Part::Turn { role, text, calls });
+        parsed.parts.push(Part::Turn { role, text, calls });
     }
-    Ok(said)
+    Ok(parsed)
 }
 
 fn result_content(
     place: &Place,
     fields: &Fields<'_>,
     lines: &mut Lines,
-    said: &mut Said,
+    parsed: &mut Parsed,
 ) -> Result<(), Error> {
     let place = place.key("content");
     match fields.get("content") {
@@ -131,10 +130,10 @@ fn result_content(
             for (at, block) in place.list(content)?.into_iter().enumerate() {
                 let place = place.at(at);
                 let fields = place.fields(block)?;
-                said.marked |= fields.get("cache_control").is_some();
+                parsed.marked |= fields.get("cache_control").is_some();
                 match place.needed(&fields, "type")?.as_str() {
                     "text" => lines.add(&place.needed(&fields, "text")?),
-                    kind => other(&place, kind, &fields, block, lines, said)?,
+                    kind => other(&place, kind, &fields, block, lines, parsed)?,
                 }
             }
         }
@@ -156,7 +155,7 @@ fn other(
     fields: &Fields<'_>,
     block: &RawValue,
     lines: &mut Lines,
-    said: &mut Said,
+    parsed: &mut Parsed,
 ) -> Result<(), Error> {
     let known = match kind {
         "image" => Some("image"),
@@ -181,41 +180,27 @@ fn other(
         None
     };
     let signs = fields.any(&["signature", "encrypted_content"]).is_some();
-    said.signed |= signs || kind == "redacted_thinking";
-    said.keep_media(kind, media.as_ref(), block);
+    parsed.signed |= signs || kind == "redacted_thinking";
+    parsed.keep_media(kind, media.as_ref(), block);
     if let Some(media) = media {
         lines.add_media(media);
     }
     Ok(())
 }
 
-/// The top-level `system`: a text, or blocks of text.
-pub(super) fn system(
-    conversation: &mut Conversation,
-    system: &RawValue,
-    namer: &mut Namer,
-) -> Result<(), Error> {
+/// Reads the top-level `system`: a text, or blocks of text, each an instruction of its own.
+pub(super) fn system(system: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
     let place = Place::new("system");
-    let turn = |text: String| Said {
-        parts: vec![Part::Turn {
-            role: Role::System,
-            text,
-            calls: Vec::new(),
-        }],
-        ..Said::default()
-    };
-    let mut add = |json: &RawValue, text: String| {
-        let entry = namer.instruction(Format::Anthropic, json.get().to_owned(), turn(text));
-        conversation.instructions.push(entry);
-    };
+    let instruction = |json: &RawValue, text: String| (json.get().to_owned(), Parsed::system(text));
     if is_string(system) {
-        add(system, place.text(system)?);
-        return Ok(());
+        return Ok(vec![instruction(system, place.text(system)?)]);
     }
-    for (at, block) in place.list(system)?.into_iter().enumerate() {
-        let place = place.at(at);
-        let text = place.needed(&place.fields(block)?, "text")?;
-        add(block, text);
-    }
-    Ok(())
+    let blocks = place.list(system)?.into_iter().enumerate();
+    blocks
+        .map(|(at, block)| {
+            let place = place.at(at);
+            let text = place.needed(&place.fields(block)?, "text")?;
+            Ok(instruction(block, text))
+        })
+        .collect()
 }

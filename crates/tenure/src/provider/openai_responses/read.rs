@@ -6,19 +6,18 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::{Fields, Place, is_string};
-use super::media::{Media, Source};
-use super::namer::Namer;
-use super::said::{Lines, Part, Said};
-use super::{Conversation, Format, chat};
 use crate::base::error::Error;
 use crate::object::{MAX_CALLS, Role, ToolCall};
+use crate::provider::openai_chat;
+use crate::provider::wire::json::{Fields, Place, is_null, is_string};
+use crate::provider::wire::media::{Media, Source};
+use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
 /// The turn of the model that the items so far make.
 #[derive(Default)]
 struct Turn {
     message: String,
-    said: Said,
+    parsed: Parsed,
     lines: Lines,
     calls: Vec<ToolCall>,
     /// Whether its last item is reasoning, which must lead to another.
@@ -26,25 +25,25 @@ struct Turn {
 }
 
 impl Turn {
-    fn end(mut self, into: &mut Vec<(String, Said)>) {
+    fn end(mut self, into: &mut Vec<(String, Parsed)>) {
         if self.message.is_empty() {
             return;
         }
         if self.reasons {
-            self.said.fault("reasoning_without_partner");
+            self.parsed.fault("reasoning_without_partner");
         }
-        let text = self.lines.end(&mut self.said);
-        self.said.parts.push(Part::Turn {
+        let text = self.lines.end(&mut self.parsed);
+        self.parsed.parts.push(Part::Turn {
             role: Role::Assistant,
             text,
             calls: self.calls,
         });
-        into.push((self.message, self.said));
+        into.push((self.message, self.parsed));
     }
 }
 
-/// What the items say, turn by turn.
-pub(super) fn items(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Said)>, Error> {
+/// Reads items, turn by turn.
+pub(super) fn messages(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Parsed)>, Error> {
     let mut all = Vec::new();
     let mut turn = Turn::default();
     for (at, item) in items.iter().enumerate() {
@@ -52,7 +51,7 @@ pub(super) fn items(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Sa
         let fields = place.fields(item)?;
         let kind = place.maybe(&fields, "type")?;
         let kind = kind.as_deref().unwrap_or("message");
-        let said = match kind {
+        let parsed = match kind {
             "message" => {
                 let role = match place.needed(&fields, "role")?.as_str() {
                     "assistant" => None,
@@ -66,13 +65,13 @@ pub(super) fn items(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Sa
                 match role {
                     None => None,
                     Some(role) => {
-                        let (mut said, mut lines) = (Said::default(), Lines::default());
+                        let (mut parsed, mut lines) = (Parsed::default(), Lines::default());
                         let place = place.key("content");
-                        content(&place, fields.get("content"), &mut lines, &mut said)?;
-                        let text = lines.end(&mut said);
+                        content(&place, fields.get("content"), &mut lines, &mut parsed)?;
+                        let text = lines.end(&mut parsed);
                         let calls = Vec::new();
-                        said.parts.push(Part::Turn { role, text, calls });
-                        Some(said)
+                        parsed.parts.push(Part::Turn { role, text, calls });
+                        Some(parsed)
                     }
                 }
             }
@@ -81,20 +80,20 @@ pub(super) fn items(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Sa
             }
             kind if is_own(kind) => None,
             kind => {
-                let mut said = Said::default();
-                said.keep(kind, item);
-                said.parts.push(Part::Turn {
+                let mut parsed = Parsed::default();
+                parsed.keep(kind, item);
+                parsed.parts.push(Part::Turn {
                     role: Role::User,
                     text: String::new(),
                     calls: Vec::new(),
                 });
-                Some(said)
+                Some(parsed)
             }
         };
-        match said {
-            Some(said) => {
+        match parsed {
+            Some(parsed) => {
                 std::mem::take(&mut turn).end(&mut all);
-                all.push((item.get().to_owned(), said));
+                all.push((item.get().to_owned(), parsed));
             }
             None => {
                 if turn.calls.len() == MAX_CALLS {
@@ -135,13 +134,18 @@ fn models(
     item: &RawValue,
     turn: &mut Turn,
 ) -> Result<(), Error> {
-    let said = &mut turn.said;
+    let parsed = &mut turn.parsed;
     match kind {
         "message" => {
             let content_place = place.key("content");
-            content(&content_place, fields.get("content"), &mut turn.lines, said)?;
+            content(
+                &content_place,
+                fields.get("content"),
+                &mut turn.lines,
+                parsed,
+            )?;
             if let Some(phase) = fields.get("phase") {
-                said.keep("phase", phase);
+                parsed.keep("phase", phase);
             }
         }
         "function_call" => turn.calls.push(ToolCall {
@@ -150,7 +154,7 @@ fn models(
             name: place.needed(fields, "name")?,
         }),
         "custom_tool_call" => turn.calls.push(ToolCall {
-            arguments: chat::free(place.needed(fields, "input")?),
+            arguments: openai_chat::free(place.needed(fields, "input")?),
             id: place.needed(fields, "call_id")?,
             name: place.needed(fields, "name")?,
         }),
@@ -164,33 +168,38 @@ fn models(
                     name: tool.to_owned(),
                 });
             }
-            said.signed |= fields.get("encrypted_content").is_some();
-            said.keep(kind, item);
+            parsed.signed |= fields.get("encrypted_content").is_some();
+            parsed.keep(kind, item);
         }
     }
     Ok(())
 }
 
-fn result(place: &Place, kind: &str, fields: &Fields<'_>, item: &RawValue) -> Result<Said, Error> {
-    let (mut said, mut lines) = (Said::default(), Lines::default());
+fn result(
+    place: &Place,
+    kind: &str,
+    fields: &Fields<'_>,
+    item: &RawValue,
+) -> Result<Parsed, Error> {
+    let (mut parsed, mut lines) = (Parsed::default(), Lines::default());
     let output = fields.get("output");
     if matches!(kind, "function_call_output" | "custom_tool_call_output") {
-        content(&place.key("output"), output, &mut lines, &mut said)?;
+        content(&place.key("output"), output, &mut lines, &mut parsed)?;
     } else {
         lines.add_media(Media {
             kind: "output",
             mime: None,
             source: Source::Own,
         });
-        said.keep(kind, item);
+        parsed.keep(kind, item);
     }
-    let text = lines.end(&mut said);
-    said.parts.push(Part::Result {
+    let text = lines.end(&mut parsed);
+    parsed.parts.push(Part::Result {
         id: Some(place.needed(fields, "call_id")?),
         name: None,
         text,
     });
-    Ok(said)
+    Ok(parsed)
 }
 
 /// A text, or parts of text and media.
@@ -198,7 +207,7 @@ fn content(
     place: &Place,
     content: Option<&RawValue>,
     lines: &mut Lines,
-    said: &mut Said,
+    parsed: &mut Parsed,
 ) -> Result<(), Error> {
     let Some(content) = content else {
         return Ok(());
@@ -210,7 +219,7 @@ fn content(
     for (at, part) in place.list(content)?.into_iter().enumerate() {
         let place = place.at(at);
         let fields = place.fields(part)?;
-        said.marked |= fields.get("prompt_cache_breakpoint").is_some();
+        parsed.marked |= fields.get("prompt_cache_breakpoint").is_some();
         match place.needed(&fields, "type")?.as_str() {
             "input_text" | "output_text" | "text" => lines.add(&place.needed(&fields, "text")?),
             "refusal" => lines.add(&place.needed(&fields, "refusal")?),
@@ -232,7 +241,7 @@ fn content(
                     }),
                     _ => None,
                 };
-                said.keep_media(kind, media.as_ref(), part);
+                parsed.keep_media(kind, media.as_ref(), part);
                 if let Some(media) = media {
                     lines.add_media(media);
                 }
@@ -242,37 +251,23 @@ fn content(
     Ok(())
 }
 
-/// The top-level `instructions`: a text, or items.
-pub(super) fn instructions(
-    conversation: &mut Conversation,
-    value: &RawValue,
-    namer: &mut Namer,
-) -> Result<(), Error> {
-    if super::json::is_null(value) {
-        return Ok(());
+/// Reads the top-level `instructions`: a text, or items.
+pub(super) fn system(value: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
+    if is_null(value) {
+        return Ok(Vec::new());
     }
     let place = Place::new("instructions");
     let text = if is_string(value) {
         place.text(value)?
     } else {
         let mut lines = Lines::default();
-        for (_, said) in items(&place, &place.list(value)?)? {
-            for part in said.parts {
+        for (_, parsed) in messages(&place, &place.list(value)?)? {
+            for part in parsed.parts {
                 let (Part::Turn { text, .. } | Part::Result { text, .. }) = part;
                 lines.add(&text);
             }
         }
         lines.text
     };
-    let said = Said {
-        parts: vec![Part::Turn {
-            role: Role::System,
-            text,
-            calls: Vec::new(),
-        }],
-        ..Said::default()
-    };
-    let entry = namer.instruction(Format::OpenAiResponses, value.get().to_owned(), said);
-    conversation.instructions.push(entry);
-    Ok(())
+    Ok(vec![(value.get().to_owned(), Parsed::system(text))])
 }

@@ -1,15 +1,17 @@
-//! What a message says, before its objects have names.
+//! A message as it was parsed, before its objects have names.
 
 use std::ops::Range;
 
 use serde_json::value::RawValue;
 
+use super::json::Place;
 use super::media::Media;
+use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
 
-/// What a message says, before its objects have names.
+/// The parts of a message, before its objects have names.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Parsed {
     pub(crate) parts: Vec<Part>,
     pub(crate) signed: bool,
     /// The kinds of what is kept unread.
@@ -20,20 +22,20 @@ pub(crate) struct Said {
     pub(crate) images: u32,
     /// How many lines the texts join that stand apart in the message.
     pub(crate) joints: u32,
-    /// What the message breaks by itself.
+    /// The rules that the message breaks by itself.
     pub(crate) faults: Vec<&'static str>,
     /// Whether it carries marks of a cache, which are the request's and not the message's.
     pub(crate) marked: bool,
     /// Images and the like, with the lines that stand for them in the texts.
-    pub(super) media: Vec<Found>,
+    pub(crate) media: Vec<Found>,
 }
 
 /// Media, and where their line stands.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) part: usize,
-    pub(super) line: Range<usize>,
-    pub(super) media: Media,
+pub(crate) struct Found {
+    pub(crate) part: usize,
+    pub(crate) line: Range<usize>,
+    pub(crate) media: Media,
 }
 
 /// One object in the making.
@@ -54,9 +56,21 @@ pub(crate) enum Part {
     },
 }
 
-impl Said {
+impl Parsed {
+    /// A text of the system.
+    pub(crate) fn system(text: String) -> Parsed {
+        Parsed {
+            parts: vec![Part::Turn {
+                role: Role::System,
+                text,
+                calls: Vec::new(),
+            }],
+            ..Parsed::default()
+        }
+    }
+
     /// Keeps something unread.
-    pub(super) fn keep(&mut self, kind: impl Into<String>, json: &RawValue) {
+    pub(crate) fn keep(&mut self, kind: impl Into<String>, json: &RawValue) {
         self.opaque.push(kind.into());
         if !self.unread.is_empty() {
             self.unread.push('\n');
@@ -65,7 +79,7 @@ impl Said {
     }
 
     /// Keeps media unread. An image costs what images cost, whatever its JSON is.
-    pub(super) fn keep_media(&mut self, kind: &str, media: Option<&Media>, json: &RawValue) {
+    pub(crate) fn keep_media(&mut self, kind: &str, media: Option<&Media>, json: &RawValue) {
         if media.is_some_and(|media| media.kind == "image") {
             self.opaque.push(kind.to_owned());
             self.images += 1;
@@ -74,23 +88,35 @@ impl Said {
         }
     }
 
-    pub(super) fn fault(&mut self, rule: &'static str) {
+    pub(crate) fn fault(&mut self, rule: &'static str) {
         if !self.faults.contains(&rule) {
             self.faults.push(rule);
         }
     }
 }
 
+/// Reads messages one by one.
+pub(crate) fn each(
+    root: &Place,
+    messages: &[&RawValue],
+    read: fn(&Place, &RawValue) -> Result<Parsed, Error>,
+) -> Result<Vec<(String, Parsed)>, Error> {
+    let messages = messages.iter().enumerate();
+    messages
+        .map(|(at, message)| Ok((message.get().to_owned(), read(&root.at(at), message)?)))
+        .collect()
+}
+
 /// A text in the making: lines, some of which stand for media.
 #[derive(Default)]
-pub(super) struct Lines {
-    pub(super) text: String,
+pub(crate) struct Lines {
+    pub(crate) text: String,
     media: Vec<(Range<usize>, Media)>,
     count: u32,
 }
 
 impl Lines {
-    pub(super) fn add(&mut self, line: &str) {
+    pub(crate) fn add(&mut self, line: &str) {
         if self.count > 0 {
             self.text.push('\n');
         }
@@ -98,7 +124,7 @@ impl Lines {
         self.text.push_str(line);
     }
 
-    pub(super) fn add_media(&mut self, media: Media) {
+    pub(crate) fn add_media(&mut self, media: Media) {
         let line = media.line();
         self.add(&line);
         let end = self.text.len();
@@ -106,12 +132,12 @@ impl Lines {
     }
 
     /// The text, whose media are of the part that will come next.
-    pub(super) fn end(self, said: &mut Said) -> String {
-        let part = said.parts.len();
-        said.joints += self.count.saturating_sub(1);
+    pub(crate) fn end(self, parsed: &mut Parsed) -> String {
+        let part = parsed.parts.len();
+        parsed.joints += self.count.saturating_sub(1);
         let found = self.media.into_iter();
         let found = found.map(|(line, media)| Found { part, line, media });
-        said.media.extend(found);
+        parsed.media.extend(found);
         self.text
     }
 }

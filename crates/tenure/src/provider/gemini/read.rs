@@ -4,23 +4,21 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::{Fields, Place, is_string};
-use super::media::{Media, Source};
-use super::namer::Namer;
-use super::said::{Lines, Part, Said};
-use super::{Conversation, Format};
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
+use crate::provider::wire::json::{Fields, Place, is_string};
+use crate::provider::wire::media::{Media, Source};
+use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
 /// What a content says. Its results become parts of their own, before what else it says.
-pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> {
+pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
     let role = match place.maybe(&fields, "role")?.as_deref() {
         None | Some("user" | "function") => Role::User,
         Some("model") => Role::Assistant,
         Some(_) => return Err(place.wrong("unknown role", "`user` or `model`")),
     };
-    let mut said = Said::default();
+    let mut parsed = Parsed::default();
     let mut turn = Lines::default();
     let mut calls = Vec::new();
     let mut texts = 0;
@@ -35,12 +33,12 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
         let is_signed = fields
             .any(&["thoughtSignature", "thought_signature"])
             .is_some();
-        said.signed |= is_signed;
+        parsed.signed |= is_signed;
         if fields
             .get("thought")
             .is_some_and(|thought| thought.get() == "true")
         {
-            said.keep("thought", part);
+            parsed.keep("thought", part);
             texts += 1;
             continue;
         }
@@ -48,12 +46,12 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
             let place = place.key("functionCall");
             let fields = place.fields(call)?;
             if role != Role::Assistant {
-                said.fault("call_by_another");
-                said.keep("functionCall", part);
+                parsed.fault("call_by_another");
+                parsed.keep("functionCall", part);
                 continue;
             }
             if is_signed {
-                said.keep("thoughtSignature", part);
+                parsed.keep("thoughtSignature", part);
             }
             calls.push(ToolCall {
                 arguments: Value::from(fields.get("args").map_or("{}", RawValue::get)),
@@ -64,15 +62,15 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
             let place = place.key("functionResponse");
             let fields = place.fields(answer)?;
             if role != Role::User {
-                said.fault("result_by_another");
+                parsed.fault("result_by_another");
             }
             if texts > 0 {
-                said.fault("result_not_first");
+                parsed.fault("result_not_first");
             }
             if fields.get("parts").is_some() {
-                said.keep("functionResponse", answer);
+                parsed.keep("functionResponse", answer);
             }
-            said.parts.push(Part::Result {
+            parsed.parts.push(Part::Result {
                 id: place.maybe(&fields, "id")?,
                 name: Some(place.needed(&fields, "name")?),
                 text: response(&place, &fields)?,
@@ -80,7 +78,7 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
         } else if let Some(text) = fields.get("text") {
             let text = place.key("text").text(text)?;
             if is_signed {
-                said.keep("thoughtSignature", part);
+                parsed.keep("thoughtSignature", part);
             }
             turn.add(&text);
             texts += 1;
@@ -89,25 +87,25 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Said, Error> 
             let mut kinds = fields.iter().map(|(key, _)| key);
             let kind = kinds.find(|key| !key.starts_with("thought"));
             let kind = kind.unwrap_or("part").to_owned();
-            said.keep_media(&kind, media.as_ref(), part);
+            parsed.keep_media(&kind, media.as_ref(), part);
             if let Some(media) = media {
                 turn.add_media(media);
             }
             texts += 1;
         }
     }
-    let is_blank = turn.text.trim().is_empty() && said.opaque.is_empty();
-    let text = turn.end(&mut said);
-    if said.parts.is_empty() || !calls.is_empty() || texts > 0 {
+    let is_blank = turn.text.trim().is_empty() && parsed.opaque.is_empty();
+    let text = turn.end(&mut parsed);
+    if parsed.parts.is_empty() || !calls.is_empty() || texts > 0 {
         if calls.is_empty() && is_blank {
-            said.fault("empty_content");
+            parsed.fault("empty_content");
         }
-        if !calls.is_empty() && !said.parts.is_empty() {
-            said.fault("result_by_another");
+        if !calls.is_empty() && !parsed.parts.is_empty() {
+            parsed.fault("result_by_another");
         }
-        said.parts.push(Part::Turn { role, text, calls });
+        parsed.parts.push(Part::Turn { role, text, calls });
     }
-    Ok(said)
+    Ok(parsed)
 }
 
 /// What a function returned: its one text where that is all there is, else its JSON.
@@ -151,31 +149,17 @@ fn media(place: &Place, fields: &Fields<'_>) -> Result<Option<Media>, Error> {
     Ok(Some(Media { kind, mime, source }))
 }
 
-/// The top-level `systemInstruction`.
-pub(super) fn system(
-    conversation: &mut Conversation,
-    value: &RawValue,
-    namer: &mut Namer,
-) -> Result<(), Error> {
+/// Reads the top-level `systemInstruction`: a text, or a content.
+pub(super) fn system(value: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
     let place = Place::new("systemInstruction");
     let text = if is_string(value) {
         place.text(value)?
     } else {
-        let said = message(&place, value)?;
-        let texts = said.parts.into_iter().map(|part| match part {
+        let parsed = message(&place, value)?;
+        let texts = parsed.parts.into_iter().map(|part| match part {
             Part::Turn { text, .. } | Part::Result { text, .. } => text,
         });
         texts.collect::<Vec<_>>().join("\n")
     };
-    let said = Said {
-        parts: vec![Part::Turn {
-            role: Role::System,
-            text,
-            calls: Vec::new(),
-        }],
-        ..Said::default()
-    };
-    let entry = namer.instruction(Format::Gemini, value.get().to_owned(), said);
-    conversation.instructions.push(entry);
-    Ok(())
+    Ok(vec![(value.get().to_owned(), Parsed::system(text))])
 }
