@@ -1,5 +1,5 @@
 //! What sharing a budget costs as the number of sections grows, beside the water-filling loop that
-//! gives one token at a time to the highest marginal utility (Prefill Compiler, Algorithm 6.2).
+//! gives one token at a time to the highest marginal utility.
 //!
 //! `cargo bench -p tenure --bench allocate`; figures in `docs/benchmarks.md`.
 

@@ -31,8 +31,8 @@ use crate::write::world::World;
 /// again knows what a difference means. What was kept before it was kept is of compiler 1.
 pub const COMPILER: u32 = 4;
 
-/// What a compile would ask of the outside, for settled objects only: nothing that the caller may
-/// not see ever reaches an outside model.
+/// Returns the facts that a compile would ask for, of settled objects only: nothing that the caller may not see ever
+/// reaches an outside model.
 ///
 /// # Errors
 ///
@@ -83,10 +83,10 @@ pub fn outline_needs(
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Budget`](crate::ErrorKind::Budget) when what must go in does not fit, with each
-/// item and its cost; [`ErrorKind::Input`](crate::ErrorKind::Input) when the request makes no
-/// sense, or the target takes no such tool or call; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope, or when what
-/// must go in is longer than the policy allows or misses what it needs.
+/// [`ErrorKind::Budget`](crate::ErrorKind::Budget) when what must go in does not fit, with each item and its cost;
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) when the request makes no sense, or the target takes no such tool or
+/// call; [`ErrorKind::Policy`](crate::ErrorKind::Policy) when the caller has no scope, or when what must go in is
+/// longer than the policy allows or misses what it needs.
 ///
 /// ```
 /// use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile};
@@ -129,8 +129,8 @@ pub fn compile(
     Ok(Outcome::of(compiled))
 }
 
-/// How the candidates stand before the request's gate, the nearest first: what a compile would let
-/// pass, without compiling.
+/// Returns the candidates' standing before the request's gate, the nearest first: what a compile would let pass,
+/// without compiling.
 ///
 /// # Errors
 ///

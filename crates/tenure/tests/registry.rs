@@ -816,7 +816,7 @@ fn objects_bring_no_overrides_and_take_no_reserved_names() {
         refused(
             &mut registries,
             ErrorKind::Input,
-            "is not a block's to have",
+            "a block cannot have",
             |registries| registries.write(&main, "main", rule(name), Place::Back),
         );
     }

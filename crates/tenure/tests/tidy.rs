@@ -41,6 +41,36 @@ fn every_module_opens_with_what_it_is_for() {
     }
 }
 
+/// How doc comments of the core do not begin: `STYLE.md` says why.
+#[rustfmt::skip]
+const OPENINGS: [&str; 10] = [
+    "What", "How", "Whether", "Where", "Who", "Whose", "Whoever", "Why", "Which", "When",
+];
+
+#[test]
+fn doc_comments_begin_with_a_noun_or_a_verb() {
+    let mut seen = 0;
+    for path in files(&root().join("crates/tenure/src"), "rs") {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        for (at, line) in lines.iter().enumerate() {
+            let is_doc = line.starts_with("/// ") || line.starts_with("//! ");
+            if !is_doc || at > 0 && lines[at - 1].get(..3) == line.get(..3) {
+                continue;
+            }
+            seen += 1;
+            let word = line[4..].split(|c: char| !c.is_alphabetic()).next();
+            assert!(
+                !OPENINGS.contains(&word.unwrap_or_default()),
+                "{}:{}: {line}",
+                path.display(),
+                at + 1
+            );
+        }
+    }
+    assert!(seen > 3_000, "{seen}");
+}
+
 /// A test file that no target has is never run, and nothing says so.
 #[test]
 fn every_test_file_is_run() {

@@ -1,4 +1,4 @@
-//! What can go wrong, as data: what, where, what was expected, and a hint.
+//! Errors as data: what happened, where, what was expected, and a hint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ pub enum ErrorKind {
     Usage,
     /// Something that came from outside is malformed.
     Input,
-    /// What the call is about is not there: a session, a record, an object, a key. To programs it is told as `input`.
+    /// The subject of the call is not there: a session, a record, an object, a key. To programs it is told as `input`.
     #[serde(rename = "input")]
     NotFound,
-    /// What must go in does not fit.
+    /// The mandatory items do not fit.
     Budget,
     /// The policy or a permission forbids it.
     Policy,
-    /// Somebody else wrote first.
+    /// Someone else wrote first.
     Conflict,
-    /// What it needs cannot be reached now; the same call may succeed later.
+    /// A service that the call needs cannot be reached now; the same call may succeed later.
     Unavailable,
-    /// What is stored is not what was written.
+    /// Stored data is not as it was written.
     Damaged,
     /// A promise of this crate did not hold: a bug.
     Internal,
@@ -59,7 +59,7 @@ pub struct MandatoryItem {
     pub name: String,
     /// The term of the section where it would stand.
     pub section: &'static str,
-    /// What it costs.
+    /// The tokens that it costs.
     pub tokens: u32,
 }
 
@@ -76,13 +76,13 @@ pub struct MandatoryItem {
 pub struct Error {
     /// The kind.
     pub kind: ErrorKind,
-    /// What happened.
+    /// The failure, in words.
     pub what: String,
-    /// Where.
+    /// The place of it.
     pub at: Option<Location>,
-    /// What was expected instead.
+    /// The input that was expected instead.
     pub expected: Option<String>,
-    /// What to do about it.
+    /// Advice on what to do.
     pub hint: Option<String>,
     /// The mandatory items that do not fit, for [`ErrorKind::Budget`].
     pub mandatory: Vec<MandatoryItem>,
@@ -134,7 +134,7 @@ impl Error {
         Error::new(ErrorKind::NotFound, what)
     }
 
-    /// What is stored is not what was written.
+    /// Returns an error of the kind [`ErrorKind::Damaged`]: stored data is not as it was written.
     pub fn damaged(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Damaged, what)
             .hint("`tenure store check` says what is damaged; restore the store from a copy, or set aside what is lost")
@@ -225,7 +225,7 @@ impl std::error::Error for Error {
 
 /// The one of `known` that `given` was probably meant to be.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody mistypes so much, and to compare it would take its time.
+    // No one mistypes so much, and to compare it would take its time.
     if given.len() > LONG_NAME {
         return None;
     }
@@ -237,7 +237,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// What to say of a name that is not among the known ones: all of them, and the nearest.
+/// Returns an error for a name that is not among the known ones, with all of them and the nearest.
 pub fn unknown_name<'a>(noun: &str, given: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let names: Vec<&str> = known.collect();
     let error = Error::input(format!("unknown {noun} `{}`", clip(given)))
@@ -252,7 +252,7 @@ pub fn unknown_name<'a>(noun: &str, given: &str, known: impl Iterator<Item = &'a
 /// `secret` would become `restricted`.
 pub(crate) const A_CLASS: &str = "highly_restricted";
 
-/// What may have been meant by a name that is not among the known ones.
+/// Returns the known name that may have been meant.
 fn suggested<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     nearest(given, known.iter().copied()).filter(|_| !known.contains(&A_CLASS))
 }
@@ -289,7 +289,7 @@ pub fn parse_error(message: &str) -> Error {
         Some(name) => error
             .expected(format!("one of {}", known.join(", ")))
             .hint(format!("did you mean `{name}`?")),
-        None if known.is_empty() => error.expected("no field here"),
+        None if known.is_empty() => error.expected("no fields"),
         None => error.expected(format!("one of {}", known.join(", "))),
     }
 }

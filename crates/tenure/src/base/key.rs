@@ -25,7 +25,7 @@ impl FrameKey {
         &self.id
     }
 
-    /// What stands for the key in the world's digest; the secret cannot be found from it.
+    /// Returns a digest that stands for the key in the world's; the secret cannot be found from it.
     pub(crate) fn digest(&self) -> Digest {
         Digest::from_bytes(self.mac(&[b"tenure frame key digest"]))
     }

@@ -26,7 +26,7 @@ pub struct Score(u32);
 const SCALE: u32 = 1_000_000;
 
 impl Score {
-    /// Nought.
+    /// Zero.
     pub const ZERO: Score = Score(0);
     /// One.
     pub const ONE: Score = Score(SCALE);
@@ -40,7 +40,7 @@ impl Score {
             .then(|| Score((value * f64::from(SCALE) + 0.5) as u32))
     }
 
-    /// The score nearest to `value`, which is cut to `[0, 1]`; not-a-number counts as nought.
+    /// The score nearest to `value`, which is cut to `[0, 1]`; not-a-number counts as 0.
     pub fn clamped(value: f64) -> Score {
         if value.is_nan() {
             Score::ZERO
@@ -49,7 +49,7 @@ impl Score {
         }
     }
 
-    /// A score of so many millionths, at most one.
+    /// Returns a score of this many millionths, at most one.
     pub const fn from_millionths(millionths: u32) -> Score {
         Score(if millionths > SCALE {
             SCALE
@@ -74,7 +74,7 @@ impl Score {
         Score((u64::from(self.0) * u64::from(other.0) / u64::from(SCALE)) as u32)
     }
 
-    /// What is missing to one.
+    /// Returns one less this.
     #[must_use]
     pub fn complement(self) -> Score {
         Score(SCALE - self.0)

@@ -19,18 +19,18 @@ pub fn clip(text: &str) -> String {
     }
 }
 
-/// What hides in a text.
+/// Findings of invisible characters in a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hygiene {
     /// Invisible characters without a lawful use where they stand.
     pub hidden: u32,
     /// Characters that change the direction of text (Trojan Source, CVE-2021-42574).
     pub bidi: u32,
-    /// What tag characters spell, decoded.
+    /// The text that tag characters spell, decoded.
     pub payload: Option<String>,
 }
 
-/// What hides in `text`, or `None` when nothing does.
+/// Examines `text` for hidden characters; `None` when there are none.
 pub fn examine(text: &str) -> Option<Hygiene> {
     if text.is_ascii() {
         return None;
@@ -90,8 +90,8 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character is not seen: default-ignorable code points (DerivedCoreProperties), bidi
-/// controls included.
+/// Returns whether a character is not seen: default-ignorable code points (DerivedCoreProperties), bidi controls
+/// included.
 pub fn is_invisible(c: char) -> bool {
     is_bidi(c)
         || matches!(c,
@@ -102,7 +102,7 @@ pub fn is_invisible(c: char) -> bool {
             | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Whether a symbol may join with others into an emoji or take a variation selector.
+/// Returns whether a symbol may join with others into an emoji or take a variation selector.
 fn is_pictograph(c: char) -> bool {
     matches!(c, '\u{A9}' | '\u{AE}' | '0'..='9' | '#' | '*' | '\u{203C}'..='\u{3299}' | '\u{1F000}'..='\u{1FAFF}')
 }

@@ -33,7 +33,7 @@ pub struct Instant(
 const SIGN: u64 = 1 << 63;
 
 impl Instant {
-    /// The instant so many microseconds after the epoch; the least number counts as the next.
+    /// Returns the instant this many microseconds after the epoch; the least number counts as the next.
     pub const fn from_micros(micros: i64) -> Instant {
         match NonZeroU64::new(micros as u64 ^ SIGN) {
             Some(offset) => Instant(offset),
@@ -127,7 +127,7 @@ pub struct Interval {
     pub until: Option<Instant>,
 }
 
-/// Where an instant lies relative to an interval.
+/// The position of an instant relative to an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Position {
     /// Before a known start.
@@ -145,7 +145,7 @@ impl Interval {
         until: None,
     };
 
-    /// Where `instant` lies.
+    /// Returns the position of `instant`.
     pub fn locate(&self, instant: Instant) -> Position {
         if self.from.is_some_and(|from| instant < from) {
             Position::Before
@@ -156,7 +156,7 @@ impl Interval {
         }
     }
 
-    /// Whether the interval holds no instant.
+    /// Returns whether the interval holds no instant.
     pub fn is_empty(&self) -> bool {
         matches!((self.from, self.until), (Some(from), Some(until)) if from >= until)
     }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use tenure_tokens::Vocabulary;
 
-/// What a count is worth.
+/// The precision of a count.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
 )]
@@ -44,8 +44,8 @@ impl CountKind {
     }
 }
 
-/// What a joint may cost, in tokens, with a tokenizer whose counts are not proven to add up.
-/// RAMPART measured up to 3 for adversarial fragments.
+/// The tokens that a joint may cost with a tokenizer whose counts are not proven to add up. Adversarial fragments
+/// were measured at up to 3.
 pub const JOINT_MARGIN: u32 = 3;
 
 /// Counts the tokens of a text.
@@ -53,7 +53,7 @@ pub trait Tokenizer: Send + Sync {
     /// The name by which traces refer to it.
     fn name(&self) -> &str;
 
-    /// How many tokens `text` is, special-token text counted as ordinary text.
+    /// Returns the number of tokens of `text`, special-token text counted as ordinary text.
     fn count(&self, text: &str) -> usize;
 
     /// The same, unless `stopped` says before the end that the count is no longer wanted. It is asked every few
@@ -65,11 +65,11 @@ pub trait Tokenizer: Send + Sync {
     /// [`CountKind::Exact`] with a vocabulary, [`CountKind::Bounded`] without.
     fn kind(&self) -> CountKind;
 
-    /// Whether the counts of pieces in block form are proven to add up.
+    /// Returns whether the counts of pieces in block form are proven to add up.
     fn is_additive(&self) -> bool;
 
-    /// What the count of this text is worth. With a control token in it, it counts as the ordinary text that it is not
-    /// for whoever reads it, which is more.
+    /// Returns the precision of the count of this text. A control token in it is counted as the ordinary text that it
+    /// is not for its reader, which is more.
     fn kind_of(&self, text: &str) -> CountKind {
         let mut tokens = self.control_tokens().iter();
         if tokens.any(|token| text.contains(token.as_str())) {
@@ -79,8 +79,8 @@ pub trait Tokenizer: Send + Sync {
         }
     }
 
-    /// The texts that whoever reads with this vocabulary takes for control tokens. In words of users, memory and data they
-    /// are escaped; elsewhere they make a count an upper one.
+    /// The texts that whoever reads with this vocabulary takes for control tokens. In words of users, memory and data
+    /// they are escaped; elsewhere they make a count an upper one.
     fn control_tokens(&self) -> &[String] {
         &[]
     }
@@ -174,7 +174,7 @@ impl Tokenizer for Bounded {
     }
 }
 
-/// Whether `text` has the block form, so that its count adds up with its neighbours'.
+/// Returns whether `text` has the block form, so that its count adds up with its neighbours'.
 pub fn is_block(text: &str) -> bool {
     let starts = text
         .chars()

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::body::{Block, Body, Part, Said, Takes};
+use super::body::{Block, Body, Content, Part, Takes};
 use super::plan::{Breakpoint, CachePlan, KEY, Options, Why, plan_weighed};
 use super::weigh::{uncounted, weigh};
 use super::{Sent, lasting, marks};
@@ -37,7 +37,7 @@ impl CachePlan {
         }
     }
 
-    /// The body that was planned for, which nobody marked, with its marks.
+    /// The body that was planned for, which no one marked, with its marks.
     fn marked(&self, read: &Body<'_>) -> Result<String, Error> {
         let marks = self.edits(read)?.into_iter();
         let mut edits: Vec<Edit> = marks.map(|(_, edit)| edit).collect();
@@ -147,7 +147,7 @@ impl CachePlan {
                 }
                 match (&block.said, &block.takes) {
                     // The text is now that of the first block.
-                    (Said::Text { text, .. }, Some(Takes::Text(..)))
+                    (Content::Text { text, .. }, Some(Takes::Text(..)))
                         if span.end as usize <= text.len() =>
                     {
                         span.block = Some(0);
@@ -230,7 +230,7 @@ pub fn marked(
     }
 }
 
-/// How long the author of a body has its beginning kept, tools and system's text, and its messages: the shortest
+/// Returns how long a body's author has its beginning (tools and system's text) and its messages kept: the shortest
 /// lifetime of the marks in each, in seconds, none where nothing is marked.
 ///
 /// # Errors
@@ -264,7 +264,7 @@ pub fn strip(format: Format, body: &str) -> Result<String, Error> {
         });
         match (&block.said, around.filter(|_| is_ours)) {
             // A bare text that became a block.
-            (Said::Text { raw, .. }, Some(start)) => edits.push(Edit {
+            (Content::Text { raw, .. }, Some(start)) => edits.push(Edit {
                 start,
                 end: block.range.end + 1,
                 text: (*raw).to_owned(),

@@ -16,7 +16,7 @@ use crate::object::vocabulary::vocabulary;
 use crate::provider::catalogue::CacheMark;
 use crate::provider::dialect::{CacheRules, Dialect};
 use crate::provider::formats::dialect;
-use crate::provider::wire::json::{Fields, Place, is_list, is_string};
+use crate::provider::wire::json::{Fields, JsonPath, is_list, is_string};
 
 vocabulary! {
     /// A part of what a provider renders, in its order.
@@ -42,14 +42,14 @@ pub(crate) struct Body<'a> {
     pub(crate) settings: BTreeMap<&'static str, String>,
     /// The lifetime of the mark beside the messages, in seconds.
     pub(crate) automatic: Option<u32>,
-    /// Whether anybody marked it.
+    /// True if it has marks.
     pub(crate) is_marked: bool,
-    /// How many marks stand in what is none of its blocks.
+    /// The number of marks outside of its blocks.
     pub(crate) marks_aside: usize,
     pub(crate) has_key: bool,
-    /// Whether the author says how the provider's own marks are set.
+    /// True if the author says how the provider's own marks are set.
     pub(crate) has_options: bool,
-    /// Where fields are added to it.
+    /// The byte at which fields are added to it.
     pub(crate) end: Option<usize>,
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct Block<'a> {
     pub(crate) message: Option<u32>,
     pub(crate) block: Option<u32>,
     pub(crate) tool: Option<u32>,
-    /// What its message says besides its blocks, and where; with the first block.
+    /// The fields of its message besides the blocks, and their place; with the first block.
     pub(crate) head: Option<(String, usize)>,
-    pub(crate) said: Said<'a>,
+    pub(crate) said: Content<'a>,
     pub(crate) kind: Kind,
     pub(crate) by_model: bool,
-    /// How it takes a mark, if it may carry one.
+    /// The way in which it takes a mark, if it may carry one.
     pub(crate) takes: Option<Takes>,
     /// The lifetime of the mark that it carries, in seconds.
     pub(crate) mark: Option<u32>,
@@ -76,8 +76,8 @@ pub(crate) struct Block<'a> {
     pub(crate) cuts: Vec<Range<usize>>,
 }
 
-/// What a block says.
-pub(crate) enum Said<'a> {
+/// The content of a block.
+pub(crate) enum Content<'a> {
     /// A text, and the JSON string that it stands in.
     Text {
         text: Cow<'a, str>,
@@ -88,7 +88,7 @@ pub(crate) enum Said<'a> {
     Json { raw: &'a str, at: usize },
 }
 
-/// What a block is counted as.
+/// The kind as which a block is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Text,
@@ -98,7 +98,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Where a mark goes.
+/// The place for a mark.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Takes {
     /// Behind the last field.
@@ -108,28 +108,28 @@ pub(crate) enum Takes {
 }
 
 impl Block<'_> {
-    /// What is compared: the text, or the JSON without marks.
+    /// Returns the text to compare: the text, or the JSON without marks.
     pub(crate) fn bare(&self) -> Cow<'_, str> {
         match &self.said {
-            Said::Text { text, .. } => Cow::Borrowed(text),
-            Said::Json { raw, at } => marks::cut(raw, *at, &self.cuts),
+            Content::Text { text, .. } => Cow::Borrowed(text),
+            Content::Json { raw, at } => marks::cut(raw, *at, &self.cuts),
         }
     }
 
-    /// Where a byte of what is compared stands in the body.
+    /// Returns the place in the body of a byte of the compared text.
     pub(crate) fn place(&self, byte: usize) -> usize {
         match &self.said {
-            Said::Text { raw, at, .. } => at + marks::raw_place(raw, byte),
-            Said::Json { at, .. } => self.cuts.iter().fold(at + byte, |place, cut| {
+            Content::Text { raw, at, .. } => at + marks::raw_place(raw, byte),
+            Content::Json { at, .. } => self.cuts.iter().fold(at + byte, |place, cut| {
                 place + if cut.start <= place { cut.len() } else { 0 }
             }),
         }
     }
 
-    /// Whether two blocks are rendered alike.
+    /// Returns whether two blocks are rendered alike.
     pub(crate) fn same(&self, other: &Block<'_>) -> bool {
         let head = |block: &Block<'_>| block.head.as_ref().map(|(head, _)| head.clone());
-        let is_text = |block: &Block<'_>| matches!(block.said, Said::Text { .. });
+        let is_text = |block: &Block<'_>| matches!(block.said, Content::Text { .. });
         self.part == other.part
             && is_text(self) == is_text(other)
             && head(self) == head(other)
@@ -142,12 +142,12 @@ fn offset(json: &str, value: &RawValue) -> usize {
     value.get().as_ptr().addr() - json.as_ptr().addr()
 }
 
-/// What the blocks of one message have in common.
+/// Properties that the blocks of one message share.
 struct Around {
     part: Part,
     message: Option<u32>,
     by_model: bool,
-    /// Whether no mark may stand here.
+    /// True if no mark may stand here.
     closed: bool,
     head: Option<(String, usize)>,
 }
@@ -180,7 +180,7 @@ impl<'a> Body<'a> {
                 block: None,
                 tool: None,
                 head: None,
-                said: Said::Json {
+                said: Content::Json {
                     raw: piece,
                     at: start,
                 },
@@ -225,7 +225,7 @@ impl<'a> Body<'a> {
             body.messages(dialect, whole)?;
             return Ok(body);
         }
-        let place = Place::new("body");
+        let place = JsonPath::new("body");
         let fields = place.fields(whole)?;
         let last = fields.iter().last();
         body.end = last.map(|(_, value)| offset(json, value) + value.get().len());
@@ -270,7 +270,7 @@ impl<'a> Body<'a> {
         match name {
             "images" => any(&|block| block.kind == Kind::Image),
             "citations" => any(&|block| match &block.said {
-                Said::Json { raw, .. } if raw.contains("citations") => cites(raw),
+                Content::Json { raw, .. } if raw.contains("citations") => cites(raw),
                 _ => false,
             }),
             // Noted where the tools are read.
@@ -291,14 +291,14 @@ impl<'a> Body<'a> {
     fn json(
         &mut self,
         around: &mut Around,
-        at: Place,
+        at: JsonPath,
         value: &'a RawValue,
         kind: Kind,
     ) -> &mut Block<'a> {
         let start = offset(self.json, value);
         let found = marks::find(value, start);
         self.is_marked |= found.any;
-        let said = Said::Json {
+        let said = Content::Json {
             raw: value.get(),
             at: start,
         };
@@ -315,8 +315,8 @@ impl<'a> Body<'a> {
     fn push(
         &mut self,
         around: &mut Around,
-        at: Place,
-        said: Said<'a>,
+        at: JsonPath,
+        said: Content<'a>,
         kind: Kind,
         range: Range<usize>,
         marks: marks::Found,
@@ -344,7 +344,7 @@ impl<'a> Body<'a> {
     fn bare(
         &mut self,
         around: &mut Around,
-        at: Place,
+        at: JsonPath,
         value: &'a RawValue,
         becomes: Option<&'static str>,
     ) -> Result<(), Error> {
@@ -352,7 +352,7 @@ impl<'a> Body<'a> {
         let start = offset(self.json, value);
         let end = start + value.get().len();
         let takes = becomes.filter(|_| !around.closed && !text.trim().is_empty());
-        let said = Said::Text {
+        let said = Content::Text {
             text: text.into(),
             raw: value.get(),
             at: start,
@@ -367,7 +367,7 @@ impl<'a> Body<'a> {
     fn block(
         &mut self,
         around: &mut Around,
-        at: Place,
+        at: JsonPath,
         index: usize,
         value: &'a RawValue,
         takes: &[&str],
@@ -394,13 +394,13 @@ impl<'a> Body<'a> {
             Some(raw) => {
                 let text = at.key("text").text(raw)?;
                 is_blank = text.trim().is_empty();
-                Said::Text {
+                Content::Text {
                     text: text.into(),
                     raw: raw.get(),
                     at: offset(self.json, raw),
                 }
             }
-            None => Said::Json {
+            None => Content::Json {
                 raw: value.get(),
                 at: start,
             },
@@ -415,7 +415,7 @@ impl<'a> Body<'a> {
     }
 
     fn tools(&mut self, rules: &CacheRules, tools: &'a RawValue) -> Result<(), Error> {
-        let root = Place::new("tools");
+        let root = JsonPath::new("tools");
         let mut around = Around::new(Part::Tools);
         let mut count = 0;
         for (at, tool) in root.list(tools)?.into_iter().enumerate() {
@@ -456,7 +456,7 @@ impl<'a> Body<'a> {
     }
 
     fn system(&mut self, rules: &CacheRules, key: &str, system: &'a RawValue) -> Result<(), Error> {
-        let place = Place::new(key);
+        let place = JsonPath::new(key);
         let mut around = Around::new(Part::System);
         if is_string(system) {
             let becomes = rules.before_messages.then_some(rules.text);
@@ -481,7 +481,7 @@ impl<'a> Body<'a> {
     }
 
     fn messages(&mut self, dialect: &Dialect, messages: &'a RawValue) -> Result<(), Error> {
-        let (rules, root) = (&dialect.cache, Place::new(dialect.messages));
+        let (rules, root) = (&dialect.cache, JsonPath::new(dialect.messages));
         if dialect.bare_text && is_string(messages) {
             let mut around = Around::new(Part::Messages);
             around.message = Some(0);
@@ -529,7 +529,7 @@ impl<'a> Body<'a> {
         &mut self,
         rules: &CacheRules,
         around: &mut Around,
-        place: Place,
+        place: JsonPath,
         key: &str,
         value: &'a RawValue,
     ) -> Result<(), Error> {
@@ -559,14 +559,14 @@ impl<'a> Body<'a> {
         rules.is_some_and(|rules| rules.mark == Some(mark))
     }
 
-    /// How many blocks from the first on are the same in both.
+    /// Returns the number of blocks at the beginning that are the same in both.
     pub(crate) fn shared(&self, other: &Body<'_>) -> usize {
         let pairs = self.blocks.iter().zip(&other.blocks);
         pairs.take_while(|(a, b)| a.same(b)).count()
     }
 }
 
-/// What a message says besides its blocks, by the names of the fields.
+/// Returns the fields of a message besides its blocks, by their names.
 fn head(fields: &Fields<'_>, blocks: &[&str]) -> String {
     let rest = fields.iter().filter(|(key, _)| !blocks.contains(key));
     let rest: BTreeMap<&str, &str> = rest.map(|(key, value)| (key, value.get())).collect();
@@ -576,7 +576,7 @@ fn head(fields: &Fields<'_>, blocks: &[&str]) -> String {
     rest.collect::<Vec<_>>().join(",")
 }
 
-/// Whether a part of Gemini's is an image.
+/// Returns whether a part of Gemini's is an image.
 fn holds_image(fields: &Fields<'_>) -> bool {
     let data = fields.any(&["inlineData", "inline_data", "fileData", "file_data"]);
     data.is_some_and(|data| data.get().contains("\"image/"))

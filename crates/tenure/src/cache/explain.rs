@@ -1,5 +1,5 @@
-//! Why the cache finds no more of a request than it does: the first byte that differs from the request
-//! before, whose it is, and what that costs.
+//! The reason why the cache finds no more of a request: the first byte that differs from the request before, whose it
+//! is, and what that costs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::provider::catalogue::{CacheKind, Cost};
 use crate::write::world::World;
 
 vocabulary! {
-    /// What made a cache miss, in the providers' own words (Anthropic, cache diagnostics).
+    /// The cause of a cache miss, in the providers' own words (Anthropic, cache diagnostics).
     MissCause ("cause of a miss") {
         /// Nothing that was sent changed.
         None = "none",
@@ -48,14 +48,14 @@ pub struct Place {
 pub struct Difference {
     /// The block that it stands in: `messages[3].content[0]`.
     pub at: String,
-    /// The byte of the body before, counted from nought.
+    /// The byte of the body before, counted from 0.
     pub byte_before: usize,
     /// The byte of the body after.
     pub byte_after: usize,
-    /// Whose it was, where a compile says it.
+    /// The object that it belonged to, where a compile says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Place>,
-    /// Whose it is.
+    /// The object that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Place>,
 }
@@ -66,15 +66,15 @@ pub struct Difference {
 pub struct Changed {
     /// The setting: `tool_choice`.
     pub setting: String,
-    /// What is still found.
+    /// The part that is still found.
     pub keeps: Keeps,
 }
 
-/// What the cache finds of a request after another one.
+/// The part of a request that the cache finds after another request.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What made it miss.
+    /// The cause of the miss.
     pub cause: MissCause,
     /// The settings that changed, outside the blocks.
     pub settings: Vec<Changed>,
@@ -86,7 +86,7 @@ pub struct Explanation {
     pub blocks_before: u32,
     /// The blocks of this one.
     pub blocks_after: u32,
-    /// What the counts are worth.
+    /// The precision of the counts.
     pub count: CountKind,
     /// The tokens of this request.
     pub total_tokens: u32,
@@ -100,13 +100,13 @@ pub struct Explanation {
     pub rewritten_tokens: u32,
     /// Those that it held and does not find.
     pub missed_tokens: u32,
-    /// Whether the marks are a plan's, because the bodies have none.
+    /// True if the marks are a plan's, because the bodies have none.
     pub planned_marks: bool,
-    /// What this request's input costs, where prices are known.
+    /// The cost of this request's input, where prices are known.
     pub input_cost: Option<Cost>,
-    /// How much of that is for what was held and not found.
+    /// The share of that cost that was held and not found.
     pub miss_cost: Option<Cost>,
-    /// What else is worth knowing.
+    /// Other findings.
     pub notes: Vec<String>,
 }
 
@@ -210,7 +210,7 @@ pub fn explain(world: &World, before: &Sent<'_>, after: &Sent<'_>) -> Result<Exp
     Ok(found)
 }
 
-/// Whether blocks of this part are still found.
+/// Returns whether blocks of this part are still found.
 fn stays(part: Part, kept: Keeps) -> bool {
     match kept {
         Keeps::Nothing => false,

@@ -1,4 +1,4 @@
-//! What a cache holds after one request, and finds again of the next.
+//! The contents of a cache after one request, and the part that the next request finds again.
 
 use super::body::Body;
 use super::plan::{CachePlan, Options, plan_weighed};
@@ -12,7 +12,7 @@ use crate::write::world::World;
 pub(super) struct Marks {
     pub(super) writes: Vec<usize>,
     pub(super) reads: Vec<usize>,
-    /// Whether they are a plan's, because the body has none.
+    /// True if they are a plan's, because the body has none.
     pub(super) is_planned: bool,
 }
 
@@ -64,8 +64,8 @@ pub(super) fn written(rules: &CacheRules, world: &World, weighed: &Weighed, mark
     }
 }
 
-/// How many tokens of the next request are found: of its first `shared` blocks, which the last one had, too,
-/// and of `same` tokens.
+/// Returns the number of tokens of the next request that are found: of its first `shared` blocks, which the last one
+/// had, too, and of `same` tokens.
 pub(super) fn found(
     rules: &CacheRules,
     world: &World,

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use crate::provider::wire::json::{Place, is_list};
+use crate::provider::wire::json::{JsonPath, is_list};
 
-/// How deep blocks stand in a block: the content of a result.
+/// The depth at which blocks stand in a block: the content of a result.
 const DEPTH: u32 = 3;
-/// How long Anthropic keeps what a mark without a lifetime ends.
+/// The seconds for which Anthropic keeps a prefix whose mark names no lifetime.
 pub(super) const SHORT: u32 = 300;
 
 pub(super) fn is_mark(key: &str) -> bool {
@@ -47,7 +47,7 @@ fn search(value: &RawValue, start: usize, whole: &str, depth: u32, found: &mut F
     if depth == 0 || !may {
         return;
     }
-    let place = Place::new("block");
+    let place = JsonPath::new("block");
     let at = |inner: &RawValue| start + (inner.get().as_ptr().addr() - whole.as_ptr().addr());
     if is_list(value) {
         for inner in place.list(value).unwrap_or_default() {
@@ -107,7 +107,7 @@ pub(super) fn cut<'a>(json: &'a str, start: usize, cuts: &[Range<usize>]) -> Cow
     Cow::Owned(out)
 }
 
-/// Where a byte of a text stands in the JSON string that the text is written as, quotes included.
+/// Returns the place of a byte of a text in the JSON string that the text is written as, quotes included.
 pub(super) fn raw_place(raw: &str, byte: usize) -> usize {
     let bytes = raw.as_bytes();
     let (mut at, mut said) = (1, 0);

@@ -1,6 +1,5 @@
-//! What a provider's cache does with a request: where the marks go and what each prefix costs
-//! ([`plan`]), the body with its marks ([`CachePlan::apply`]), and why the next request misses
-//! ([`explain`]).
+//! The effect of a provider's cache on a request: where the marks go and what each prefix costs ([`plan`]), the body
+//! with its marks ([`CachePlan::apply`]), and why the next request misses ([`explain`]).
 //!
 //! A cache holds prefixes of what a provider renders: the tools, then the system's text, then the messages. The
 //! model catalogue says who decides which ([`CacheRules`]): the request by
@@ -56,7 +55,7 @@ pub use settings::Keeps;
 use body::Body;
 
 vocabulary! {
-    /// What a prefix holds, by how seldom it changes (Tenure Principle, the four cacheable zones).
+    /// The contents of a prefix, by how seldom they change.
     CacheZone ("cacheable zone") {
         /// Rules of the platform and the developer, and the tools.
         Platform = "platform",
@@ -70,7 +69,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Whether a cache holds a prefix.
+    /// The state of a prefix in a cache.
     Held ("answer") {
         /// It does.
         Yes = "yes",
@@ -104,7 +103,7 @@ impl<'a> Sent<'a> {
         })
     }
 
-    /// What a compile gave. Where the target does not name the model in its body, `model` does.
+    /// Returns the request of a compile. Where the target does not name the model in its body, `model` does.
     ///
     /// # Errors
     ///
@@ -130,7 +129,7 @@ impl<'a> Sent<'a> {
         })
     }
 
-    /// Whose form it has; none for a text.
+    /// Returns the form of the request; none for a text.
     pub fn format(&self) -> Option<Format> {
         self.body.format
     }
@@ -141,7 +140,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// Where a section of a text ends.
+/// Returns the place at which a section of a text ends.
 fn end_of(section: &crate::compile::envelope::SectionReport) -> Option<usize> {
     let ends = section.items.iter().filter_map(|item| item.span);
     ends.map(|span| span.end as usize).max()
@@ -166,7 +165,7 @@ pub fn seconds(text: &str) -> Result<u32, Error> {
         .and_then(|(number, unit)| number.checked_mul(unit))
         .filter(|seconds| *seconds > 0)
         .ok_or_else(|| {
-            Error::input(format!("`{}` is no lifetime", clip(text)))
+            Error::input(format!("`{}` is not a lifetime", clip(text)))
                 .expected("5m, 30m, 1h or the like")
         })
 }
@@ -180,8 +179,8 @@ fn lasting(seconds: u32) -> String {
     }
 }
 
-/// What writing a token for this long costs: the price of that lifetime, or the one that there is, or,
-/// where writing has no price of its own, the input's.
+/// Returns the cost of writing a token for this long: the price of that lifetime, or the one that there is, or, where
+/// writing has no price of its own, the input's.
 fn write_price(tier: &PriceTier, ttl: Option<u32>) -> Option<Price> {
     let of_ttl = match ttl {
         Some(ttl) if ttl >= 3_600 => tier.cache_write_1h,
@@ -190,7 +189,7 @@ fn write_price(tier: &PriceTier, ttl: Option<u32>) -> Option<Price> {
     of_ttl.or(tier.cache_write).or(tier.input)
 }
 
-/// Whether so many tokens are held; `least` of them where the count is a bound.
+/// Returns whether this many tokens are held; `least` of them where the count is a bound.
 fn holds(rules: &CacheRules, least: u32, tokens: u32) -> Held {
     match rules.min_tokens {
         Some(min) if tokens < min => Held::No,
@@ -214,13 +213,13 @@ fn cost(price: Option<Price>, tokens: u32) -> Option<Cost> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Position {
-    /// The message, counted from nought.
+    /// The message, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<u32>,
-    /// The block of it, counted from nought.
+    /// The block of it, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<u32>,
-    /// The tool, counted from nought.
+    /// The tool, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Where the marks of a request go, and what each prefix costs to write and to read.
+//! The places of a request's marks, and the costs of writing and reading each prefix.
 
 use serde::Serialize;
 
@@ -13,21 +13,21 @@ use crate::object::vocabulary::vocabulary;
 use crate::provider::catalogue::{CacheKind, CacheMark, CacheRules, Cost};
 use crate::write::world::World;
 
-/// How many blocks stand between marks of a long history: fewer than Anthropic looks back.
+/// The number of blocks between the marks of a long history: fewer than Anthropic looks back.
 const STRIDE: usize = 15;
 
-/// What somebody may want of a plan.
+/// Options of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// How long prefixes are kept, in seconds. Default: the shortest lifetime that the model has.
+    /// The lifetime of prefixes, in seconds. Default: the shortest that the model has.
     pub ttl: Option<u32>,
-    /// How long the floor is kept, that is all before the history. Default: as the rest.
+    /// The lifetime of the floor, which is all before the history. Default: that of the rest.
     pub floor_ttl: Option<u32>,
     /// Let the provider mark the last block itself, where it can.
     pub automatic: bool,
-    /// Whether the turn stays where it is in the next request, as it does in a chat. Default: only where
-    /// nobody says what the turn is, that is for bodies that no compile gave.
+    /// True if the turn stays where it is in the next request, as it does in a chat. Default: only where no one says
+    /// what the turn is, that is for bodies that no compile gave.
     pub turn_stays: Option<bool>,
     /// Set the author's marks on messages anew. Those on tools, on the system's text and on the last block that takes
     /// one stay as they are, and count towards the provider's limit.
@@ -35,25 +35,25 @@ pub struct Options {
 }
 
 vocabulary! {
-    /// Why a breakpoint stands where it does.
+    /// The reason for a breakpoint's place.
     Why ("reason of a breakpoint") {
         /// A zone ends.
         ZoneEnd = "zone_end",
-        /// What the next request repeats ends.
+        /// The part ends that the next request repeats.
         End = "end",
         /// The request before ended here, further back than a cache looks.
         LastRequest = "last_request",
-        /// The history is long: a cache looks back so many blocks only.
+        /// The history is long, and a cache looks back a bounded number of blocks.
         LookBack = "look_back",
         /// The provider marks the last block itself.
         Automatic = "automatic",
-        /// Whoever wrote the body marked it.
+        /// The author of the body marked it.
         Author = "author",
     }
 }
 
 vocabulary! {
-    /// Why a breakpoint that was wanted is none.
+    /// The reason why a wanted breakpoint is not set.
     LeftOutBecause ("reason against a breakpoint") {
         /// The prefix is shorter than the shortest that is held.
         BelowMinimum = "below_minimum",
@@ -73,21 +73,21 @@ pub struct Breakpoint {
     pub position: Position,
     /// The most changeable zone in the prefix.
     pub zone: CacheZone,
-    /// Why here.
+    /// The reason for its place.
     pub why: Why,
-    /// Whether the block is marked: not where the provider decides by itself.
+    /// True if the block is marked: not where the provider decides by itself.
     pub marks: bool,
-    /// How long the prefix is kept unread at least, in seconds.
+    /// The least time for which the prefix is kept unread, in seconds.
     pub ttl_seconds: Option<u32>,
     /// The tokens of the prefix, counted as the plan's `count` says.
     pub tokens: u32,
     /// As many of them as the cache holds.
     pub held_tokens: u32,
-    /// Whether it holds them at all.
+    /// The state of the prefix in the cache.
     pub held: Held,
-    /// What writing what is new since the breakpoint before costs.
+    /// The cost of writing the part that is new since the breakpoint before.
     pub write: Option<Cost>,
-    /// What reading the whole prefix costs.
+    /// The cost of reading the whole prefix.
     pub read: Option<Cost>,
 }
 
@@ -97,27 +97,27 @@ pub struct Breakpoint {
 pub struct LeftOut {
     /// The block.
     pub at: String,
-    /// Why it was wanted.
+    /// The reason why it was wanted.
     pub why: Why,
     /// The tokens of the prefix.
     pub tokens: u32,
-    /// Why it is none.
+    /// The reason against it.
     pub because: LeftOutBecause,
 }
 
-/// What the input of a request costs.
+/// The cost of a request's input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Costs {
     /// Without a cache.
     pub uncached: Cost,
-    /// When nothing of it is held yet.
+    /// The cost when no part of it is held yet.
     pub first: Cost,
-    /// When all that can be held is.
+    /// The cost when all that can be held is held.
     pub again: Cost,
 }
 
-/// What a cache does with a request.
+/// The effect of a cache on a request.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CachePlan {
@@ -125,19 +125,19 @@ pub struct CachePlan {
     pub target: Option<Format>,
     /// The model.
     pub model: String,
-    /// Who decides what is held; none where it is not known.
+    /// The party that decides what is held; none where it is not known.
     pub kind: Option<CacheKind>,
     /// The field that marks a block.
     pub mark: Option<CacheMark>,
-    /// What the counts are worth.
+    /// The precision of the counts.
     pub count: CountKind,
     /// The tokens of the request.
     pub total_tokens: u32,
-    /// How many blocks it has.
+    /// The number of its blocks.
     pub blocks: u32,
     /// The shortest prefix that is held, where it is known.
     pub min_tokens: Option<u32>,
-    /// Whether the body has marks of its author, which stay as they are.
+    /// True if the body has marks of its author, which stay as they are.
     pub by_author: bool,
     /// The breakpoints, in the order of the body.
     pub breakpoints: Vec<Breakpoint>,
@@ -145,9 +145,9 @@ pub struct CachePlan {
     pub left_out: Vec<LeftOut>,
     /// The key by which requests with this floor reach one machine.
     pub prompt_cache_key: Option<String>,
-    /// What the input costs, where prices are known.
+    /// The cost of the input, where prices are known.
     pub cost: Option<Costs>,
-    /// What else is worth knowing.
+    /// Other findings.
     pub notes: Vec<String>,
     /// The blocks whose marks stay, where the others are set anew.
     #[serde(skip)]
@@ -254,13 +254,13 @@ fn kept(body: &Body<'_>, rules: Option<&CacheRules>) -> Vec<usize> {
     kept
 }
 
-/// How many marks a body has where only these blocks keep theirs.
+/// Returns the number of marks of a body where only these blocks keep theirs.
 fn marks_of(body: &Body<'_>, kept: &[usize]) -> usize {
     let within: usize = kept.iter().map(|at| body.blocks[*at].cuts.len()).sum();
     within + body.marks_aside + usize::from(body.automatic.is_some())
 }
 
-/// How long the floor and the rest are kept.
+/// Returns the lifetimes of the floor and the rest.
 fn lives(rules: &CacheRules, options: &Options) -> Result<(Option<u32>, Option<u32>), Error> {
     let known = |ttl: Option<u32>| match ttl {
         Some(ttl) if !rules.ttl_seconds.contains(&ttl) => {
@@ -397,8 +397,8 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// How long a prefix up to here is kept: never for longer than one that ends before it, nor for shorter than one
-    /// that ends behind it.
+    /// Returns the lifetime of a prefix up to here: never for longer than one that ends before it, nor for shorter
+    /// than one that ends behind it.
     fn lifetime(&self, at: usize, kept: &[usize]) -> Option<u32> {
         let (floor, rest) = self.lives;
         let own = if at < self.weighed.floor { floor } else { rest };
@@ -414,7 +414,7 @@ impl Planner<'_, '_> {
         })
     }
 
-    /// Where breakpoints would do good, the best first.
+    /// Returns the places where breakpoints would help, the best first.
     fn wanted(&self, previous: Option<&Sent<'_>>) -> Vec<(usize, Why)> {
         let (blocks, weighed) = (&self.body.blocks, self.weighed);
         let first_of = |zone: CacheZone| {
@@ -463,7 +463,7 @@ impl Planner<'_, '_> {
         wanted
     }
 
-    /// Where requests before this one ended, the last first: at the marks that the one before had, as far
+    /// Returns the places where earlier requests ended, the last first: at the marks that the one before had, as far
     /// as it stands here unchanged; else before each answer of the model.
     fn last_requests(&self, stable: usize, previous: Option<&Sent<'_>>) -> Vec<usize> {
         let blocks = &self.body.blocks;
@@ -585,10 +585,10 @@ impl Planner<'_, '_> {
     }
 }
 
-/// What keys of ours begin with.
+/// The prefix of keys that are made here.
 pub(super) const KEY: &str = "tenure-";
 
-/// What the input costs uncached, at first, and again.
+/// Returns the cost of the input uncached, at first, and again.
 fn costs(world: &World, plan: &CachePlan) -> Option<Costs> {
     let total = plan.total_tokens;
     let tier = world.model().price_of(total)?;

@@ -1,4 +1,4 @@
-//! What besides the blocks decides how much is found again, as dated data (`settings.toml`).
+//! The settings besides the blocks that decide how much is found again, as dated data (`settings.toml`).
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use crate::object::Format;
 use crate::object::vocabulary::vocabulary;
 
 vocabulary! {
-    /// How much of what a cache holds outlives a change.
+    /// The part of a cache's contents that outlives a change.
     Keeps ("part that is kept") {
         /// Nothing.
         Nothing = "nothing",
@@ -29,7 +29,7 @@ pub(super) struct Setting {
     #[serde(rename = "setting")]
     pub(super) name: String,
     pub(super) keeps: Keeps,
-    /// Where it is stated.
+    /// The document that states it.
     #[allow(dead_code)] // for whoever reads the file
     source: String,
 }

@@ -1,4 +1,4 @@
-//! What the parts do together: golden plans, golden prices, golden misses.
+//! The parts together: golden plans, golden prices, golden misses.
 
 use super::*;
 use crate::base::key::FrameKey;

@@ -1,8 +1,8 @@
-//! What the blocks of a body cost in tokens, and which zone each stands in.
+//! The cost of a body's blocks in tokens, and the zone of each.
 
 use std::collections::BTreeMap;
 
-use super::body::{Block, Body, Kind, Part, Said};
+use super::body::{Block, Body, Content, Kind, Part};
 use super::{CacheZone, Sent};
 use crate::base::tokenizer::CountKind;
 use crate::compile::envelope::{Envelope, Item};
@@ -18,9 +18,9 @@ pub(super) struct Weighed {
     pub(super) total: u32,
     pub(super) count: CountKind,
     pub(super) zones: Vec<CacheZone>,
-    /// How many blocks from the first on change least: the floor of an epoch, or tools and system.
+    /// The number of blocks at the beginning that change least: the floor of an epoch, or tools and system.
     pub(super) floor: usize,
-    /// Whether the sections of a compile say what stands where.
+    /// True if the sections of a compile say what stands where.
     pub(super) has_sections: bool,
 }
 
@@ -65,12 +65,12 @@ pub(super) fn uncounted(world: &World, sent: &Sent<'_>) -> Weighed {
     bare(world, &sent.body, &vec![0; sent.body.blocks.len()])
 }
 
-/// What a block costs by itself.
+/// Returns the cost of each block by itself.
 fn own(world: &World, body: &Body<'_>) -> Vec<u32> {
     let chat = world.model().chat;
     let cost = |block: &Block<'_>| match (&block.said, block.kind) {
         (_, Kind::Image) => image_tokens(world),
-        (Said::Text { text, .. }, _) => world.price(text),
+        (Content::Text { text, .. }, _) => world.price(text),
         (_, Kind::Call) => world.price(&block.bare()).saturating_add(chat.per_call),
         (_, Kind::Tool) => world.price(&block.bare()).saturating_add(chat.per_tool),
         _ => world.price(&block.bare()),
@@ -120,9 +120,9 @@ fn bare(world: &World, body: &Body<'_>, own: &[u32]) -> Weighed {
             Part::Messages => CacheZone::Memory,
         });
     let counted = |block: &Block<'_>| match (body.format, block.kind, &block.said) {
-        (None, _, _) | (_, Kind::Call | Kind::Tool, _) | (_, _, Said::Text { .. }) => true,
+        (None, _, _) | (_, Kind::Call | Kind::Tool, _) | (_, _, Content::Text { .. }) => true,
         // A message that says nothing.
-        (_, _, Said::Json { raw, .. }) => *raw == "null",
+        (_, _, Content::Json { raw, .. }) => *raw == "null",
     };
     let count = match (blocks.iter().all(counted), body.format) {
         (false, _) => CountKind::Bounded,
@@ -142,7 +142,7 @@ fn bare(world: &World, body: &Body<'_>, own: &[u32]) -> Weighed {
     }
 }
 
-/// Where a block stands, as spans say it.
+/// The place of a block, as spans have it.
 type Key = (Option<u32>, Option<u32>, Option<u32>);
 
 /// The blocks of a body by where spans say that they stand.

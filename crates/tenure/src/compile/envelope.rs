@@ -21,7 +21,7 @@ pub use crate::write::span::Span;
 /// The version of the envelope's form.
 pub const ENVELOPE_VERSION: u32 = 1;
 
-/// What a model is sent.
+/// The text or body that a model is sent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Payload {
@@ -70,15 +70,15 @@ pub struct Item {
     /// The object's revision; none for what the compiler adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionId>,
-    /// What it costs.
+    /// The tokens that it costs.
     pub tokens: u32,
-    /// Which form of it stands, where it is not the full one.
+    /// The form of it that stands, where it is not the full one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
-    /// Whether it stands behind all that was sent before, by the provider's own channel for what comes late.
+    /// True if it stands behind all that was sent before, by the provider's own channel for what comes late.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
-    /// Where it stands: the source map from bytes back to objects. None after a dry run.
+    /// Its place: the source map from bytes back to objects. None after a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
 }
@@ -87,23 +87,23 @@ pub struct Item {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SectionReport {
-    /// Which.
+    /// The section.
     pub name: Section,
     /// The zone it stands in.
     pub zone: Zone,
-    /// What it costs: the sum of its items.
+    /// The tokens that it costs: the sum of its items.
     pub tokens: u32,
-    /// What stands in it, in order.
+    /// Its items, in order.
     pub items: Vec<Item>,
 }
 
-/// Which of several payloads this is.
+/// The number of this payload among several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// Its number, counted from one.
     pub number: u32,
-    /// How many there are.
+    /// The number of payloads.
     pub of: u32,
 }
 
@@ -115,26 +115,26 @@ pub struct Envelope {
     pub version: u32,
     /// The form of the payload.
     pub target: Target,
-    /// What the model is sent; none after a dry run.
+    /// The payload that the model is sent; none after a dry run.
     pub payload: Option<Payload>,
     /// The SHA-256 of the payload's bytes; none after a dry run.
     pub payload_digest: Option<Digest>,
     /// The tokens of the payload: the sum of the sections and the overhead.
     pub total_tokens: u32,
-    /// What the count is worth.
+    /// The precision of the count.
     pub count: CountKind,
     /// The most tokens that the payload may have.
     pub budget: u32,
-    /// Which of several payloads this is; none where it is the only one.
+    /// The number of this payload among several; none where it is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// What the provider adds around the text.
+    /// The tokens that the provider adds around the text.
     pub overhead_tokens: u32,
-    /// What stands where.
+    /// The sections with their items.
     pub sections: Vec<SectionReport>,
-    /// How open the payload is to instructions in data, from 0 to 1.
+    /// The payload's openness to instructions in data, from 0 to 1.
     pub injection_surface: Score,
-    /// What has now been served in this epoch: the next request's ledger.
+    /// The ledger for the next request: what has now been served in this epoch.
     pub served: ServedLedger,
 }
 
@@ -155,7 +155,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// What the compile proposes to the store, which alone decides: that these objects were used.
+    /// Returns the proposals to the store, which alone decides: that these objects were used.
     pub fn proposals(&self) -> Vec<Proposal> {
         self.trace
             .verdicts
@@ -186,11 +186,11 @@ pub enum Proposal {
 pub struct Pending {
     /// The candidate's name.
     pub name: Arc<str>,
-    /// What it would cost.
+    /// The tokens that it would cost.
     pub tokens: u32,
 }
 
-/// How a compile ended.
+/// The outcome of a compile.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -198,9 +198,9 @@ pub enum Outcome {
     Complete(Box<Compiled>),
     /// One payload, with evidence left for a later turn.
     Deferred {
-        /// What there is now.
+        /// The payload that there is now.
         compiled: Box<Compiled>,
-        /// What is left.
+        /// The evidence that waits.
         pending: Vec<Pending>,
     },
     /// Several payloads that each fit and together cover the evidence.

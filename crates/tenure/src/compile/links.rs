@@ -1,4 +1,5 @@
-//! What cannot stand without what: `keep_with` closures, and the atomic groups of a conversation.
+//! Links between candidates that cannot stand without each other: `keep_with` closures, and the atomic groups of a
+//! conversation.
 //!
 //! Not a stage: the plan asks whether what it froze can still stand, the ranking what the mandatory
 //! brings along, and rescue ties what is left.
@@ -14,10 +15,10 @@ use crate::object::{MAX_CALLS, ObjectType, ToolCall};
 /// have, and as many again.
 pub(crate) const MAX_CLOSURE: usize = 2 * MAX_CALLS;
 
-/// Who needs whom among some rows.
+/// The needs among some rows.
 #[derive(Clone, Default)]
 pub(crate) struct Links<'a> {
-    /// What a conversation ties: no other row of the same name will do.
+    /// The ties of a conversation: no other row of the same name will do.
     needs: BTreeMap<u32, BTreeSet<u32>>,
     needed_by: BTreeMap<u32, BTreeSet<u32>>,
     /// The names that each row is kept with.
@@ -33,7 +34,7 @@ pub(crate) struct Links<'a> {
 struct Named {
     /// In order; the first is still in.
     rows: VecDeque<u32>,
-    /// Who is kept with the name.
+    /// The rows that are kept with the name.
     holders: BTreeSet<u32>,
 }
 
@@ -131,7 +132,7 @@ impl<'a> Links<'a> {
         reached
     }
 
-    /// Whether `row` may need others.
+    /// Returns whether `row` may need others.
     pub(crate) fn ties(&self, row: u32) -> bool {
         self.needs.contains_key(&row) || self.wants.contains_key(&row)
     }
@@ -146,7 +147,7 @@ impl<'a> Links<'a> {
         needed.into_iter().flatten()
     }
 
-    /// What `row` itself needs.
+    /// Returns the direct needs of `row`.
     fn direct(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let tied = self.needs.get(&row).into_iter().flatten().copied();
         let names = self.wants.get(&row).into_iter().copied().flatten();
@@ -297,7 +298,7 @@ impl<'a> Waiting<'a> {
         });
     }
 
-    /// Whether this result answers a call that is still open.
+    /// Returns whether this result answers a call that is still open.
     fn answer(&mut self, row: u32, id: Option<&str>) -> bool {
         let group = id.and_then(|id| self.of.remove(id));
         let group = group.and_then(|group| self.groups.get_mut(group));
@@ -321,7 +322,7 @@ struct CallGroup<'a> {
 }
 
 impl CallGroup<'_> {
-    /// Whether this result answers a call that is still open.
+    /// Returns whether this result answers a call that is still open.
     fn answer(&mut self, row: u32, id: Option<&str>) -> bool {
         let answers = id.is_some_and(|id| self.open.remove(id));
         if answers {

@@ -1,4 +1,4 @@
-//! What candidates and the compiler's own texts become as pieces, each made at most once per world.
+//! Candidates and the compiler's own texts as pieces, each made at most once per world.
 //!
 //! Not a stage: the plan asks what a corpus would cost, and `contain` makes what then stands.
 
@@ -21,15 +21,15 @@ use crate::input::task::TaskState;
 use crate::object::section::Section;
 use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
 use crate::provider::target::Target;
-use crate::write::frame::{self, PRECEDENCE, Place};
+use crate::write::frame::{self, PRECEDENCE, Placement};
 use crate::write::piece::{Condensation, Piece, Seam};
 use crate::write::render::chat;
 use crate::write::world::World;
 
-/// What the compiler says as the user where nothing else of the user's ends the messages.
+/// The words of the user that the compiler adds where no others end the messages.
 const CLOSING: &str = "Continue with the task.\n";
 
-/// The tool by which a model reaches what is left to retrieval (Deep Memory, the context manager).
+/// The tool by which a model reaches what is left to retrieval.
 pub(crate) const ARCHIVE: &str = "query_archive";
 
 /// The least that a long content is condensed to, in tokens.
@@ -54,7 +54,7 @@ pub(crate) struct Added {
     pub(crate) piece: Piece,
 }
 
-/// What prices depend on besides the candidates.
+/// The inputs of prices besides the candidates.
 #[derive(Clone, Copy)]
 pub(crate) struct Pricing<'w> {
     pub(crate) world: &'w World,
@@ -81,7 +81,7 @@ impl Pricing<'_> {
     }
 
     /// The forms that the authors of these rows made and that cost less than the next longer one,
-    /// the shortest first, under the rows' numbers; nothing where nobody made any. What is protected to
+    /// the shortest first, under the rows' numbers; nothing where no one made any. What is protected to
     /// the letter has none.
     pub(crate) fn shorter_forms(
         &self,
@@ -271,18 +271,18 @@ impl Pricing<'_> {
         }
     }
 
-    /// Where a row stands in this section.
-    fn place(&self, set: &Normalized, row: u32, section: Section) -> Place {
-        Place {
+    /// Returns the place of a row in this section.
+    fn place(&self, set: &Normalized, row: u32, section: Section) -> Placement {
+        Placement {
             alone: self.is_alone(set, row, section),
             ..self.place_of(section)
         }
     }
 
-    /// Where a text of this section stands that the compiler adds.
-    fn place_of(&self, section: Section) -> Place {
+    /// Returns the place of a text of this section that the compiler adds.
+    fn place_of(&self, section: Section) -> Placement {
         let document = self.policy.document();
-        Place {
+        Placement {
             target: self.target,
             section,
             headings: document.headings && document.order != Order::Registry,
@@ -412,12 +412,12 @@ impl Pricing<'_> {
         texts + ends + messages * each + u64::from(chat.reply) + u64::from(chat.tools)
     }
 
-    /// What opens the history where its first words must be the user's.
+    /// Returns the piece that opens the history where its first words must be the user's.
     pub(crate) fn opening(&self) -> Piece {
         self.says(Section::History.heading())
     }
 
-    /// What ends the messages where nothing else of the user's does.
+    /// Returns the piece that ends the messages where none of the user's does.
     pub(crate) fn closing(&self) -> Piece {
         self.says(CLOSING)
     }
@@ -456,7 +456,7 @@ impl Pricing<'_> {
     }
 }
 
-/// What is worth knowing of a piece.
+/// Returns the notes on a piece.
 pub(crate) fn notes(name: Arc<str>, piece: &Piece) -> Vec<Note> {
     let mut notes = Vec::new();
     if piece.escaped > 0 {

@@ -1,4 +1,4 @@
-//! Why a candidate is in or out, and which stage says so.
+//! The reasons for which candidates are in or out, and the stages that give them.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ vocabulary! {
         Rescue = "rescue",
         /// Final bytes and prices.
         Contain = "contain",
-        /// What goes in.
+        /// The choice of what goes in.
         Fit = "fit",
         /// In which order.
         Order = "order",
@@ -41,7 +41,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What became of a candidate.
+    /// The fate of a candidate.
     Ruling ("verdict") {
         /// It stands in the payload.
         Included = "included",
@@ -53,7 +53,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Why an object must be in the payload.
+    /// The reason for which an object must be in the payload.
     Obligation ("obligation") {
         /// Its section's tier is fixed.
         FixedTier = "fixed_tier",
@@ -82,15 +82,14 @@ vocabulary! {
     }
 }
 
-/// Why a candidate has the verdict that it has. One variant, one entry in `docs/reasons.md`, one
-/// test.
+/// The reason for a candidate's verdict. One variant, one entry in `docs/reasons.md`, one test.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
     /// Included: it must be there.
     Mandatory {
-        /// Why it must.
+        /// The obligation.
         because: Obligation,
     },
     /// Included: it ranked high enough to fit.
@@ -119,12 +118,12 @@ pub enum Reason {
     RoleDenied,
     /// Denied: the caller's clearance is too low.
     Classified {
-        /// How sensitive it is.
+        /// Its sensitivity.
         classification: Classification,
     },
     /// Denied: memory that comes from a web origin is read only for that origin.
     OtherOrigin {
-        /// Where it comes from.
+        /// Its origin.
         origin: Box<str>,
     },
     /// Denied: it is tagged as personal data and the caller is not authorised.
@@ -139,22 +138,22 @@ pub enum Reason {
     },
     /// Omitted: it is not true yet.
     NotYetValid {
-        /// When it becomes true.
+        /// The instant at which it becomes true.
         valid_from: Instant,
     },
     /// Omitted: it is no longer true.
     ExpiredValidTime {
-        /// When it ceased to be true.
+        /// The instant at which it ceased to be true.
         valid_until: Instant,
     },
     /// Omitted: the system did not know it yet.
     NotYetKnown {
-        /// When it came to know it.
+        /// The instant at which the system came to know it.
         tx_start: Instant,
     },
     /// Omitted: the system no longer held it to be so.
     NoLongerHeld {
-        /// When it ceased to.
+        /// The instant at which the system ceased to.
         tx_end: Instant,
     },
     /// Omitted: the store judged that something contradicts it.
@@ -181,7 +180,7 @@ pub enum Reason {
     NearDuplicate {
         /// That candidate.
         of: Arc<str>,
-        /// How much of the two is the same.
+        /// The share of the two that is the same.
         similarity: Score,
     },
     /// Omitted: it does not apply to this type of task.
@@ -209,7 +208,7 @@ pub enum Reason {
     NotRetrieved {
         /// The subquery that came nearest to bringing it; none when it matches none.
         subquery: Option<Arc<str>>,
-        /// Its rank there, counted from one; nought when it matches none.
+        /// Its rank there, counted from one; 0 when it matches none.
         rank: u32,
     },
     /// Omitted: its composite score is below the least grade.
@@ -238,34 +237,34 @@ pub enum Reason {
     },
     /// Omitted: it does not fit into what is left.
     NoRoom {
-        /// What it needs, with its closure and its section's heading.
+        /// The tokens that it needs, with its closure and its section's heading.
         needed: u32,
-        /// What was left for its section at its last turn.
+        /// The tokens that were left for its section at its last turn.
         left: u32,
         /// The last that was let in before that.
         displaced_by: Option<Arc<str>>,
-        /// Why a turn of the history had to wait for the others.
+        /// The class of a turn of the history that had to wait for the others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<Omission>,
     },
     /// Omitted: it is longer than one item's share of its section, and when the others had had their
     /// turn not enough was left over.
     OverShare {
-        /// What it needs, with its closure and its section's heading.
+        /// The tokens that it needs, with its closure and its section's heading.
         needed: u32,
         /// The share in tokens.
         share: u32,
     },
     /// Omitted: its section's next tokens are worth less than they cost.
     NotWorthItsCost {
-        /// What it needs, with its closure and its section's heading.
+        /// The tokens that it needs, with its closure and its section's heading.
         needed: u32,
-        /// How many tokens of its section are worth their cost.
+        /// The number of tokens of its section that are worth their cost.
         worth: u32,
     },
     /// Omitted: evidence that waits for a later turn, because not everything fits into this one.
     Deferred {
-        /// What it would cost.
+        /// The tokens that it would cost.
         needed: u32,
     },
     /// Omitted: evidence that stands on another page.
@@ -288,12 +287,12 @@ pub enum Reason {
     },
 }
 
-/// What a small unit was attached to, and why.
+/// The object that a small unit was attached to, and the parts of their affinity.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// That object.
     pub to: Arc<str>,
-    /// How well it fits: the sum of the parts, weighted as the policy says.
+    /// The affinity: the sum of the parts, weighted as the policy says.
     pub affinity: Score,
     /// The parts.
     pub parts: Affinity,
@@ -303,15 +302,15 @@ pub struct Attachment {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Affinity {
-    /// How near the unit is to the task.
+    /// The unit's nearness to the task.
     pub task: Score,
-    /// How near the unit is to the object.
+    /// The unit's nearness to the object.
     pub fit: Score,
-    /// How near the object is to the task.
+    /// The object's nearness to the task.
     pub selected: Score,
-    /// Whether both are of one source.
+    /// 1 where both are of one source, else 0.
     pub same: Score,
-    /// Whether the unit speaks of what is being done or waits to be done.
+    /// 1 where the unit speaks of what is being done or waits to be done, else 0.
     pub active: Score,
 }
 
@@ -420,8 +419,8 @@ impl Reason {
         }
     }
 
-    /// Whether a verdict shows its score: the score decided it, or the object came so far that a larger budget may let
-    /// it in.
+    /// Returns whether a verdict shows its score: the score decided it, or the object came so far that a larger
+    /// budget may let it in.
     pub(crate) fn shows_score(&self) -> bool {
         let Some(last) = self.stages().last() else {
             return false;
@@ -585,7 +584,7 @@ impl Reason {
     }
 }
 
-/// What makes a turn wait for others.
+/// Returns the words for the class of a turn that waits for others.
 fn loss(class: Omission) -> &'static str {
     match class {
         Omission::Formatting | Omission::LowRelevance => "; others say more",

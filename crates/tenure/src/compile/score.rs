@@ -9,7 +9,7 @@ use crate::input::policy::{Factors, Grades};
 use crate::object::vocabulary::vocabulary;
 
 vocabulary! {
-    /// How much an object matters to the task (Tenure Principle, stage 5).
+    /// An object's importance for the task.
     Grade ("grade") {
         /// It must not be missed.
         Critical = "critical",
@@ -24,23 +24,23 @@ vocabulary! {
     }
 }
 
-/// The composite score of an object and its parts (Algorithm 6.1, stage 3).
+/// The composite score of an object and its parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreCard {
-    /// How near it is to the task.
+    /// Its nearness to the task.
     pub relevance: Score,
-    /// How good its source is.
+    /// The quality of its source.
     pub authority: Score,
-    /// How new it is.
+    /// Its newness.
     pub freshness: Score,
-    /// How useful its author thinks it is.
+    /// Its usefulness, as its author sees it.
     pub utility: Score,
-    /// How cheap it is: 1 / (1 + bytes / 1024).
+    /// Its cheapness: 1 / (1 + bytes / 1024).
     pub economy: Score,
     /// The weighted mean of the five.
     pub composite: Score,
-    /// What the composite amounts to.
+    /// The grade of the composite.
     pub grade: Grade,
 }
 
@@ -100,7 +100,7 @@ pub fn freshness(
     Score::clamped(exp(-core::f64::consts::LN_2 * age / half_life))
 }
 
-/// How cheap so many bytes are. Bytes stand in for tokens, which are known only after framing.
+/// The cheapness of a size in bytes, which stand in for tokens: those are known only after framing.
 pub(crate) fn economy(bytes: u32) -> Score {
     Score::from_millionths((1_024_000_000 / (1024 + u64::from(bytes))) as u32)
 }

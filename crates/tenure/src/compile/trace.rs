@@ -1,4 +1,4 @@
-//! Why every candidate is in or out: verdicts with their reasons, as data.
+//! The account of a compile: a verdict with its reason for every candidate, as data.
 //!
 //! A trace is pure: the same inputs give the same trace, byte for byte. What only the outside knows
 //! (ids, instants, latencies, the provider's usage) goes into a [`CompileRecord`] around it.
@@ -36,13 +36,13 @@ pub const TRACE_VERSION: u32 = 1;
 pub struct Verdict {
     /// The candidate's name.
     pub name: Arc<str>,
-    /// What became of it.
+    /// The ruling.
     pub verdict: Ruling,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Where it stands or would stand.
+    /// The section in which it stands or would stand.
     pub section: Section,
-    /// What it costs as it would stand; 0 when it left before it was priced.
+    /// The tokens that it costs as it would stand; 0 when it left before it was priced.
     pub tokens: u32,
     /// Its score; null when it left before it was ranked.
     pub score: Option<ScoreCard>,
@@ -57,11 +57,11 @@ pub enum Note {
     HiddenText {
         /// The candidate.
         name: Arc<str>,
-        /// How many.
+        /// The number of hidden characters.
         hidden: u32,
-        /// How many change the direction of text.
+        /// The number of those that change the direction of text.
         bidi: u32,
-        /// What they spell, when they spell something.
+        /// The text that they spell, if they spell one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         payload: Option<String>,
     },
@@ -69,14 +69,14 @@ pub enum Note {
     ImitationEscaped {
         /// The candidate.
         name: Arc<str>,
-        /// How often.
+        /// The number of escapes.
         times: u32,
     },
     /// A message imitates a frame, a heading, a label or a control token, and is passed on byte for byte.
     ImitationPassed {
         /// The candidate.
         name: Arc<str>,
-        /// How often.
+        /// The number of imitations.
         times: u32,
     },
     /// Text imitates a frame, a heading or a label in disguise. It stands unchanged.
@@ -105,7 +105,7 @@ pub enum Note {
     FactMissing {
         /// The candidate.
         name: Arc<str>,
-        /// What stood in.
+        /// The fallback.
         fallback: String,
     },
     /// Objects replace each other in a cycle. None of them is left out for it.
@@ -122,11 +122,11 @@ pub enum Note {
         /// The share of the shorter one's words that both have.
         shared: Score,
     },
-    /// What is sent stands otherwise than it was given, as a rule of the target wants it.
+    /// The payload differs from the input, as a rule of the target wants it.
     RuleApplied {
         /// The rule, by its name in `docs/wire.md`.
         rule: String,
-        /// How often.
+        /// The number of times.
         times: u32,
     },
     /// The provider takes the payload only with a beta, which the request's headers must name.
@@ -134,55 +134,54 @@ pub enum Note {
         /// The beta.
         beta: String,
     },
-    /// Nobody supplied vectors, or not that of the query, and the stated fallback was used.
+    /// No one supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {
-        /// What stood in.
+        /// The fallback.
         fallback: String,
     },
 }
 
-/// How many entered and left a stage.
+/// The number of candidates that entered and left a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageReport {
     /// The stage.
     pub stage: Stage,
-    /// How many candidates entered.
+    /// The number of candidates that entered.
     pub entered: u32,
-    /// How many left it for the next.
+    /// The number that left it for the next.
     pub left: u32,
 }
 
-/// What the plan decided.
+/// The decisions of the plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanReport {
     /// The epoch's number.
     pub epoch: u32,
-    /// Why this epoch.
+    /// The cause of this epoch.
     pub cause: EpochCause,
-    /// How many objects are frozen.
+    /// The number of frozen objects.
     pub frozen: u32,
     /// The tools offered, in order.
     pub tools: Vec<Arc<str>>,
-    /// What the choice between the whole corpus and retrieval rests on, where it was made.
+    /// The figures of the choice between the whole corpus and retrieval, where it was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextReport>,
 }
 
-/// What the choice between the whole corpus and retrieval rests on. The corpus stands whole where it
-/// is below the threshold, none of it is too long, and it fits beside the rest.
+/// The figures of the choice between the whole corpus and retrieval. The corpus stands whole where it is below the
+/// threshold, none of it is too long, and it fits beside the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextReport {
-    /// What was asked for.
+    /// The mode that was asked for.
     pub mode: ContextMode,
-    /// How many documents the corpus has.
+    /// The number of documents in the corpus.
     pub documents: u32,
-    /// How many of them, or of what must stand beside them, are longer than the policy allows for one
-    /// item.
+    /// The number of them, and of what must stand with them, that are longer than the policy allows for one item.
     pub too_long: u32,
-    /// What they would cost together, in tokens.
+    /// The tokens that they would cost together.
     pub corpus: u64,
     /// The policy's share of the window in tokens: 5 % less where the last epoch left the corpus to
     /// retrieval, 5 % more where it stood whole.
@@ -193,7 +192,7 @@ pub struct ContextReport {
     pub budget: u32,
 }
 
-/// What a section was given and used.
+/// The allocation of a section and its use.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllocationReport {
@@ -203,18 +202,18 @@ pub struct AllocationReport {
     pub min: u32,
     /// The policy's maximum, 0 for none.
     pub max: u32,
-    /// What all its elastic candidates would cost.
+    /// The tokens of all its elastic candidates.
     pub demand: u32,
-    /// What of it was sent before in this epoch: it counts against the minimum and the maximum.
+    /// The tokens that were sent before in this epoch: they count against the minimum and the maximum.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub stands: u32,
-    /// What it was given.
+    /// The tokens that it was given.
     pub allocated: u32,
-    /// What its included elastic candidates cost, flow-back included.
+    /// The tokens of its included elastic candidates, flow-back included.
     pub used: u32,
-    /// How much of that came from what other sections left over.
+    /// The part of those that other sections left over.
     pub flow_back: u32,
-    /// What one more token would be worth to it; nought when it has all it can use.
+    /// The worth of one more token to it; 0 when it has all it can use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marginal: Option<f64>,
     /// By how much of its score another choice could at most beat this one in the same tokens, ranks
@@ -235,13 +234,13 @@ pub struct Condensed {
     pub candidate: u32,
     /// Its name.
     pub name: Arc<str>,
-    /// What its full form would cost, in tokens.
+    /// The tokens of its full form.
     pub from: u32,
-    /// What the form that stands costs, in tokens.
+    /// The tokens of the form that stands.
     pub to: u32,
     /// That form.
     pub form: Form,
-    /// How it was made: by its author, or by a condensation.
+    /// The method: its author's hand, or a condensation.
     pub method: Method,
     /// The share of the content's numbers, names, negations and identifiers that it still has; none
     /// where its author made it.
@@ -252,17 +251,17 @@ pub struct Condensed {
     pub pointer: Option<PointerId>,
 }
 
-/// Which tokenizer counted, and what its counts are worth.
+/// The tokenizer that counted, and the precision of its counts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenizerReport {
     /// Its name.
     pub name: String,
-    /// What its counts are worth.
+    /// The precision of its counts.
     pub count: CountKind,
 }
 
-/// Which policy decided.
+/// The policy that decided.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyReport {
@@ -326,45 +325,45 @@ pub struct Trace {
     pub budget: u32,
     /// The tokens that it has.
     pub total_tokens: u32,
-    /// How the model comes by the corpus. None in traces from before there was a choice.
+    /// The model's way to the corpus. None in traces from before there was a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// What the plan decided.
+    /// The decisions of the plan.
     pub plan: PlanReport,
-    /// How many candidates each stage saw.
+    /// The number of candidates that each stage saw.
     pub stages: Vec<StageReport>,
-    /// What each section was given.
+    /// The allocation of each section.
     pub allocations: Vec<AllocationReport>,
     /// The shadow price of the budget: what one more token would be worth, in the unit of the policy's
-    /// weights (Prefill Compiler, 6.2.4). None where the sections are one flow.
+    /// weights. None where the sections are one flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
-    /// Why no other allocation is worth more.
+    /// The proof that no other allocation is worth more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Certificate>,
-    /// What stands in a shorter form.
+    /// The objects in a shorter form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condensed: Vec<Condensed>,
     /// One verdict for each candidate, in their order.
     pub verdicts: Vec<Verdict>,
-    /// What each subquery of the request's retrieval plan brought.
+    /// The findings of each subquery of the request's retrieval plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalReport>,
-    /// What collecting did not fetch.
+    /// The sources that collecting did not fetch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfetched: Vec<Unfetched>,
-    /// What else is worth knowing.
+    /// Other findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     /// The injection surface V: the share of tokens at level 4, each weighted by what its isolation
-    /// leaves open (Prefill Compiler, 6.9.4).
+    /// leaves open.
     pub injection_surface: Score,
-    /// Whether this is the caller's view, from `admitted` on, or the operator's, with everything.
+    /// The view: the caller's, from `admitted` on, or the operator's, with everything.
     #[serde(default)]
     pub view: View,
 }
 
-/// Who may read a trace.
+/// The reader of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
@@ -412,14 +411,14 @@ impl Trace {
 pub struct CompileRecord {
     /// The record's id.
     pub record_id: String,
-    /// When the compile was made.
+    /// The instant of the compile.
     pub compiled_at: Instant,
-    /// How long it took.
+    /// The time that it took, in microseconds.
     pub compilation_latency_us: u64,
-    /// What the provider says it used, once it has answered.
+    /// The provider's count of its use, once it has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ProviderUsage>,
-    /// How often the request had to be sent again.
+    /// The number of times that the request had to be sent again.
     #[serde(default)]
     pub downstream_retries: u32,
     /// The number of the compiler that made it ([`COMPILER`](crate::COMPILER)). Records without it are of compiler 1.

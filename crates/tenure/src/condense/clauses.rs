@@ -1,5 +1,5 @@
-//! Text as propositions: sentences, or the clauses of a sentence that stand on their own
-//! (Prefill Compiler, Algorithm 6.4, step 1). What is told of English words holds for English.
+//! Text as propositions: sentences, or the clauses of a sentence that stand on their own. What is told of English
+//! words holds for English.
 
 use std::ops::Range;
 
@@ -35,10 +35,10 @@ const LEANING: [&str; 30] = [
     "therefore", "these", "they", "this", "those", "thus", "which", "who", "yet",
 ];
 
-/// What may stand between two clauses, the longest first.
+/// The marks that may stand between two clauses, the longest first.
 const JOINTS: [&str; 6] = ["; ", ", whereas ", ", while ", ", and ", ", but ", " and "];
 
-/// Whether the words of a text go on from what stands before it.
+/// Returns whether the words of a text go on from what stands before it.
 pub(super) fn leans(text: &str) -> bool {
     first_word(text).is_some_and(|word| LEANING.binary_search(&word.as_str()).is_ok())
 }
@@ -77,13 +77,13 @@ pub(super) fn statements(text: &str) -> Vec<(Range<usize>, Vec<Range<usize>>)> {
     found
 }
 
-/// Where a part of a text stands in it.
+/// Returns the place of a part of a text in it.
 pub(super) fn place_in(text: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// Whether a sentence goes on after the end of a line.
+/// Returns whether a sentence goes on after the end of a line.
 fn goes_on(line: &str, rest: &str) -> bool {
     let opens = rest.chars().next();
     let ends = line.trim_end().chars().next_back();
@@ -144,7 +144,7 @@ fn push(found: &mut Vec<Range<usize>>, sentence: &str, range: Range<usize>) {
     }
 }
 
-/// How far into a text the verb of its clause is looked for.
+/// The number of bytes within which the verb of a clause is looked for.
 const REACH: usize = 24;
 
 fn is_verb(word: &str) -> bool {
@@ -152,12 +152,12 @@ fn is_verb(word: &str) -> bool {
     VERBS.binary_search(&word).is_ok() || (word.len() > 4 && word.ends_with("ed"))
 }
 
-/// Whether there is a verb in it.
+/// Returns whether there is a verb in it.
 fn stands(clause: &str) -> bool {
     clause.split_whitespace().rev().take(REACH).any(is_verb)
 }
 
-/// Whether it has a subject of its own and a verb, before anything else is joined to it.
+/// Returns whether it has a subject of its own and a verb, before anything else is joined to it.
 fn stands_next(rest: &str) -> bool {
     // A look no further than this keeps the time linear.
     let rest = &rest[..rest.floor_char_boundary(400)];

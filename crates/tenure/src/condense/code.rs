@@ -22,9 +22,9 @@ use super::signal::{Alarm, NOTABLE, Signs, Task, worth};
 use super::{ContentType, Draft, GAP, Goal, LeftOut, Method, Omission, Reading, Unit};
 use crate::object::vocabulary::vocabulary;
 
-/// What a name that the task names is worth beside its words in a body.
+/// The worth of a name that the task names, beside its words in a body.
 const NAMED: f64 = 4.0;
-/// After so many parts that did not fit, the rest is not tried.
+/// The number of parts that may fail to fit before the rest is not tried.
 const MISFITS: usize = 32;
 
 /// The endings of the names of files whose text is source code that a parser may know.
@@ -33,7 +33,7 @@ const ENDINGS: [&str; 12] = [
 ];
 
 vocabulary! {
-    /// What stands in the place of a part of source code.
+    /// The text in the place of a part of source code.
     Filler ("filler") {
         /// A remark, within what encloses the part: braces, a comment.
         Inside = "inside",
@@ -50,17 +50,17 @@ pub struct Elidable {
     pub start: u32,
     /// The byte after its last.
     pub end: u32,
-    /// How many lines of it say something.
+    /// The number of its lines that are not blank.
     pub lines: u32,
     /// The name of what it is the body of; empty for a comment.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What stands in its place.
+    /// The text in its place.
     pub filler: Filler,
 }
 
 impl Elidable {
-    /// What stands in its place before `next`.
+    /// Writes the text in its place before `next`.
     fn write(&self, out: &mut String, next: &str) {
         let lines = match self.lines {
             1 => "1 line".to_owned(),
@@ -104,9 +104,9 @@ struct Code<'t> {
     text: &'t str,
     /// By where they start; what encloses another stands before it.
     parts: &'t [Elidable],
-    /// What encloses each.
+    /// The part that encloses each.
     parents: Vec<Option<usize>>,
-    /// What of the text belongs to which part and to none within it.
+    /// The ranges of the text, each with the part that it belongs to, and to none within it.
     own: Vec<(usize, Range<usize>)>,
 }
 
@@ -187,7 +187,7 @@ impl<'t> Code<'t> {
         }
     }
 
-    /// What each part costs more when it is open and nothing within it is.
+    /// Returns the additional cost of each part when it is open and nothing within it is.
     fn prices(&self, goal: &Goal<'_>) -> Vec<u32> {
         let mut texts = vec![String::new(); self.parts.len()];
         for (part, range) in &self.own {
@@ -238,7 +238,7 @@ impl<'t> Code<'t> {
         ranked
     }
 
-    /// Which parts stay within the budget; with a part stays what encloses it.
+    /// Returns the parts that stay within the budget; with a part stays its enclosing one.
     fn choose(&self, ranked: &[usize], prices: &[u32], closed: u32, budget: u32) -> Vec<bool> {
         let mut open = vec![false; self.parts.len()];
         let mut spent = closed;

@@ -1,6 +1,6 @@
-//! How much fidelity a method gives up for how much compression: φ(r) ≈ 1 − α·r^β, where r is the
-//! share of the tokens that is gone (Prefill Compiler, 6.7.2). Fitted by least squares between
-//! ln r and ln(1 − φ); the constants of each method are measured by `tests/fidelity.rs`.
+//! The fidelity that a method gives up for compression: φ(r) ≈ 1 − α·r^β, where r is the share of the tokens that is
+//! gone. Fitted by least squares between ln r and ln(1 − φ); the constants of each method are measured by
+//! `tests/fidelity.rs`.
 //!
 //! The knee is the point farthest from the chord between no compression and all of it. On axes
 //! scaled to the span of each, the slope there is −1: both definitions give r = β^(1/(1−β)),
@@ -12,9 +12,9 @@ use crate::base::num::{Score, exp, ln};
 /// A curve φ(r) = 1 − α·r^β.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Curve {
-    /// What is lost when all is gone.
+    /// The loss when all is gone.
     pub alpha: f64,
-    /// How late the loss comes: above one, little at first.
+    /// The exponent of the loss: above one, little is lost at first.
     pub beta: f64,
 }
 

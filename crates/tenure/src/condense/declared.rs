@@ -1,4 +1,4 @@
-//! What a file declares, found by the words its lines begin with: functions, classes, types, headings. No
+//! The declarations of a file, found by the words its lines begin with: functions, classes, types, headings. No
 //! parser: a line that only looks like a declaration is taken for one.
 
 /// Words that may stand before the one that declares.
@@ -86,7 +86,7 @@ fn declared(line: &str) -> Option<&str> {
     None
 }
 
-/// Whether a declaration goes on here.
+/// Returns whether a declaration goes on here.
 fn begins(text: &str) -> bool {
     let word = text.split([' ', '(']).next().unwrap_or_default();
     DECLARES.binary_search(&word).is_ok() || MODIFIERS.binary_search(&word).is_ok()

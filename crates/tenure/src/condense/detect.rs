@@ -1,4 +1,4 @@
-//! What kind of text something is, from its first lines.
+//! The kind of a text, from its first lines.
 
 use super::ContentType;
 use super::json::{Extent, Tape};
@@ -8,7 +8,7 @@ const SAMPLE: usize = 32 * 1024;
 /// So many lines of it.
 const LINES: usize = 200;
 
-/// What `text` seems to be. Only its beginning is read.
+/// Returns the kind that `text` seems to be. Only its beginning is read.
 pub fn detect(text: &str) -> ContentType {
     let cut = text.floor_char_boundary(SAMPLE);
     let sample = &text[..cut];
@@ -65,7 +65,7 @@ fn is_trace(lines: &[&str]) -> bool {
     frames >= 2 && (lines.iter().any(opens) || frames * 2 >= lines.len())
 }
 
-/// Whether a line names a place that an exception came through.
+/// Returns whether a line names a place that an exception came through.
 pub(super) fn is_frame(line: &str) -> bool {
     let text = line.trim_start();
     let indented = text.len() < line.len();
@@ -81,7 +81,7 @@ pub(super) fn is_frame(line: &str) -> bool {
             }))
 }
 
-/// Whether a line is `path:number:text`.
+/// Returns whether a line is `path:number:text`.
 pub(super) fn is_match(line: &str) -> bool {
     let mut parts = line.splitn(3, ':');
     let (Some(path), Some(number), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
@@ -92,7 +92,7 @@ pub(super) fn is_match(line: &str) -> bool {
     digits && path.contains(['.', '/']) && !path.contains(' ')
 }
 
-/// Whether a line starts with an instant or a level.
+/// Returns whether a line starts with an instant or a level.
 pub(super) fn is_logged(line: &str) -> bool {
     let bytes = line.as_bytes();
     let head = &line[..line.floor_char_boundary(64)];

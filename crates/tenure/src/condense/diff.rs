@@ -5,11 +5,11 @@ use super::select::order;
 use super::signal::{NOTABLE, Signs, Task, worth};
 use super::{Draft, Goal, Method, Reading, Unit};
 
-/// What the header of a file goes before.
+/// The worth of the header of a file.
 const FILE: f64 = 1_000.0;
-/// What the header of a hunk goes before.
+/// The worth of the header of a hunk.
 const HUNK: f64 = 500.0;
-/// What a changed line goes before.
+/// The worth of a changed line.
 const CHANGE: f64 = 100.0;
 
 /// A text read as a unified difference.
@@ -33,7 +33,7 @@ impl<'t> Diff<'t> {
     }
 }
 
-/// What each line is. Inside a hunk, whose header says how long it is, `--- ` is a removed line.
+/// Returns the kind of each line. Inside a hunk, whose header says how long it is, `--- ` is a removed line.
 fn kinds(lines: &[&str]) -> Vec<Line> {
     let (mut old, mut new) = (0u64, 0u64);
     let kind = |line: &&str| {
@@ -69,7 +69,7 @@ fn kinds(lines: &[&str]) -> Vec<Line> {
     lines.iter().map(kind).collect()
 }
 
-/// How many old and new lines a hunk has.
+/// Returns the numbers of old and new lines of a hunk.
 fn hunk(line: &str) -> Option<(u64, u64)> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;

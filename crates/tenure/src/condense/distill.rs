@@ -1,6 +1,6 @@
-//! Distillation: a text as its propositions, the most useful and least known ones first, as many
-//! as fit (Prefill Compiler, Algorithm 6.4). What comes out is compact prose in the order of the
-//! original, under its headings, and says how much of the original it still says.
+//! Distillation: a text as its propositions, the most useful and least known ones first, as many as fit. What comes
+//! out is compact prose in the order of the original, under its headings, and says how much of the original it still
+//! says.
 //!
 //! The source asks a model for similarity and entailment. Here novelty is the share of a
 //! proposition's pairs of neighbouring words that neither the context nor what was chosen has, and
@@ -23,20 +23,19 @@ use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
 use crate::base::num::Score;
 use crate::rank::ranker::each_term;
 
-/// How a distillation is to be made.
+/// The aim of a distillation.
 #[derive(Clone, Copy, Debug)]
 pub struct Aim<'a> {
-    /// How many tokens are enough, if the fidelity is; the knee of the measured curve when not
-    /// given.
+    /// The number of tokens that is enough, if the fidelity is; the knee of the measured curve when not given.
     pub target: Option<u32>,
     /// Below this fidelity more tokens are taken, up to the goal's, and a warning is given when
     /// they do not suffice.
     pub floor: Score,
-    /// What the reader sees besides.
+    /// The texts that the reader sees besides.
     pub context: &'a [&'a str],
 }
 
-/// The least fidelity that a distillation should have (Prefill Compiler, 6.11).
+/// The least fidelity that a distillation should have.
 pub const FLOOR: Score = Score::from_millionths(900_000);
 
 impl Default for Aim<'_> {
@@ -53,22 +52,22 @@ impl Default for Aim<'_> {
 /// A claim of the original.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposition {
-    /// Where it stands in the original.
+    /// Its bytes in the original.
     pub bytes: Range<usize>,
-    /// What it is worth for the task.
+    /// Its worth for the task.
     pub utility: Score,
-    /// How much of it neither the context nor an earlier proposition says.
+    /// The share of it that neither the context nor an earlier proposition says.
     pub novelty: Score,
-    /// Whether it is in the result.
+    /// True if it is in the result.
     pub kept: bool,
 }
 
 /// That the fidelity is below the floor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BelowFloor {
-    /// What was reached.
+    /// The fidelity that was reached.
     pub fidelity: Score,
-    /// What was asked for.
+    /// The fidelity that was asked for.
     pub floor: Score,
 }
 
@@ -97,13 +96,13 @@ pub struct Distilled {
     pub from: u32,
     /// The tokens of the result.
     pub to: u32,
-    /// What was aimed at before the floor was looked at.
+    /// The tokens that were aimed at before the floor was looked at.
     pub target: u32,
-    /// How much of the original is still said.
+    /// The share of the original that is still said.
     pub fidelity: Fidelity,
     /// Given when that is less than the floor.
     pub warning: Option<BelowFloor>,
-    /// What is not in it.
+    /// The parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -111,11 +110,11 @@ pub struct Distilled {
 const STEPS: u32 = 4;
 /// Further parts than this that do not fit in a row are not tried.
 const MISFITS: usize = 64;
-/// A proposition that leans on the one before it brings so many with it.
+/// The number of propositions that one brings with it that leans on them.
 const LEANING: usize = 3;
-/// What makes a proposition half as useful as can be.
+/// The worth at which a proposition is half as useful as can be.
 const HALFWAY: f64 = 2.0;
-/// What each number, name, negation and identifier adds to what a proposition is worth.
+/// The worth that each number, name, negation and identifier adds to a proposition.
 const MARK: f64 = 0.25;
 
 /// The propositions of `text` that are the most use to the goal's task, within its tokens.
@@ -186,15 +185,15 @@ enum By {
     Marks,
 }
 
-/// What a proposition is written as.
+/// The text of a proposition.
 struct Part {
     place: Range<usize>,
     text: String,
     /// The heading that it stands under, as a place among the headings.
     heading: Option<usize>,
-    /// Whether a line starts with it.
+    /// True if a line starts with it.
     line: bool,
-    /// Whether it goes on from the part before it.
+    /// True if it goes on from the part before it.
     leans: bool,
     pairs: Vec<u64>,
     marks: Vec<u32>,
@@ -325,7 +324,7 @@ impl Source {
         fill(parts.len(), tokens, goal, &mut pick, &write)
     }
 
-    /// What is known of each part, and what is left out of them.
+    /// Returns the propositions that stay, and the counts of the parts that do not.
     fn told(self, kept: &[bool]) -> (Vec<Proposition>, Vec<LeftOut>) {
         let mut known = self.known;
         let mut propositions = Vec::new();
@@ -450,7 +449,7 @@ impl Choice<'_> {
         });
     }
 
-    /// What the measure of fidelity newly finds, for each token.
+    /// Adds parts by the marks of fidelity that each newly brings, for each token.
     fn by_marks(&mut self, budget: u32) {
         let parts = self.parts;
         let mut seen: Map<u32, ()> = Map::default();
@@ -572,9 +571,9 @@ fn write(parts: &[Part], headings: &[Heading], kept: &[bool]) -> String {
     let mut written = vec![false; headings.len()];
     // Whether a kept part stands on the line already: a paragraph's later sentences follow on its
     // line, though its first one be gone.
-    let mut begun = false;
+    let mut in_sentence = false;
     for (part, kept) in parts.iter().zip(kept) {
-        begun &= !part.line;
+        in_sentence &= !part.line;
         if !kept {
             continue;
         }
@@ -594,10 +593,10 @@ fn write(parts: &[Part], headings: &[Heading], kept: &[bool]) -> String {
             text.push_str(&headings[*heading].text);
         }
         if !text.is_empty() {
-            let follows = begun && above.is_empty();
+            let follows = in_sentence && above.is_empty();
             text.push(if follows { ' ' } else { '\n' });
         }
-        begun = true;
+        in_sentence = true;
         text.push_str(&part.text);
     }
     text

@@ -1,5 +1,4 @@
-//! Near-duplicates among many texts: the one that stands highest stays, and the others point to it
-//! (Prefill Compiler, 6.7.3).
+//! Near-duplicates among many texts: the one that stands highest stays, and the others point to it.
 //!
 //! Two texts are as similar as their *shingles*, all runs of four words, are the same: the size
 //! of the intersection over the size of the union (Jaccard). A word stands between white space, less
@@ -10,7 +9,7 @@
 //! Only pairs that are likely are compared. A signature of `rows · bands` least hashes (MinHash) is cut
 //! into bands, and texts that share a band meet: at a similarity of `s` they do with probability
 //! `1 − (1 − s^rows)^bands`, which is at least 0.99 at the threshold. What meets is then compared
-//! exactly, on digests of the words, which nobody can aim at, so that a pair is never near by accident or
+//! exactly, on digests of the words, which no one can aim at, so that a pair is never near by accident or
 //! by attack.
 //!
 //! Texts with fewer words than a shingle, and texts above 1 MiB, are near only to their equals.
@@ -22,7 +21,7 @@ use super::fidelity::negates;
 use crate::base::digest::Digest;
 use crate::base::num::Score;
 
-/// How many words a shingle has.
+/// The number of words in a shingle.
 const SHINGLE: usize = 4;
 
 /// A longer run is taken character by character, in bytes.
@@ -31,8 +30,8 @@ const LONGEST_WORD: usize = 64;
 const LONGEST_TEXT: usize = 1 << 20;
 /// A threshold below this counts as this.
 const LEAST: Score = Score::from_millionths(50_000);
-/// How many of the pairs at the threshold may fail to meet: half of what is promised, because the
-/// hashes of one signature are not quite independent.
+/// The share of the pairs at the threshold that may fail to meet: half of what is promised, because the hashes of one
+/// signature are not quite independent.
 const MISSED: f64 = 0.005;
 /// The most hashes of a signature, while more than one row a band is a choice.
 const MOST_HASHES: usize = 48;
@@ -45,7 +44,7 @@ const MOST_MET: usize = 64;
 pub struct Near {
     /// Its place among the texts. It stands itself: it is near to none that stands before it.
     pub of: usize,
-    /// How similar the two are, rounded down; one for equal texts and for equal sets of shingles.
+    /// The similarity of the two, rounded down; one for equal texts and for equal sets of shingles.
     pub similarity: Score,
 }
 
@@ -99,14 +98,14 @@ pub fn near_duplicates<'t, K: Ord>(
     near
 }
 
-/// What is known of texts before they meet others. The texts are known by their places.
+/// The signatures of texts before they meet others. The texts are known by their places.
 #[derive(Debug, Default)]
 pub(crate) struct Signed {
-    /// How many texts there are, with those that do not count.
+    /// The number of texts, with those that do not count.
     count: usize,
     /// Those that count by their digests, sorted: equal ones are one group.
     texts: Vec<(u128, u32)>,
-    /// Where the groups begin among them, and the end.
+    /// The places at which the groups begin among them, and the end.
     groups: Vec<u32>,
     /// The key of each band of each group, sorted.
     keys: Vec<(u64, u32)>,
@@ -168,20 +167,20 @@ impl Signed {
     }
 }
 
-/// What near texts are found by. It is made once for all texts and asked for any of them: what one
-/// answer does not ask about changes nothing in it.
+/// The index of near texts. It is made once for all texts and asked for any of them: what one answer does not ask
+/// about changes nothing in it.
 #[derive(Debug, Default)]
 pub(crate) struct Prints {
     /// The body of each text that shares a band or all its bytes with another; [`NONE`] for others.
     bodies_of: Vec<u32>,
     bodies: Vec<Body>,
-    /// Where the standing texts of each band begin among all, and the end.
+    /// The places at which the standing texts of each band begin among all, and the end.
     starts: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// What equal texts share.
+/// Facts that equal texts share.
 #[derive(Debug)]
 struct Body {
     /// The bands that other texts have, too.
@@ -189,7 +188,7 @@ struct Body {
     shape: Arc<Shape>,
 }
 
-/// What is compared exactly.
+/// The sets that are compared exactly.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Shape {
     /// The words with a digit.
@@ -275,12 +274,12 @@ impl Prints {
         prints
     }
 
-    /// Whether no text has any that it could be near to.
+    /// Returns whether no text has any that it could be near to.
     pub(crate) fn is_empty(&self) -> bool {
         self.bodies.is_empty()
     }
 
-    /// Whether there is a text that this one could be near to.
+    /// Returns whether there is a text that this one could be near to.
     pub(crate) fn has(&self, text: u32) -> bool {
         self.bodies_of
             .get(text as usize)
@@ -344,7 +343,7 @@ impl Prints {
 }
 
 impl Shape {
-    /// How similar the two are, where that is at least `threshold`.
+    /// Returns the similarity of the two, where that is at least `threshold`.
     fn near(&self, other: &Shape, threshold: Score) -> Option<Score> {
         let (a, b) = (&*self.shingles, &*other.shingles);
         let (one, least) = (
@@ -378,7 +377,7 @@ impl Shape {
     }
 }
 
-/// How a signature is cut.
+/// The cut of a signature into bands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Banding {
     /// Hashes in a band.
@@ -516,7 +515,7 @@ fn pushed([_, b, c, d]: [u64; SHINGLE], word: u64) -> [u64; SHINGLE] {
     [b, c, d, word]
 }
 
-/// What a text is made of.
+/// A part of a text.
 enum Part<'t> {
     Word(&'t str),
     /// A run with a digit; its words follow.
@@ -571,10 +570,10 @@ fn each_of_run<'t>(run: &'t str, found: &mut impl FnMut(Part<'t>)) {
     }
 }
 
-/// What stands for every word that denies something.
+/// The mark for every word that denies something.
 const DENIAL: &str = "\u{AC}";
 
-/// Whether a run denies something. Few begin like a word that does, or end like one.
+/// Returns whether a run denies something. Few begin like a word that does, or end like one.
 fn denies(run: &str) -> bool {
     let bytes = run.as_bytes();
     let begins = bytes.first().is_some_and(|byte| b"cdnwCDNW".contains(byte));
@@ -603,8 +602,8 @@ fn closes(c: char) -> bool {
     !c.is_ascii_alphanumeric() && (stop() || mark())
 }
 
-/// Whether a character belongs to a script without spaces between words: Thai to Burmese, Khmer,
-/// ideographs, kana, syllables.
+/// Returns whether a character belongs to a script without spaces between words: Thai to Burmese, Khmer, ideographs,
+/// kana, syllables.
 fn is_alone(c: char) -> bool {
     let code = u32::from(c);
     code >= 0x0E00
@@ -686,7 +685,7 @@ mod tests {
         (common * 1_000_000).checked_div(union).unwrap_or(0)
     }
 
-    /// What comparing all pairs finds.
+    /// Returns the pairs that comparing all of them finds.
     fn by_pairs(texts: &[String], order: &[usize], threshold: Score) -> Vec<Option<Near>> {
         let mut near = vec![None; texts.len()];
         let mut standing: Vec<usize> = Vec::new();

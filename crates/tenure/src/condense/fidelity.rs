@@ -1,6 +1,6 @@
-//! How much of what a text says can still be found after a condensation: the share of its
-//! numbers, names, negations, identifiers and claims, and of what says nothing in words. A measure of the surface, the
-//! same every time; it asks no model (Prefill Compiler, 6.7.4, asks one). What it knows of words is English.
+//! The share of a text that can still be found after a condensation: the share of its numbers, names, negations,
+//! identifiers and claims, and of what says nothing in words. A measure of the surface, the same every time; it asks
+//! no model. What it knows of words is English.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::signal::EMPTY;
 use super::{GAP, Map};
 use crate::base::num::Score;
 
-/// How many different ones there were, and how many are still there.
+/// The number of different ones in the original, and of those still there.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Share {
     /// In the original.
@@ -37,7 +37,7 @@ impl Share {
     }
 }
 
-/// What of a text can still be found.
+/// The parts of a text that can still be found.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Fidelity {
     /// Numbers, each with its sign, its fraction and its unit.
@@ -72,7 +72,7 @@ impl Fidelity {
     }
 }
 
-/// How much of what `original` says is in `condensed`.
+/// Returns the share of `original` that is in `condensed`.
 ///
 /// A lossless form that splits words (folded lines, say) is expanded first:
 /// [`Condensed::expand`](super::Condensed::expand). Of records that stand in a table, the keys
@@ -90,12 +90,12 @@ pub fn fidelity(original: &str, condensed: &str) -> Fidelity {
     Original::read(original).compare(condensed)
 }
 
-/// How many marks go with a word.
+/// The number of marks that go with a word.
 const MARKS_OF_WORD: usize = 8;
-/// How many marks beyond these count as one thing said.
+/// The number of marks beyond these that count as one.
 const MARKS_AT_ONCE: usize = 16;
 
-/// What a text has of marks beyond those that go with its words.
+/// Returns the number of a text's marks beyond those that go with its words.
 fn marks(text: &str) -> u32 {
     let (mut marks, mut words, mut in_word) = (0usize, 0usize, false);
     for c in text.chars() {
@@ -111,14 +111,14 @@ fn marks(text: &str) -> u32 {
 /// A text read once, to be compared with several.
 pub(super) struct Original<'t> {
     known: Known,
-    said: Said,
+    said: Contents,
     text: &'t str,
 }
 
 impl<'t> Original<'t> {
     pub(super) fn read(text: &'t str) -> Original<'t> {
         let mut known = Known::new();
-        let said = Said::read(text, &mut known, false);
+        let said = Contents::read(text, &mut known, false);
         Original { known, said, text }
     }
 
@@ -126,9 +126,9 @@ impl<'t> Original<'t> {
         let mut before = &self.said;
         let stored;
         // What the condensation wrote into gaps is not of the text.
-        let after = Said::read(condensed, &mut self.known, true);
+        let after = Contents::read(condensed, &mut self.known, true);
         if condensed == self.text {
-            stored = Said::read(self.text, &mut self.known, true);
+            stored = Contents::read(self.text, &mut self.known, true);
             before = &stored;
         }
         let windows = Windows::new(&after, before);
@@ -138,7 +138,7 @@ impl<'t> Original<'t> {
             .iter()
             .filter(|claim| windows.hold(claim, &shared, &self.known))
             .count();
-        let negated = |from: &Said, to: &Said| {
+        let negated = |from: &Contents, to: &Contents| {
             let lost = |stem: &&u32| !to.scopes.contains(stem);
             from.negations.iter().filter(lost).count() as u32
         };
@@ -167,7 +167,7 @@ impl<'t> Original<'t> {
     }
 }
 
-/// What sort of word one is.
+/// The sort of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sort {
     Number,
@@ -189,12 +189,12 @@ struct Token {
 }
 
 impl Token {
-    /// Whether nothing else can stand for it.
+    /// Returns whether nothing else can stand for it.
     fn is_exact(&self) -> bool {
         matches!(self.sort, Sort::Number | Sort::Identifier)
     }
 
-    /// Whether it says something by itself.
+    /// Returns whether it says something by itself.
     fn tells(&self) -> bool {
         !matches!(self.sort, Sort::Negator | Sort::By)
     }
@@ -208,7 +208,7 @@ struct Known {
     stemmer: Stemmer,
 }
 
-/// What a word means by itself.
+/// The meaning of a word by itself.
 #[derive(Clone, Copy)]
 enum Meaning {
     /// It says something, by the number of its stem.
@@ -264,10 +264,10 @@ const NEGATIONS: [&str; 12] = [
     "nowhere", "without",
 ];
 
-/// What stands for a word that says nothing by itself.
+/// The number of a word that says nothing by itself.
 const SILENT: u32 = u32::MAX;
 
-/// How many words a negation may be about.
+/// The number of words that a negation may be about.
 const SCOPE: usize = 3;
 
 fn looked_up(pairs: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
@@ -307,11 +307,11 @@ impl Known {
     }
 }
 
-/// What a text says.
+/// The contents of a text.
 #[derive(Default)]
-struct Said {
+struct Contents {
     tokens: Vec<Token>,
-    /// Where each clause is in the tokens.
+    /// The range of each clause in the tokens.
     clauses: Vec<(usize, usize)>,
     numbers: BTreeSet<u32>,
     names: BTreeSet<u32>,
@@ -325,9 +325,9 @@ struct Said {
     heads: BTreeSet<u32>,
 }
 
-impl Said {
-    fn read(text: &str, known: &mut Known, is_condensed: bool) -> Said {
-        let mut said = Said::default();
+impl Contents {
+    fn read(text: &str, known: &mut Known, is_condensed: bool) -> Contents {
+        let mut said = Contents::default();
         let mut is_head = false;
         for (sentence, clauses) in statements(text) {
             let line = &text[sentence.clone()];
@@ -488,7 +488,7 @@ impl Known {
     }
 }
 
-/// What the negation at this place is about: the words after it, or the one before it where it ends
+/// Returns the words that the negation at this place is about: the words after it, or the one before it where it ends
 /// the clause ("paper is not").
 fn scope(tokens: &[Token], at: usize) -> impl Iterator<Item = &Token> {
     let tells = |token: &&Token| token.tells();
@@ -504,7 +504,7 @@ fn scope(tokens: &[Token], at: usize) -> impl Iterator<Item = &Token> {
         .chain(before)
 }
 
-/// Whether a word, in small letters, denies something. English only.
+/// Returns whether a word, in small letters, denies something. English only.
 pub(crate) fn negates(lower: &str) -> bool {
     NEGATIONS.binary_search(&lower).is_ok() || lower.ends_with("n't") || lower.ends_with("n’t")
 }
@@ -518,7 +518,7 @@ fn is_number(word: &str) -> bool {
         .all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
 }
 
-/// How long the number is that an item of a list starts with: it is decoration.
+/// Returns the length of the number that an item of a list starts with: it is decoration.
 fn numbered(line: &str) -> usize {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let is_item = (1..=3).contains(&digits) && line[digits..].starts_with([')', '.']);
@@ -540,7 +540,7 @@ fn split_unit(lower: &str) -> Option<(&str, &str)> {
 }
 
 /// The claims of a text, each once.
-fn distinct(said: &Said) -> Vec<&[Token]> {
+fn distinct(said: &Contents) -> Vec<&[Token]> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for &(from, to) in &said.clauses {
@@ -573,23 +573,23 @@ fn shared(claims: &[&[Token]]) -> BTreeSet<u32> {
 
 /// Of the words of a claim so much has to be found, in hundredths.
 const ENOUGH: u32 = 65;
-/// What a word weighs that only one claim of several has: it tells them apart.
+/// The weight of a word that only one claim of several has: it tells them apart.
 const OWN: u32 = 3;
 /// So many words of a claim, the rarest, are looked up.
 const RAREST: usize = 3;
-/// A word that more clauses hold is looked up in the first so many of them.
+/// The number of clauses in which a word is looked up: the first that hold it.
 const HOLDERS: usize = 32;
 
 /// The clauses of a condensed text by their words.
 struct Windows<'s> {
-    said: &'s Said,
+    said: &'s Contents,
     holders: Map<u32, Vec<u32>>,
-    /// What is a name in either text.
+    /// The words that are a name in either text.
     names: BTreeSet<u32>,
 }
 
 impl<'s> Windows<'s> {
-    fn new(said: &'s Said, before: &Said) -> Windows<'s> {
+    fn new(said: &'s Contents, before: &Contents) -> Windows<'s> {
         let mut holders: Map<u32, Vec<u32>> = Map::default();
         for (at, &(from, to)) in said.clauses.iter().enumerate() {
             for token in &said.tokens[from..to] {
@@ -606,7 +606,7 @@ impl<'s> Windows<'s> {
         }
     }
 
-    /// Whether some clause says what the claim says.
+    /// Returns whether some clause says what the claim says.
     fn hold(&self, claim: &[Token], shared: &BTreeSet<u32>, known: &Known) -> bool {
         // Whatever says the same has all its numbers and identifiers: looking at those that have the
         // rarest is enough.
@@ -672,7 +672,7 @@ impl<'s> Windows<'s> {
 }
 
 impl Windows<'_> {
-    /// Whether another name stands in the place of one.
+    /// Returns whether another name stands in the place of one.
     fn renamed(&self, claim: &[Token], window: &[Token]) -> bool {
         let lacks = |these: &[Token], those: &[Token]| {
             these.iter().any(|token| {
@@ -683,7 +683,7 @@ impl Windows<'_> {
     }
 }
 
-/// Whether what one of them negates, of what both say, the other negates, too.
+/// Returns whether what one of them negates, of what both say, the other negates, too.
 fn negated_alike(claim: &[Token], window: &[Token]) -> bool {
     let negations = |tokens: &[Token]| -> Vec<Vec<u32>> {
         let at = (0..tokens.len()).filter(|at| tokens[*at].sort == Sort::Negator);
@@ -703,9 +703,9 @@ fn negated_alike(claim: &[Token], window: &[Token]) -> bool {
             .all(|scope| meets(scope, &ours))
 }
 
-/// Whether each number stands at the word that it stood at, where that is still there. A number
-/// belongs to the word before it ("limit: 3"), but to the one after it where the clause starts with
-/// a number ("3 retries and 5 attempts").
+/// Returns whether each number stands at the word that it stood at, where that is still there. A number belongs to
+/// the word before it ("limit: 3"), but to the one after it where the clause starts with a number ("3 retries and 5
+/// attempts").
 fn bound_alike(claim: &[Token], window: &[Token]) -> bool {
     let numbered = |token: &&Token| token.sort == Sort::Number;
     let opens = |tokens: &[Token]| {
@@ -744,8 +744,8 @@ fn bound_alike(claim: &[Token], window: &[Token]) -> bool {
     })
 }
 
-/// Whether the names and identifiers that both have stand in the same order, or in the other
-/// where one says "by".
+/// Returns whether the names and identifiers that both have stand in the same order, or in the other where one says
+/// "by".
 fn ordered_alike(claim: &[Token], window: &[Token]) -> bool {
     let named = |token: &Token| matches!(token.sort, Sort::Name | Sort::Opener | Sort::Identifier);
     let places: Vec<usize> = claim
@@ -801,7 +801,7 @@ impl Marks {
 
     /// A number for each different number, name, negation and identifier of a part, in order.
     pub(super) fn of(&mut self, part: &str) -> Vec<u32> {
-        let said = Said::read(part, &mut self.0, false);
+        let said = Contents::read(part, &mut self.0, false);
         let mut found: Vec<u32> = said.numbers.iter().chain(&said.names).copied().collect();
         found.extend(&said.identifiers);
         // What is negated is another mark than the word itself.
@@ -854,7 +854,7 @@ mod tests {
     fn marks_are_told_from_words() {
         let text = "The pump of Ada Lovelace didn't start. No flow, not 3.50 bar at max_flow or pumpSpeed, not";
         let mut known = Known::new();
-        let said = Said::read(text, &mut known, false);
+        let said = Contents::read(text, &mut known, false);
         let list = |set: &BTreeSet<u32>| {
             let word = |id: &u32| known.ids.iter().find(|(_, known)| *known == id);
             let mut list: Vec<&str> = set

@@ -83,7 +83,7 @@ pub(super) fn fill(
     best
 }
 
-/// What parts cost, each counted at most once.
+/// The prices of parts, each counted at most once.
 pub(super) struct Prices(Vec<Option<u32>>);
 
 impl Prices {

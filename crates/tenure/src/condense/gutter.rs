@@ -17,7 +17,7 @@ pub(crate) struct Bare {
     pub(crate) last: u32,
 }
 
-/// What stands between a number and its line.
+/// The mark between a number and its line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Arrow,
@@ -78,7 +78,7 @@ pub(crate) fn strip(text: &str) -> Option<Bare> {
     })
 }
 
-/// Whether numbers that stand so are those of lines, and no column of data.
+/// Returns whether numbers that stand so are those of lines, and no column of data.
 fn is_gutter(mark: Mark, numbered: &[Line<'_>], lines: &[(&str, Option<Line<'_>>)]) -> bool {
     let rises = numbered
         .windows(2)

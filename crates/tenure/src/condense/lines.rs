@@ -6,16 +6,16 @@ use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
 
 /// Parts and the order in which they are offered a place.
 pub(super) struct Kept<'k> {
-    /// What stands before them, with its newline.
+    /// The text before them, with its newline.
     pub(super) head: &'k str,
     /// The parts without the newlines that end them.
     pub(super) parts: &'k [&'k str],
-    /// What ends a part.
+    /// The end of a part.
     pub(super) end: &'k str,
     pub(super) order: &'k [u32],
     pub(super) unit: Unit,
     pub(super) method: Method,
-    /// Why a part may go.
+    /// The class of a part that may go.
     pub(super) class: &'k dyn Fn(usize) -> Omission,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn keep_which(kept: &Kept<'_>, goal: &Goal<'_>) -> Option<(Draft, Vec
     Some((draft, which))
 }
 
-/// What is cut out of these parts, each written [`as_line`].
+/// Returns the text without these parts, each written [`as_line`].
 pub(super) fn shortened<'t>(
     parts: impl Iterator<Item = &'t str>,
     longest: usize,
@@ -81,7 +81,7 @@ pub(super) fn shortened<'t>(
     )
 }
 
-/// So much of which nothing else is known than that the task seems not to need it; none for nought.
+/// So much of which nothing else is known than that the task seems not to need it; none for 0.
 pub(super) fn some(unit: Unit, count: usize) -> Option<LeftOut> {
     (count > 0).then_some(LeftOut {
         class: Omission::LowRelevance,
@@ -90,7 +90,7 @@ pub(super) fn some(unit: Unit, count: usize) -> Option<LeftOut> {
     })
 }
 
-/// What does not stay, by class.
+/// Counts the parts that do not stay, by class.
 pub(super) fn count(stays: &[bool], unit: Unit, class: &dyn Fn(usize) -> Omission) -> Vec<LeftOut> {
     let mut left_out: Vec<LeftOut> = Vec::new();
     for &wanted in Omission::ALL {
@@ -107,7 +107,7 @@ pub(super) fn count(stays: &[bool], unit: Unit, class: &dyn Fn(usize) -> Omissio
     left_out
 }
 
-/// What the task seems not to need: the class of parts of which nothing else is known.
+/// Returns the class of parts of which nothing else is known: the task seems not to need them.
 pub(super) fn irrelevant(_: usize) -> Omission {
     Omission::LowRelevance
 }

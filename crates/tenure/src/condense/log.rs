@@ -40,7 +40,7 @@ pub(super) struct Log<'t> {
 struct Line<'t> {
     text: &'t str,
     template: u32,
-    /// Where its values start.
+    /// The place at which its values start.
     values: u32,
 }
 
@@ -50,11 +50,11 @@ struct Template<'t> {
     first: u32,
     count: u32,
     slots: Vec<Slot<'t>>,
-    /// Whether slots can be told from the text around them.
+    /// True if slots can be told from the text around them.
     writable: bool,
 }
 
-/// What the values of one place have in common.
+/// The common properties of the values of one place.
 struct Slot<'t> {
     /// The first value.
     value: &'t str,
@@ -223,7 +223,7 @@ impl<'t> Log<'t> {
         })
     }
 
-    /// How many lines of which template there are, in about `tokens`.
+    /// Returns a summary of the templates with their numbers of lines, in about `tokens`.
     fn summary(&self, alarms: &[Alarm], tokens: u32, goal: &Goal<'_>) -> String {
         let mut several: Vec<&Template<'_>> = self
             .templates
@@ -254,14 +254,14 @@ impl<'t> Log<'t> {
     }
 }
 
-/// What the lines of a log are worth.
+/// The worths of a log's lines.
 pub(super) struct Weighed {
     pub(super) worth: Vec<f64>,
     alarms: Vec<Alarm>,
 }
 
 impl<'t> Log<'t> {
-    /// What each line is worth for a task; after the last newline is no line.
+    /// Returns the worth of each line for a task; after the last newline is no line.
     pub(super) fn weighed(&self, task: &Task) -> Weighed {
         let ends = self.lines.last().is_some_and(|line| line.text.is_empty());
         let lines = &self.lines[..self.lines.len() - usize::from(ends)];
@@ -293,7 +293,7 @@ impl<'t> Log<'t> {
         lines.iter().map(|line| line.text)
     }
 
-    /// How many lines have the template of this one.
+    /// Returns the number of lines with the template of this one.
     pub(super) fn alike(&self, line: usize) -> u32 {
         self.templates[self.lines[line].template as usize].count
     }
@@ -355,7 +355,7 @@ impl<'t> Slot<'t> {
         self.longest = self.longest.max(value.len());
     }
 
-    /// Whether all values are the same.
+    /// Returns whether all values are the same.
     fn is_constant(&self) -> bool {
         self.prefix == self.longest && self.shortest == self.longest
     }
@@ -406,7 +406,7 @@ const LETTER: u8 = 1;
 const DIGIT: u8 = 2;
 const JOINT: u8 = 4;
 
-/// What a byte is in a value; nought where none is.
+/// The kind of a byte in a value; 0 where none is.
 const KIND: [u8; 256] = {
     let mut kinds = [0; 256];
     let mut at = 0;
@@ -422,7 +422,7 @@ const KIND: [u8; 256] = {
     kinds
 };
 
-/// What [`condense`](super::condense) folded, as it was.
+/// Expands the lines that [`condense`](super::condense) folded.
 ///
 /// The result may be far longer than the text, as long as the text says.
 pub fn expand(text: &str) -> Result<String, Malformed> {

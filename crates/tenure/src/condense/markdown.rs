@@ -5,7 +5,7 @@ use super::select::order;
 use super::signal::{NOTABLE, Signs, Task, worth};
 use super::{Draft, GAP, Goal, Method, Reading, Unit};
 
-/// What a heading of the first level goes before; deeper ones by their level.
+/// The worth of a heading of the first level; deeper ones by their level.
 const HEADING: f64 = 1_000.0;
 
 /// A text read as blocks.

@@ -13,8 +13,7 @@
 //!
 //! Each content type has a file of its own. All are pure functions of their arguments, take time
 //! near-linear in the length of the text, and never fail: what cannot be read as its type is
-//! treated as lines. Nothing here points to the original: who keeps it says where it is
-//! (Prefill Compiler, 6.7.2).
+//! treated as lines. Nothing here points to the original: who keeps it says where it is.
 
 mod clauses;
 pub mod code;
@@ -53,7 +52,7 @@ pub use duplicates::{Near, near_duplicates};
 pub(crate) use select::excerpt;
 
 vocabulary! {
-    /// What kind of text something is, which decides how it is condensed.
+    /// The kind of a text, which decides how it is condensed.
     ContentType ("content type") {
         /// Sentences.
         Prose = "prose",
@@ -63,7 +62,7 @@ vocabulary! {
         Json = "json",
         /// Lines that a program wrote as it went.
         Log = "log",
-        /// What a search printed: paths, line numbers, lines.
+        /// The output of a search: paths, line numbers, lines.
         Search = "search",
         /// An exception with the frames it came through.
         StackTrace = "stack_trace",
@@ -73,14 +72,14 @@ vocabulary! {
         Code = "code",
         /// Values separated by commas, tabs or semicolons.
         Table = "table",
-        /// Messages of a conversation as JSON. Never detected: it is JSON unless somebody says that
+        /// Messages of a conversation as JSON. Never detected: it is JSON unless someone says that
         /// its words count ([`turns::messages`]).
         Turns = "turns",
     }
 }
 
 vocabulary! {
-    /// How a text was condensed.
+    /// The method of a condensation.
     Method ("condensation method") {
         /// It was not.
         Unchanged = "unchanged",
@@ -90,7 +89,7 @@ vocabulary! {
         Tabulated = "tabulated",
         /// Lines stand as a template and what differs. Lossless.
         Folded = "folded",
-        /// What many lines share is said once. Lossless.
+        /// Text that many lines share is said once. Lossless.
         Grouped = "grouped",
         /// Some records, lines or rows stand for all.
         Selected = "selected",
@@ -110,18 +109,17 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Why something could be left out, in the order of the loss it risks (Prefill Compiler,
-    /// 6.7.2).
+    /// The class of an omission, in the order of the loss that it risks.
     Omission ("omission class") {
         /// White space and decoration.
         Formatting = "formatting",
         /// Words that acknowledge and say nothing.
         Acknowledgement = "acknowledgement",
-        /// What is said elsewhere in the result.
+        /// Text that is said elsewhere in the result.
         Repeat = "repeat",
         /// Results that a later call of the same tool with the same arguments repeats.
         SupersededOutput = "superseded_output",
-        /// What the task seems not to need.
+        /// Text that the task seems not to need.
         LowRelevance = "low_relevance",
         /// The steps of a subtask that is done.
         CompletedSubtask = "completed_subtask",
@@ -129,7 +127,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What is counted when something is left out.
+    /// The unit in which omissions are counted.
     Unit ("unit") {
         /// Bytes.
         Bytes = "bytes",
@@ -154,17 +152,17 @@ vocabulary! {
     }
 }
 
-/// What a condensation is for.
+/// The goal of a condensation.
 #[derive(Clone, Copy)]
 pub struct Goal<'g> {
     /// The most tokens that the result may have. A ceiling: what fits already is made smaller
     /// only where nothing is lost.
     pub tokens: u32,
-    /// What the reader is about to do. What it names is kept.
+    /// The reader's next task. Words that it names are kept.
     pub task: &'g str,
     /// Counts the tokens of a text.
     pub count: &'g dyn Fn(&str) -> usize,
-    /// Whether nothing may be lost.
+    /// True if nothing may be lost.
     pub lossless_only: bool,
 }
 
@@ -177,11 +175,11 @@ impl Goal<'_> {
 /// Something of one kind that is not in the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeftOut {
-    /// Why it could go.
+    /// The class of the omission.
     pub class: Omission,
-    /// What is counted.
+    /// The unit of the count.
     pub unit: Unit,
-    /// How many.
+    /// The number.
     pub count: u32,
 }
 
@@ -190,19 +188,19 @@ pub struct LeftOut {
 pub struct Condensed {
     /// The text.
     pub text: String,
-    /// What it was taken for.
+    /// The type that it was taken for.
     pub content_type: ContentType,
-    /// How it was made.
+    /// The method.
     pub method: Method,
-    /// Whether all content is still there.
+    /// True if all content is still there.
     pub lossless: bool,
-    /// Whether it is within the goal; when not, the text is the original.
+    /// True if it is within the goal; when not, the text is the original.
     pub fits: bool,
     /// The tokens of the original.
     pub from: u32,
     /// The tokens of the result.
     pub to: u32,
-    /// What is not in it.
+    /// The parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -210,7 +208,7 @@ pub struct Condensed {
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
 impl Condensed {
-    /// How much of what the original says is still in the text.
+    /// Returns the share of the original that is still in the text.
     pub fn fidelity(&self, original: &str) -> Score {
         if self.lossless {
             return Score::ONE;
@@ -261,7 +259,7 @@ trait Reading {
     /// The form with all the content, when there is one.
     fn lossless(&self) -> Option<Draft>;
 
-    /// A form of about so many tokens.
+    /// Returns the form of about the tokens that the goal names.
     fn lossy(&self, goal: &Goal<'_>) -> Option<Draft>;
 }
 
@@ -357,7 +355,7 @@ fn read<'t>(text: &'t str, content_type: ContentType) -> Option<Box<dyn Reading 
 /// A condensed text that cannot be expanded: a condensation did not write it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// What is wrong.
+    /// The fault.
     pub what: &'static str,
     /// The line, from one.
     pub line: usize,

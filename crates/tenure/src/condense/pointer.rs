@@ -21,7 +21,7 @@ const MAX_LEFT_OUT: usize = 120;
 const OPENING: &str = "[omitted: ";
 /// It names no tool: whoever reads the line need not be offered one.
 const BEFORE_ID: &str = "; original ";
-/// What stood there before; such lines are in texts that were kept.
+/// The words before the id in lines of earlier versions, which stand in texts that were kept.
 const ONCE_BEFORE_ID: &str = "; rehydrate with ";
 
 /// The id of a kept original, written as 16 lower-case hexadecimal digits.
@@ -73,7 +73,7 @@ fn in_one_line(text: &str) -> String {
 }
 
 impl PointerId {
-    /// The id that somebody gives who was shown a pointer: the id alone, or the whole line.
+    /// The id that someone gives who was shown a pointer: the id alone, or the whole line.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a search printed: the path of a file is said once above its matches.
+//! The output of a search: the path of a file is said once above its matches.
 //!
 //! ```text
 //! @src/main.rs
@@ -34,7 +34,7 @@ fn split(line: &str) -> Option<(&str, &str)> {
     is_match(line).then(|| line.split_once(':')).flatten()
 }
 
-/// What each line is worth for a task. Breadth first: something of each file comes before more of one.
+/// Returns the worth of each line for a task. Breadth first: a line of each file comes before more of one.
 fn worth_of(lines: &[&str], matches: &[Option<(&str, &str)>], task: &Task) -> Vec<f64> {
     let signs: Vec<Signs> = lines.iter().map(|line| task.read(line)).collect();
     let mut worth = worth(task, &signs);
@@ -49,7 +49,7 @@ fn worth_of(lines: &[&str], matches: &[Option<(&str, &str)>], task: &Task) -> Ve
     worth
 }
 
-/// Which lines say most for a task, and the files that have matches.
+/// Returns the worth of each line for a task, and the files that have matches.
 pub(super) fn worth_and_files<'t>(lines: &[&'t str], task: &Task) -> (Vec<f64>, Vec<&'t str>) {
     let matches: Vec<Option<(&str, &str)>> = lines.iter().map(|line| split(line)).collect();
     let mut files: Vec<&str> = matches.iter().flatten().map(|(path, _)| *path).collect();
@@ -57,7 +57,7 @@ pub(super) fn worth_and_files<'t>(lines: &[&'t str], task: &Task) -> (Vec<f64>, 
     (worth_of(lines, &matches, task), files)
 }
 
-/// Whether a line could be taken for a path or a match.
+/// Returns whether a line could be taken for a path or a match.
 fn looks_marked(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     line.starts_with(['@', '=']) || (digits > 0 && line[digits..].starts_with(':'))
@@ -172,7 +172,7 @@ impl Reading for Search<'_> {
     }
 }
 
-/// What [`condense`](super::condense) grouped, as it was.
+/// Expands the lines that [`condense`](super::condense) grouped.
 pub fn expand(text: &str) -> Result<String, Malformed> {
     let mut out = String::with_capacity(text.len() * 2);
     let mut path = None;

@@ -1,11 +1,11 @@
-//! Which parts stay: the worthiest first, within the budget, gaps included.
+//! The choice of the parts that stay: the worthiest first, within the budget, gaps included.
 
 use std::ops::Range;
 
 use super::signal::NOTABLE;
 use super::{Draft, Goal};
 
-/// After so many parts that did not fit, the rest is not tried.
+/// The number of parts that may fail to fit before the rest is not tried.
 const MISFITS: usize = 32;
 /// Fewer bytes than this for each token of the budget are counted; more are taken not to fit.
 const DENSEST: usize = 16;
@@ -41,20 +41,20 @@ fn evenly(count: usize) -> impl Iterator<Item = usize> {
         .filter(move |at| *at < count)
 }
 
-/// What is chosen from.
+/// The parts to choose from.
 pub(super) struct Choice<'c> {
     /// The parts in the order in which they are offered a place.
     pub(super) order: &'c [u32],
     /// The part after the last of each sequence of parts: between sequences are no gaps.
     pub(super) ends: &'c [usize],
-    /// What may be spent.
+    /// The tokens that may be spent.
     pub(super) budget: u32,
-    /// What a line costs that says what is left out.
+    /// The cost of a line that says what is left out.
     pub(super) gap: u32,
 }
 
 impl Choice<'_> {
-    /// Whether each part stays; `cost` counts one.
+    /// Returns whether each part stays; `cost` counts one.
     pub(super) fn make(&self, mut cost: impl FnMut(usize) -> u32) -> Vec<bool> {
         let parts = self.ends.last().copied().unwrap_or(0);
         let mut kept = vec![false; parts];
@@ -114,7 +114,7 @@ pub(super) fn write_kept(
     }
 }
 
-/// What a part costs, unless it is so long that it cannot fit.
+/// Returns the cost of a part, unless it is so long that it cannot fit.
 pub(super) fn price(text: &str, goal: &Goal<'_>) -> u32 {
     if text.len() > (goal.tokens as usize).saturating_mul(DENSEST) {
         return u32::MAX;
@@ -137,7 +137,7 @@ pub(super) fn settle(goal: &Goal<'_>, mut make: impl FnMut(u32) -> Option<Draft>
     None
 }
 
-/// Whether a text may be within the goal, from a sample of it.
+/// Returns whether a text may be within the goal, from a sample of it.
 pub(super) fn may_fit(text: &str, goal: &Goal<'_>) -> bool {
     const SAMPLES: usize = 8;
     const SAMPLE: usize = 1024;
@@ -168,7 +168,7 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     format!("{head}… {left} characters …{}", &text[gone.end..])
 }
 
-/// What [`excerpt`] leaves out of a text.
+/// Returns the range of a text that [`excerpt`] leaves out.
 pub(super) fn cut(text: &str, limit: usize) -> Range<usize> {
     if text.len() <= limit {
         return 0..0;

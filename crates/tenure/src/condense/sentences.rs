@@ -19,7 +19,7 @@ const CORRECTS: [&str; 12] = [
     " actually", " but not ", " correction", " instead", " mistake", " no longer ", " not ",
     " rather than ", " sorry", " wrong", " however", " except ",
 ];
-/// How sentences start that acknowledge and say nothing.
+/// The beginnings of sentences that only acknowledge.
 #[rustfmt::skip]
 const ACKNOWLEDGES: [&str; 14] = [
     "sure", "of course", "certainly", "great question", "thanks", "thank you", "let me ", "ok,",
@@ -64,7 +64,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// Whether the full stop at the end is that of a short form: a letter, a title, "e.g.".
+/// Returns whether the full stop at the end is that of a short form: a letter, a title, "e.g.".
 fn is_short(sentence: &str) -> bool {
     let Some(body) = sentence.strip_suffix('.') else {
         return false;
@@ -123,8 +123,8 @@ pub(crate) fn acknowledges(sentence: &str) -> bool {
     sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(starts)
 }
 
-/// What a sentence is worth whatever the task: how much it says, whether it decides something,
-/// whether it corrects something.
+/// Returns the worth of a sentence whatever the task: how much it says, whether it decides something, whether it
+/// corrects something.
 pub(super) fn weight(sentence: &str) -> f64 {
     if acknowledges(sentence) {
         return 0.0;

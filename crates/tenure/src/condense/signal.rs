@@ -1,5 +1,4 @@
-//! What makes one part of a text worth more than another: the task names it, something went wrong
-//! in it, it is unlike the rest.
+//! The worth of a text's parts: the task names it, something went wrong in it, it is unlike the rest.
 //!
 //! Words are those of the lexical index. A word weighs more the fewer parts hold it, as in BM25,
 //! so that a word which stands everywhere decides nothing.
@@ -11,9 +10,9 @@ use crate::rank::ranker::each_term;
 /// The most words of a task that count.
 const WORDS: usize = 128;
 
-/// What a part that the task names is worth beside one that is unlike the rest.
+/// The worth of a part that the task names, beside one that is unlike the rest.
 const NAMED: f64 = 3.0;
-/// What a part in which something went wrong is worth beside it.
+/// The worth of a part with a failure in it, beside that.
 const ALARM: f64 = 2.0;
 /// Below this, a part is like any other.
 pub(super) const NOTABLE: f64 = 0.5;
@@ -29,7 +28,7 @@ pub(super) const EMPTY: [&str; 72] = [
     "this", "to", "was", "we", "what", "which", "with",
 ];
 
-/// How badly something went wrong.
+/// The severity of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) enum Alarm {
     /// Nothing says so.
@@ -41,7 +40,7 @@ pub(super) enum Alarm {
     Error,
 }
 
-/// What the words of a part say.
+/// The signs in the words of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Signs {
     /// A bit for each word of the task.
@@ -53,7 +52,7 @@ pub(super) struct Signs {
 pub(super) struct Task {
     /// Each word with its bit, in order.
     words: Vec<(String, u8)>,
-    /// Whether a word starts with this byte.
+    /// True for the bytes that a word starts with.
     starts: [bool; 256],
 }
 
@@ -73,7 +72,7 @@ impl Task {
         Task { words, starts }
     }
 
-    /// What the words of `text` say.
+    /// Returns the signs in the words of `text`.
     pub(super) fn read(&self, text: &str) -> Signs {
         let mut signs = Signs::default();
         each_term(text, |term| {
@@ -91,13 +90,13 @@ impl Task {
         signs
     }
 
-    /// How many words there are.
+    /// Returns the number of words.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
 }
 
-/// What a word says of the part that it stands in.
+/// Returns the severity that a word gives the part that it stands in.
 fn alarm(term: &str) -> Alarm {
     let starts = |words: &[&str]| words.iter().any(|word| term.starts_with(word));
     let bad = match term.as_bytes()[0] {
@@ -131,13 +130,13 @@ fn alarm(term: &str) -> Alarm {
     }
 }
 
-/// What a mark is worth that `holders` of `parts` have.
+/// Returns the worth of a mark that `holders` of `parts` have.
 pub(super) fn rarity(parts: usize, holders: usize) -> f64 {
     let (parts, holders) = (parts as f64, holders.min(parts) as f64);
     ln(1.0 + (parts - holders + 0.5) / (holders + 0.5))
 }
 
-/// What each part is worth by its words.
+/// Returns the worth of each part by its words.
 pub(super) fn worth(task: &Task, parts: &[Signs]) -> Vec<f64> {
     let mut named = vec![0usize; task.len()];
     let (mut errors, mut warnings) = (0, 0);

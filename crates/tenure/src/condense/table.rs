@@ -12,7 +12,7 @@ use super::select::order;
 use super::signal::{Signs, Task, add_unlike, worth};
 use super::{Draft, Goal, Malformed, Method, Reading, Unit};
 
-/// What may stand between cells.
+/// The marks that may stand between cells.
 const MARKS: [u8; 3] = [b',', b'\t', b';'];
 /// With fewer rows nothing is shared.
 const LEAST_ROWS: usize = 3;
@@ -20,7 +20,7 @@ const LEAST_ROWS: usize = 3;
 /// A text read as rows of cells, quotes and all.
 pub(super) struct Csv<'t> {
     mark: u8,
-    /// Whether a quote opens that does not close.
+    /// True if a quote opens that does not close.
     torn: bool,
     /// The rows without the newlines between them; the last is empty after a newline at the end.
     rows: Vec<Row<'t>>,
@@ -61,7 +61,7 @@ impl<'t> Csv<'t> {
         }
     }
 
-    /// What all rows have in a column, where it can be said in the line of names.
+    /// Returns the value that all rows have in a column, where it can be said in the line of names.
     fn shared(&self, column: usize) -> Option<&'t str> {
         let value = self.body().first()?.cells.get(column)?;
         let marks = |byte: u8| MARKS.contains(&byte) || matches!(byte, b'"' | b'\n' | b'\r');
@@ -72,7 +72,7 @@ impl<'t> Csv<'t> {
 }
 
 impl<'t> Csv<'t> {
-    /// What each row is worth for a task.
+    /// Returns the worth of each row for a task.
     pub(super) fn worth(&self, task: &Task) -> Vec<f64> {
         let body = self.body();
         let signs: Vec<Signs> = body.iter().map(|row| task.read(row.text)).collect();
@@ -94,7 +94,7 @@ impl<'t> Csv<'t> {
         self.rows.first().map_or(&[], |row| &row.cells)
     }
 
-    /// How many rows there are besides the names.
+    /// Returns the number of rows besides the names.
     pub(super) fn len(&self) -> usize {
         self.body().len()
     }
@@ -230,7 +230,7 @@ impl Reading for Csv<'_> {
     }
 }
 
-/// What [`condense`](super::condense) wrote of a table of cells, as it was.
+/// Expands the text that [`condense`](super::condense) wrote of a table of cells.
 pub fn expand(text: &str) -> Result<String, Malformed> {
     let wrong = |what, line| Malformed { what, line };
     let csv = Csv::read(text);

@@ -19,7 +19,7 @@ use crate::rank::ranker::each_term;
 /// A text in a few lines.
 #[derive(Default)]
 pub(crate) struct Telling {
-    /// What it is: what it declares, how many rows of what it has. Empty where nothing can be said.
+    /// A description: the declarations, or the number of rows and their fields. Empty where there is none.
     pub(crate) about: String,
     /// The lines, in their order.
     pub(crate) lines: Vec<Line>,
@@ -28,7 +28,7 @@ pub(crate) struct Telling {
 /// A line that says what no other says.
 pub(crate) struct Line {
     pub(crate) text: String,
-    /// What it is worth, in millionths, beside the sentences of a conversation.
+    /// Its worth, in millionths, beside the sentences of a conversation.
     pub(crate) score: u32,
 }
 
@@ -38,7 +38,7 @@ const MOST: usize = 12;
 const LONGEST: usize = 240;
 /// Of so few lines each says something.
 const FEW: usize = 8;
-/// What is said in fewer words is a fragment.
+/// The number of words below which a line is a fragment.
 const WORDS: usize = 3;
 /// A longer JSON text is read as lines.
 const JSON: usize = 4 << 20;
@@ -53,12 +53,12 @@ const FRAGMENT: (u32, u32) = (240_000, 20_000);
 /// No line is worth less.
 const LEAST: u32 = 60_000;
 
-/// What one line in a text of such lines is worth beside what the task names.
+/// The worth of a line in a text of lines, beside those that the task names.
 const WHOLE_SENTENCE: f64 = 4.0;
 const ALONE: f64 = 2.0;
 const LAST: f64 = 1.0;
 
-/// How many words a text has: terms with a letter.
+/// Returns the number of words of a text: terms with a letter.
 pub(crate) fn words(text: &str) -> usize {
     let mut words = 0;
     each_term(text, |term| {
@@ -67,12 +67,12 @@ pub(crate) fn words(text: &str) -> usize {
     words
 }
 
-/// Whether a text says too little to stand alone.
+/// Returns whether a text says too little to stand alone.
 pub(crate) fn is_fragment(text: &str) -> bool {
     words(text) < WORDS
 }
 
-/// Whether it is a sentence, and no fragment or title.
+/// Returns whether it is a sentence, and no fragment or title.
 fn is_sentence(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['"', '\'', ')', '`', '*']);
     let ends = text.ends_with(['.', '!', '?', '。', '！', '？']) && !text.ends_with("...");
@@ -81,7 +81,7 @@ fn is_sentence(text: &str) -> bool {
     ends && !code && words(text) > WORDS
 }
 
-/// What a text of this type says that is worth a line of its own.
+/// Returns the findings of a text of this type that are worth a line of their own.
 pub(crate) fn telling(text: &str, content_type: ContentType, task: &str) -> Telling {
     let task = Task::new(task);
     match content_type {
@@ -337,7 +337,7 @@ fn says_why(sentence: &str) -> bool {
     words.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a sentence is of a licence, which every file has.
+/// Returns whether a sentence is of a licence, which every file has.
 fn is_notice(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     ["copyright", "licen", "warrant"]
@@ -345,7 +345,7 @@ fn is_notice(sentence: &str) -> bool {
         .any(|word| lower.contains(word))
 }
 
-/// What a line says, where it is a comment.
+/// Returns the text of a line that is a comment.
 fn comment(line: &str) -> Option<&str> {
     let text = line.trim();
     let marks = [

@@ -1,4 +1,4 @@
-//! What every condensation keeps to, whatever the text.
+//! Properties that every condensation keeps, whatever the text.
 
 use proptest::prelude::*;
 

@@ -8,11 +8,11 @@ use super::select::order;
 use super::signal::{Signs, Task, worth};
 use super::{Draft, Goal, Map, Method, Omission, Reading, Unit};
 
-/// What a line that is no frame goes before.
+/// The worth of a line that is no frame.
 const MESSAGE: f64 = 1_000.0;
-/// What a frame at an end of its trace goes before.
+/// The worth of a frame at an end of its trace.
 const END: f64 = 100.0;
-/// What a frame of one's own goes before.
+/// The worth of a frame of one's own code.
 const OWN: f64 = 10.0;
 /// So many frames at each end of a trace.
 const ENDS: usize = 3;
@@ -41,7 +41,7 @@ impl<'t> Trace<'t> {
 }
 
 impl Trace<'_> {
-    /// What each of its lines is worth for a task, and whether it stood before.
+    /// Returns the worth of each of its lines for a task, and whether it stood before.
     pub(super) fn worth(&self, lines: &[&str], task: &Task) -> (Vec<f64>, Vec<bool>) {
         let frames = frames(lines);
         let signs: Vec<Signs> = lines.iter().map(|line| task.read(line)).collect();
@@ -103,8 +103,8 @@ impl Reading for Trace<'_> {
     }
 }
 
-/// Which lines are frames: those that look so, and below them what stands deeper, as the source
-/// line of a Python frame.
+/// Returns the lines that are frames: those that look so, and below them what stands deeper, as the source line of a
+/// Python frame.
 fn frames(lines: &[&str]) -> Vec<bool> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut above: Option<usize> = None;

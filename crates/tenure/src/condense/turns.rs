@@ -1,7 +1,6 @@
-//! Turns of a conversation: sentences stay as they were said, in their order, chosen by five
-//! factors (Prefill Compiler, Algorithm 6.3): information density, task relevance, recency,
-//! whether they contain a decision, whether they contain a correction. Before them go the last
-//! turn of the user, corrections, decisions and constraints.
+//! Turns of a conversation: sentences stay as they were said, in their order, chosen by five factors: information
+//! density, task relevance, recency, whether they contain a decision, whether they contain a correction. Before them
+//! go the last turn of the user, corrections, decisions and constraints.
 //!
 //! The source compares embeddings for relevance; here it is the cosine of vectors of words, a rare
 //! one weighing more. What is told of words is told of English ones.
@@ -22,7 +21,7 @@ use crate::object::vocabulary::vocabulary;
 use crate::rank::ranker::each_term;
 
 vocabulary! {
-    /// Who speaks in a turn of a conversation.
+    /// The speaker of a turn in a conversation.
     Speaker ("speaker") {
         /// The platform or developer.
         System = "system",
@@ -36,13 +35,13 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What a sentence stays for, in the order in which sentences are offered a place.
+    /// The reason for which a sentence stays, in the order in which sentences are offered a place.
     Standing ("standing") {
         /// It is of the last turn of the user.
         LastRequest = "last_request",
         /// The user corrects in it, or says in it what is right instead.
         Correction = "correction",
-        /// Somebody makes a choice in it, or asks for the one that is made next.
+        /// Someone makes a choice in it, or asks for the one that is made next.
         Decision = "decision",
         /// It says what must be or must not be.
         Constraint = "constraint",
@@ -54,9 +53,9 @@ vocabulary! {
 /// One turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn<'t> {
-    /// Who speaks.
+    /// The speaker.
     pub speaker: Speaker,
-    /// What is said.
+    /// The text.
     pub text: &'t str,
 }
 
@@ -105,7 +104,7 @@ fn turn(message: &Value) -> Option<(Speaker, String)> {
     Some((speaker, said.join("\n")))
 }
 
-/// What a message's content says, part by part.
+/// Collects the texts of a message's content, part by part.
 fn say(content: &Value, said: &mut Vec<String>) {
     match content {
         Value::String(text) => said.push(text.clone()),
@@ -124,7 +123,7 @@ fn called(name: &Value, arguments: &Value) -> String {
     format!("{} {}", bare(name), bare(arguments))
 }
 
-/// What messages say, each turn on a line with its speaker; the text itself, where it has none.
+/// Returns the messages as text, each turn on a line with its speaker; the text itself, where it has none.
 pub(super) fn spoken(text: &str) -> String {
     let Some(turns) = messages(text) else {
         return text.to_owned();
@@ -145,7 +144,7 @@ impl Talk {
 }
 
 impl Reading for Talk {
-    /// What was said has nothing that could go without loss.
+    /// Returns nothing: speech has no parts that could go without loss.
     fn lossless(&self) -> Option<Draft> {
         None
     }
@@ -168,7 +167,7 @@ impl Reading for Talk {
     }
 }
 
-/// How much each factor weighs, and how fast recency decays.
+/// The weight of each factor, and the decay of recency.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weights {
     /// Of the share of words that name something.
@@ -235,17 +234,17 @@ impl Factors {
 /// A sentence with what was found about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sentence {
-    /// The turn, from nought.
+    /// The turn, from 0.
     pub turn: usize,
-    /// Where it stands in the text of the turn.
+    /// Its bytes in the text of the turn.
     pub bytes: Range<usize>,
-    /// What it stays for.
+    /// The reason for which it stays.
     pub standing: Standing,
     /// Its factors.
     pub factors: Factors,
     /// Their weighted sum, in millionths.
     pub score: u32,
-    /// Whether it is in the summary.
+    /// True if it is in the summary.
     pub kept: bool,
 }
 
@@ -260,20 +259,19 @@ pub struct Summary {
     pub from: u32,
     /// The tokens of the summary.
     pub to: u32,
-    /// What is not in it.
+    /// The parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Summary {
-    /// How many corrections, decisions, constraints and sentences of the last turn of the user did
-    /// not fit.
+    /// The number of corrections, decisions, constraints and sentences of the user's last turn that did not fit.
     pub fn sacrificed(&self) -> usize {
         let lost = |found: &&Sentence| found.standing != Standing::Scored && !found.kept;
         self.sentences.iter().filter(lost).count()
     }
 }
 
-/// What a summary starts with.
+/// The first line of a summary.
 const PREAMBLE: &str = "[Extracted from conversation history]";
 
 #[rustfmt::skip]
@@ -288,13 +286,13 @@ const CORRECTS: [&str; 20] = [
     " instead", " misread", " mistake", " misunderst", " no longer ", " not what ", " rather than ",
     " should be ", " should have been ", " that's not ", " undo ", " revert ", " wrong",
 ];
-/// What demands wherever it stands in a sentence.
+/// The words that demand wherever they stand in a sentence.
 #[rustfmt::skip]
 const CONSTRAINS: [&str; 15] = [
     " forbidden", " has to ", " have to ", " keep it ", " make sure", " may not ", " may only ", " must ",
     " must.", " must,", " mustn't ", " not allowed", " required", " requirement", " under no ",
 ];
-/// What bounds a number.
+/// The words that bound a number.
 const BOUNDS: [&str; 5] = [
     "at least ",
     "at most ",
@@ -302,25 +300,26 @@ const BOUNDS: [&str; 5] = [
     "no more than ",
     "up to ",
 ];
-/// What forbids where a sentence or a clause begins with it, or after a word that asks for it. Elsewhere it tells:
+/// Words that forbid at the beginning of a sentence or clause, or after a word that asks for it. Elsewhere they tell:
 /// "they never met".
 const FORBIDS: [&str; 4] = ["avoid ", "do not ", "don't ", "never "];
-/// What demands where a sentence begins with it, or after a word that asks for it: "it works without" tells.
+/// Words that demand at the beginning of a sentence, or after a word that asks for it: "it works without" tells.
 const DEMANDS: [&str; 4] = ["always ", "limit ", "only ", "without "];
 #[rustfmt::skip]
 const ASKS: [&str; 9] = [
     "can", "may", "please", "shall", "should", "use", "want", "will", "you",
 ];
-/// Words behind which an order goes on, unless the sentence is about somebody or something.
+/// Words behind which an order goes on, unless the sentence is about someone or something.
 const JOINS: [&str; 3] = ["and", "but", "so"];
 #[rustfmt::skip]
 const ABOUT: [&str; 10] = [
     "a", "he", "her", "his", "i", "it", "she", "the", "there", "they",
 ];
-/// Whose necessities are told, not demanded.
+/// Words after which necessities are told, not demanded.
 const TOLD: [&str; 4] = [" he must ", " she must ", " he has to ", " she has to "];
 
-/// Whether a person who says this demands something. What is told, quoted, logged or written as code does not.
+/// Returns whether a person who says this demands something. What is told, quoted, logged or written as code does
+/// not.
 fn demands(text: &str, lower: &str) -> bool {
     let is_quoted = text.starts_with(['"', '“', '>', '|', '`']) || text.contains("::");
     let is_code = text.ends_with([';', '{', '}']) || text.starts_with(['{', '[', '<']);
@@ -631,7 +630,7 @@ fn relate(turns: &[Turn<'_>], sentences: &mut [Sentence], task: &str) {
         .map(|terms| {
             let both = terms.iter().filter(|term| task.binary_search(term).is_ok());
             let shared: f64 = both.map(weight).sum();
-            // Nothing over nothing counts as nought.
+            // Nothing over nothing counts as 0.
             Score::clamped(shared / (of_task * length(terms)))
         })
         .collect();

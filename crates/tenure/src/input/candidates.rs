@@ -1,4 +1,4 @@
-//! What a compile chooses from: objects in their registry order, and what was not fetched.
+//! The candidates of a compile: objects in their registry order, and the sources that were not fetched.
 
 mod leaves;
 mod rows;
@@ -22,11 +22,11 @@ pub(crate) use rows::{Normalized, OPEN, UNKNOWN};
 /// ```
 #[derive(Debug, Default)]
 pub struct Candidates {
-    /// All of them; where they are made of several sets, put together when somebody asks.
+    /// All of them; where they are made of several sets, put together when someone asks.
     objects: OnceLock<Arc<[Arc<ContextObject>]>>,
     count: usize,
     unfetched: Vec<Unfetched>,
-    /// Whether the caller says all of them in the request itself.
+    /// True if the caller says all of them in the request itself.
     said: bool,
     /// The sets that these are made of; none where they are made of one.
     layers: Vec<Arc<Candidates>>,
@@ -135,8 +135,8 @@ impl Candidates {
             .flat_map(|layer| std::iter::repeat_n(layer.said, layer.len()))
     }
 
-    /// What `change` gives for each of them, by its place: another form of it, or nothing where it leaves. What the
-    /// caller says stays so.
+    /// Replaces each of them with what `change` gives for its place: another form of it, or nothing where it leaves.
+    /// What the caller says stays so.
     #[must_use]
     pub fn filter_map(
         &self,
@@ -163,12 +163,12 @@ impl Candidates {
         own.into_iter().chain(self.layers.iter().map(Arc::as_ref))
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -230,7 +230,7 @@ impl Candidates {
         })
     }
 
-    /// What was not fetched.
+    /// Returns the sources that were not fetched.
     pub fn unfetched(&self) -> &[Unfetched] {
         &self.unfetched
     }
@@ -254,7 +254,7 @@ impl Candidates {
     }
 }
 
-/// Whether it is what a tool returned, or data that nobody said: its content may be made shorter.
+/// Returns whether it is what a tool returned, or data that no one said: its content may be made shorter.
 fn may_be_condensed(revision: &Revision) -> bool {
     match revision.object_type() {
         ObjectType::ToolResult => true,

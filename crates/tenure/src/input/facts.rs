@@ -20,14 +20,14 @@ use crate::rank::vectors::{Vector, Vectors, VectorsForm};
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Need {
-    /// How relevant is this revision to this query? Fallback: the built-in ranker.
+    /// Asks for the relevance of this revision to this query. Fallback: the built-in ranker.
     Relevance {
         /// The revision.
         revision: RevisionId,
         /// The digest of the query's text.
         query: Digest,
     },
-    /// Which parts of this source text can go without changing what it declares? Fallback: it stands
+    /// Asks for the parts of this source text that can go without changing its declarations. Fallback: it stands
     /// whole or not at all.
     Outline {
         /// The digest of the text.
@@ -36,9 +36,8 @@ pub enum Need {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         ending: String,
     },
-    /// Where does this text point, in the space of the model that answers? The answer is not a [`Fact`]
-    /// but one of many [`Vectors`], with which that of the query is asked for. Fallback: what its terms
-    /// say.
+    /// Asks for the direction of this text in the space of the model that answers. The answer is not a [`Fact`] but
+    /// one of many [`Vectors`], with which that of the query is asked for. Fallback: what its terms say.
     Vector {
         /// The digest of the text.
         text: Digest,
@@ -46,7 +45,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// What the answer is stored under.
+    /// Returns the key that the answer is stored under.
     pub fn key(&self) -> Digest {
         match self {
             Need::Relevance { revision, query } => {
@@ -181,7 +180,7 @@ impl Facts {
         &self.vectors
     }
 
-    /// The cosine of the angle between the vectors of two texts; nought for those that point apart.
+    /// The cosine of the angle between the vectors of two texts; 0 for those that point apart.
     pub fn similarity(&self, one: &Digest, other: &Digest) -> Option<Score> {
         let anywhere = |text| self.vector(text, &mut Next::default());
         let (one, other) = (anywhere(one)?, anywhere(other)?);
@@ -222,7 +221,7 @@ impl Facts {
     }
 }
 
-/// Where the next vector is likely to be.
+/// The likely place of the next vector.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Next {
     set: usize,

@@ -1,7 +1,7 @@
-//! The relevance gate: which blocks come near the task at all (RAMPART, 2.4, stage one).
+//! The relevance gate: which blocks come near the task at all.
 //!
 //! It works inside the compile, on what the caller may see: a hidden object neither takes a place
-//! among the best nor changes anybody's score. Relevance is the built-in ranker's, or what a caller's own
+//! among the best nor changes anyone's score. Relevance is the built-in ranker's, or what a caller's own
 //! function says of a text as a [`Fact`](crate::Fact).
 
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::error::Error;
 use crate::base::num::Score;
 
-/// How near a candidate must be to the task. With both, both must hold.
+/// The nearness to the task that candidates must have. With both limits, both must hold.
 ///
 /// Gated are removable blocks of the elastic sections, and tools, which otherwise are all offered; tools have
 /// a gate of their own where the request has one for them (`tools`). What its author made not removable
@@ -29,7 +29,7 @@ pub struct Gate {
     /// gated has 1. A supplied relevance is taken as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Score>,
-    /// How many pass at most: the nearest.
+    /// The greatest number that passes: the nearest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
 }
@@ -43,7 +43,7 @@ impl Gate {
         }
     }
 
-    /// A gate for so many of the nearest.
+    /// Returns a gate for this many of the nearest.
     pub const fn top(k: u32) -> Gate {
         Gate {
             threshold: None,
@@ -61,24 +61,24 @@ impl Gate {
     }
 }
 
-/// How a candidate stands before the gate.
+/// The standing of a candidate before the gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Standing {
     /// Its relevance.
     pub relevance: Score,
     /// Its rank by relevance, counted from one.
     pub rank: u32,
-    /// Whether it passes.
+    /// True if it passes.
     pub passes: bool,
 }
 
-/// How candidates stand before a gate.
+/// The standing of candidates before a gate.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Gating {
-    /// What is gated, the nearest first; tools that have their own gate follow the others.
+    /// The gated candidates, the nearest first; tools that have their own gate follow the others.
     pub gated: Vec<Gated>,
-    /// What is not, and stays whatever its relevance: its places among the candidates. What neither list
-    /// names is not in force, or not for the caller to see.
+    /// The others, which stay whatever their relevance: their places among the candidates. What neither list names is
+    /// not in force, or not for the caller to see.
     pub spared: Vec<usize>,
 }
 
@@ -87,7 +87,7 @@ pub struct Gating {
 pub struct Gated {
     /// Its place among the candidates, by which its name is found.
     pub candidate: usize,
-    /// How it stands.
+    /// Its standing.
     #[serde(flatten)]
     pub standing: Standing,
 }

@@ -1,4 +1,4 @@
-//! What a compile is given: the request with its task, the policy, the candidates as rows, and facts from outside.
+//! The inputs of a compile: the request with its task, the policy, the candidates as rows, and facts from outside.
 
 pub(crate) mod candidates;
 pub mod facts;

@@ -1,4 +1,4 @@
-//! Which contents are source code, and what is asked and known about their parts.
+//! The contents that are source code, and the questions and facts about their parts.
 
 use crate::base::digest::Digest;
 use crate::condense::ContentType;
@@ -8,11 +8,11 @@ use crate::input::facts::{Asked, Fact, Facts, Need};
 use crate::input::policy::Policy;
 use crate::object::{Authority, ContextObject, ObjectType, Protection};
 
-/// What is known about the parts of a content.
+/// The knowledge about the parts of a content.
 pub(crate) enum Outline<'f> {
     /// It is no source code that could be condensed.
     None,
-    /// It is, and nobody has said where its parts are.
+    /// It is, and no one has said where its parts are.
     Missing,
     /// Its parts, and a key that no other parts of it have.
     Known { parts: &'f [Elidable], key: u128 },
@@ -32,7 +32,7 @@ pub(crate) fn needs<'s>(
     })
 }
 
-/// What the facts say about the parts of a row's content.
+/// Returns the facts about the parts of a row's content.
 pub(crate) fn known<'f>(
     set: &Normalized,
     row: u32,
@@ -73,7 +73,7 @@ fn need(set: &Normalized, row: u32, policy: &Policy) -> Option<Need> {
     })
 }
 
-/// What the object's name, or that of its source, says of its language.
+/// Returns the file ending in the object's name, or in that of its source.
 fn ending_of(object: &ContextObject) -> Option<&'static str> {
     let source = object.revision().provenance();
     let source = source.and_then(|provenance| provenance.source_id.as_deref());

@@ -21,11 +21,11 @@ use crate::rank::ranker::Weights;
 pub use session::SessionPolicy;
 
 vocabulary! {
-    /// How careful a task must be. Decides what happens when things do not fit.
+    /// The care that a task needs. Decides what happens when things do not fit.
     TaskClass ("task class") {
-        /// Somebody waits for the answer.
+        /// Someone waits for the answer.
         Interactive = "interactive",
-        /// Nobody waits.
+        /// No one waits.
         Batch = "batch",
         /// A wrong answer does harm.
         SafetyCritical = "safety_critical",
@@ -33,7 +33,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How the model comes by a corpus (Deep Memory, the heuristic switch).
+    /// The model's way to a corpus.
     Strategy ("strategy") {
         /// All of it stands in the payload; so it does where there is no corpus.
         Full = "full",
@@ -45,7 +45,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What decides the order of the payload.
+    /// The order of the payload.
     Order ("order") {
         /// Zones and sections.
         Sections = "sections",
@@ -55,7 +55,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Where the task stands relative to the registry, in registry order.
+    /// The place of the task relative to the registry, in registry order.
     TaskPosition ("task position") {
         /// Before it.
         Before = "before",
@@ -65,9 +65,9 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What happens when not everything fits (Prefill Compiler, 6.4.3).
+    /// The policy for a payload that does not fit.
     Overflow ("overflow policy") {
-        /// What ranks lowest leaves.
+        /// The lowest ranks leave.
         TruncateLowest = "truncate_lowest",
         /// Everything elastic shrinks.
         CascadeCompress = "cascade_compress",
@@ -81,7 +81,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Whether a corpus stands in the payload whole (Deep Memory, the heuristic switch).
+    /// The way in which the model gets a corpus: whole, or by retrieval.
     ContextMode ("context mode") {
         /// Whole where it fits well, else its most relevant documents, or retrieval.
         Auto = "auto",
@@ -93,19 +93,19 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Where relevance comes from.
+    /// The source of relevance.
     Scorer ("scorer") {
         /// The built-in ranker, with vectors where there are any.
         Hybrid = "hybrid",
         /// The built-in ranker, by terms alone.
         Lexical = "lexical",
-        /// Facts that somebody else supplies.
+        /// Facts that someone else supplies.
         Supplied = "supplied",
     }
 }
 
 vocabulary! {
-    /// How personal data is recognised.
+    /// The sign of personal data.
     PiiRule ("pii rule") {
         /// By the tag `pii`.
         Tagged = "tagged",
@@ -123,49 +123,50 @@ pub struct PolicyDocument {
     pub name: String,
     /// The version, as MAJOR.MINOR.PATCH.
     pub version: String,
-    /// What decides the order.
+    /// The order of the payload.
     pub order: Order,
     /// In registry order: where the task stands.
     pub task_position: TaskPosition,
     /// In registry order: whether to stop at the first block that does not fit.
     pub strict_stop: bool,
-    /// Whether sections open with a heading.
+    /// True if sections open with a heading.
     pub headings: bool,
-    /// Whether the floor states the precedence in words.
+    /// True if the floor states the precedence in words.
     pub precedence: bool,
-    /// What happens when not everything fits, by the class of the task.
+    /// The policy when not everything fits, by the class of the task.
     pub overflow: OverflowByClass,
     /// The most payloads that `paginate` may make.
     pub max_pages: u32,
-    /// Under `cascade_compress`, data of more than so many tokens is condensed where it does not fit
+    /// Under `cascade_compress`, data of more than this many tokens is condensed where it does not fit
     /// whole. 0: none is.
     pub condense_above: u32,
-    /// Whether a corpus stands in the payload whole.
+    /// The settings of the choice between the whole corpus and retrieval.
     pub context: ContextPolicy,
-    /// How much a token's cost counts against its utility: μ in 6.2.5. Nought: not at all.
+    /// The weight μ of a token's cost against its utility: a section's marginal utility must exceed μ · `cost`. 0:
+    /// costs count for nothing.
     pub cost_sensitivity: f64,
-    /// Where relevance comes from.
+    /// The source of relevance.
     pub scorer: Scorer,
-    /// What counts for how much in the built-in ranker.
+    /// The weights of the built-in ranker.
     pub ranking: Ranking,
-    /// Which small units far from the task are attached to what stands.
+    /// The attachment of small units far from the task to objects that stand.
     pub rescue: Rescue,
-    /// How similar data must be to something else for that to stand for both: from 0.5 to 1, or 0 for
-    /// never. One flow in registry order knows no near-duplicates.
+    /// The similarity from which on one of two texts stands for both: from 0.5 to 1, or 0 for never. One flow in
+    /// registry order knows no near-duplicates.
     pub near_duplicates: Score,
-    /// How personal data is recognised.
+    /// The sign of personal data.
     pub pii: PiiRule,
     /// Sections without which a payload is refused.
     pub required: Vec<Section>,
-    /// Which section stands in which zone, in order.
+    /// The zone of each section, in order.
     pub layout: Layout,
     /// The least composite score of each grade.
     pub grades: Grades,
     /// The most tokens of one item.
     pub limits: Limits,
-    /// How well each mechanism isolates data.
+    /// The isolation that each mechanism gives data.
     pub isolation: Isolation,
-    /// How the history of a session is kept in its budget.
+    /// The settings that keep the history of a session in its budget.
     #[serde(default)]
     pub session: SessionPolicy,
     /// Days in which freshness halves, by object type.
@@ -174,7 +175,7 @@ pub struct PolicyDocument {
     pub sections: BTreeMap<Section, SectionPolicy>,
 }
 
-/// Which section stands in which zone.
+/// The zone of each section.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -182,34 +183,34 @@ pub struct Layout {
     pub floor: Vec<Section>,
     /// Append-only.
     pub history: Vec<Section>,
-    /// What each call adds.
+    /// The sections that each call adds.
     pub tail: Vec<Section>,
 }
 
-/// What happens when not everything fits, for each class of task (Prefill Compiler, 6.4.3).
+/// The policy when not everything fits, for each class of task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OverflowByClass {
-    /// Somebody waits for the answer.
+    /// Someone waits for the answer.
     pub interactive: Overflow,
-    /// Nobody waits.
+    /// No one waits.
     pub batch: Overflow,
     /// A wrong answer does harm.
     pub safety_critical: Overflow,
 }
 
-/// When a corpus, what stands in `codex`, is put into the payload whole.
+/// The switch between a corpus, the documents in `codex`, as a whole and retrieval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextPolicy {
-    /// Whether. A request may say otherwise.
+    /// The mode. A request may choose another.
     pub mode: ContextMode,
     /// For `auto`: the share of the window that the corpus must stay below.
     pub share: Score,
 }
 
-/// What counts for how much in the built-in ranker (`docs/ranking.md`). What an object's speaker is
-/// named, only the ranker is told.
+/// The weights of the built-in ranker (`docs/ranking.md`). What an object's speaker is named, only the ranker is
+/// told.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ranking {
@@ -223,11 +224,11 @@ pub struct Ranking {
     pub date: f64,
     /// The weight of a term in the text.
     pub text: f64,
-    /// How soon a term that is repeated counts no more (BM25's k₁).
+    /// The saturation of a term that is repeated (BM25's k₁).
     pub saturation: f64,
-    /// How much longer texts are discounted (BM25's b).
+    /// The discount of longer texts (BM25's b).
     pub length: Score,
-    /// What a turn or passage takes over of the scores of the one before it, the one after it, the second
+    /// The shares that a turn or passage takes over of the scores of the one before it, the one after it, the second
     /// before and the second after.
     pub neighbours: [f64; 4],
 }
@@ -254,7 +255,7 @@ impl Ranking {
     }
 }
 
-/// Which small units, omitted because they are far from the task, are attached to what stands: the weights of
+/// The attachment of small units, omitted because they are far from the task, to objects that stand: the weights of
 /// the parts of their affinity, and its limits. One flow in registry order attaches nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -301,7 +302,7 @@ pub struct Limits {
     pub data_tokens: u32,
 }
 
-/// How well each mechanism keeps data from being read as instructions, from 0 to 1.
+/// The isolation that each mechanism gives: how well it keeps data from being read as instructions, from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Isolation {
@@ -317,17 +318,17 @@ pub struct Isolation {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SectionPolicy {
-    /// Relative importance, w in 6.2.2.
+    /// The relative importance w of the section: t tokens are worth w · α · ln(1 + (t − min) / β).
     pub weight: f64,
-    /// Scale of the utility, α in 6.2.3.
+    /// The scale α of the utility.
     pub alpha: f64,
-    /// Saturation of the utility in tokens, β in 6.2.3.
+    /// The saturation β of the utility, in tokens.
     pub beta: f64,
     /// Tokens granted before anything is weighed.
     pub min: u32,
     /// The most tokens, or 0 for no limit.
     pub max: u32,
-    /// What a token costs relative to others, c in 6.2.5: money, latency.
+    /// The cost of a token relative to others, c: money, latency.
     pub cost: f64,
     /// The most of the section's allocation that one item may take before the others had their turn.
     pub item_share: Score,
@@ -341,19 +342,19 @@ pub struct SectionPolicy {
     pub factors: Factors,
 }
 
-/// The weights of the five factors of the composite score (Algorithm 6.1, stage 3).
+/// The weights of the five factors of the composite score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factors {
-    /// How near it is to the task.
+    /// The weight of its nearness to the task.
     pub relevance: Score,
-    /// How good its source is.
+    /// The weight of its source's quality.
     pub authority: Score,
-    /// How new it is.
+    /// The weight of its newness.
     pub freshness: Score,
-    /// How useful its author thinks it is.
+    /// The weight of its usefulness, as its author sees it.
     pub utility: Score,
-    /// How cheap it is.
+    /// The weight of its cheapness.
     pub economy: Score,
 }
 
@@ -637,13 +638,13 @@ impl Policy {
         self.places[section.index()].0
     }
 
-    /// Whether an epoch freezes what stands in this section: it does for the sections that open the
-    /// floor, up to the first that changes with each call. One flow in registry order has none.
+    /// Returns whether an epoch freezes what stands in this section: it does for the sections that open the floor, up
+    /// to the first that changes with each call. One flow in registry order has none.
     pub fn freezes(&self, section: Section) -> bool {
         self.frozen[section.index()]
     }
 
-    /// What happens when not everything of a task of this class fits.
+    /// Returns the policy when not everything of a task of this class fits.
     pub fn overflow(&self, class: TaskClass) -> Overflow {
         let OverflowByClass {
             interactive,

@@ -50,7 +50,7 @@ pub struct Principal {
     /// The web origins whose memory may be read (scheme, host and port).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
-    /// Whether objects tagged `pii` may be seen.
+    /// True if objects tagged `pii` may be seen.
     pub pii_authorized: bool,
 }
 
@@ -85,7 +85,7 @@ impl Principal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AsOf {
-    /// What was true in the world at this instant.
+    /// The instant whose truths hold: facts of the world at it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid: Option<Instant>,
     /// As known to the system at this instant.
@@ -103,7 +103,7 @@ impl AsOf {
     }
 }
 
-/// How many tokens the payload may have: `tokens`, or else `window − reserve`.
+/// The tokens that the payload may have: `tokens`, or else `window − reserve`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
@@ -202,50 +202,50 @@ pub struct Request {
     /// The current request, when it differs from the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// Whether the history says the task and the query already: they rank what stands beside it, and are
-    /// not said again.
+    /// True if the history says the task and the query already: they rank what stands beside it, and are not said
+    /// again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub task_said: bool,
     /// On whose behalf.
     pub principal: Principal,
     /// The instants to look from.
     pub as_of: AsOf,
-    /// How much may go in.
+    /// The budget.
     pub budget: Budget,
     /// The model. Default: the world's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The form of the payload. Default: `text`.
     pub target: Target,
-    /// Whether a corpus stands in the payload whole. Default: as the policy says.
+    /// The way in which the model gets the corpus. Default: the policy's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextMode>,
     /// Entities whose names are known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<Entity>,
-    /// How near to the task a block must be. Default: any.
+    /// The nearness to the task that a block must have. Default: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// How near to the task and its current step (objective, query, subtasks in progress, pending actions) a
-    /// tool must be to be offered, compared with the other tools alone. Default: as the gate says, or else
-    /// all are offered.
+    /// The nearness to the task and its current step (objective, query, subtasks in progress, pending actions) that a
+    /// tool must be to be offered, compared with the other tools alone. Default: as the gate says, or else all are
+    /// offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Gate>,
-    /// Whether a tool that is new in the middle of an epoch is offered by the provider's own channel, where the
-    /// catalogue knows one (`late_tools`). Who asks for it sends the beta's header that the trace names, and
-    /// does not take the tools from `tools` of the body alone.
+    /// True if a tool that is new in the middle of an epoch is offered by the provider's own channel, where the
+    /// catalogue knows one (`late_tools`). Who asks for it sends the beta's header that the trace names, and does not
+    /// take the tools from `tools` of the body alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub late_tools: bool,
-    /// What is fetched for the task. Default: everything is a candidate.
+    /// The retrieval plan of the task. Default: everything is a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalPlan>,
-    /// What the model has already been sent.
+    /// The ledger of what the model has already been sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedLedger>,
     /// The id of the key that frames are made with. Default: the world's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_key: Option<String>,
-    /// Whether to price only: the same numbers, no payload.
+    /// True for prices alone: the same numbers, no payload.
     pub dry_run: bool,
 }
 
@@ -333,8 +333,8 @@ impl Request {
         }
     }
 
-    /// What a tool must be near to: objective and query, and of the task's state what is being done now
-    /// (the subtasks in progress) and what waits to be done, each on its own line.
+    /// Returns the text that a tool must be near to: objective and query, and of the task's state what is being done
+    /// now (the subtasks in progress) and what waits to be done, each on its own line.
     ///
     /// ```
     /// use tenure::{Budget, Request, request::{Progress, Subtask}};

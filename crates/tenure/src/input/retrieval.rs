@@ -1,5 +1,4 @@
-//! The retrieval plan: what is fetched for a task, by which questions, and what each of them brought
-//! (Prefill Compiler, 6.4.1, stage one).
+//! The retrieval plan: what is fetched for a task, by which questions, and what each of them brought.
 //!
 //! A plan works inside the compile, on what the caller may see and what holds at the instants asked for:
 //! a hidden object neither takes a place nor changes a score. What no subquery brings is omitted with the
@@ -29,7 +28,7 @@ use crate::object::section::Section;
 use crate::object::{MemoryKind, vocabulary::vocabulary};
 
 vocabulary! {
-    /// How a subquery finds what it asks for.
+    /// The strategy of a subquery.
     #[derive(Default)]
     RetrievalStrategy ("retrieval strategy") {
         /// By terms.
@@ -55,7 +54,7 @@ const MOST: usize = 64;
 const MOST_HOPS: u32 = 8;
 const LONGEST: usize = 64 << 10;
 
-/// What is fetched for a task.
+/// The plan of what is fetched for a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetrievalPlan {
@@ -79,12 +78,12 @@ impl Default for RetrievalPlan {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Subquery {
-    /// What the trace calls it.
+    /// Its name in the trace.
     pub name: String,
-    /// What it asks for. Default: the task and the query.
+    /// The text that it asks for. Default: the task and the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How. Default: `hybrid`.
+    /// The strategy. Default: `hybrid`.
     #[serde(default)]
     pub strategy: RetrievalStrategy,
     /// The most objects that it brings: the nearest. Default: 8.
@@ -100,10 +99,10 @@ pub struct Subquery {
     /// Only memories of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_kind: Option<MemoryKind>,
-    /// Where a neighbourhood begins: names of objects. Default: the three that are nearest to the text.
+    /// The names of objects at which a neighbourhood begins. Default: the three that are nearest to the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<String>,
-    /// How many links a neighbourhood follows. Default: 1.
+    /// The number of links that a neighbourhood follows. Default: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub hops: u32,
 }
@@ -171,7 +170,7 @@ impl Subquery {
         }
         let by_links = self.strategy == RetrievalStrategy::Neighbourhood;
         if !by_links && (!self.from.is_empty() || self.hops != 1) {
-            let what = format!("`from` and `hops` mean nothing to `{}`", self.strategy);
+            let what = format!("`from` and `hops` have no effect on `{}`", self.strategy);
             return wrong(what, "the strategy `neighbourhood`");
         }
         if self.hops == 0 || self.hops > MOST_HOPS || self.from.len() > MOST {
@@ -183,7 +182,8 @@ impl Subquery {
                 return wrong("of which kind?".into(), "a `memory_kind`");
             }
             if self.text.is_some() || self.threshold.is_some() {
-                let what = "`text` and `threshold` mean nothing to `memory`: the latest come first";
+                let what =
+                    "`text` and `threshold` have no effect on `memory`: the latest come first";
                 return wrong(what.into(), "another strategy with a `memory_kind`");
             }
         }
@@ -236,7 +236,7 @@ impl RetrievalPlan {
     }
 }
 
-/// What the subqueries of a plan brought.
+/// The findings of a plan's subqueries.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetrievalReport {
@@ -244,26 +244,26 @@ pub struct RetrievalReport {
     pub subqueries: Vec<SubqueryReport>,
 }
 
-/// What a subquery brought.
+/// The findings of a subquery.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubqueryReport {
     /// Its name.
     pub name: Arc<str>,
-    /// How it was asked for.
+    /// The strategy that was asked for.
     pub strategy: RetrievalStrategy,
-    /// How it was answered, where that is another way: nobody supplied the vectors.
+    /// The strategy that answered, where it is another: no vectors were supplied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fell_back: Option<RetrievalStrategy>,
     /// Among how many objects it looked.
     pub among: u32,
-    /// How many of them match.
+    /// The number of them that match.
     pub matched: u32,
     /// Those that it brought, the nearest first.
     pub brought: Vec<Brought>,
 }
 
-/// What a subquery brought: the lineage of a candidate.
+/// A candidate that a subquery brought: its lineage.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Brought {
@@ -271,10 +271,10 @@ pub struct Brought {
     pub candidate: u32,
     /// Its name.
     pub name: Arc<str>,
-    /// How near it is to what was asked; none of a memory, which comes by its time.
+    /// Its nearness to what was asked; none of a memory, which comes by its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<Score>,
-    /// How many links it is away from where the neighbourhood begins.
+    /// The number of links between it and the beginning of the neighbourhood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! What an epoch has served: the model has it before it, so it stays as it is.
+//! The ledger of an epoch: the model has what was served before it, so it stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::input::task::TaskState;
 use crate::object::{RevisionId, vocabulary::vocabulary};
 
 vocabulary! {
-    /// How much of an object stands.
+    /// The form of an object that stands.
     Form ("form") {
         /// A sentence or two, by its author.
         Abstract = "abstract",
         /// A paragraph or two, by its author.
         Overview = "overview",
-        /// What a condensation made of it.
+        /// The text that a condensation made of it.
         Condensed = "condensed",
         /// All of it.
         Full = "full",
@@ -25,7 +25,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Why an epoch began.
+    /// The cause of an epoch's beginning.
     EpochCause ("epoch cause") {
         /// Nothing was served before.
         First = "first",
@@ -39,16 +39,16 @@ vocabulary! {
         SettingsChanged = "settings_changed",
         /// The history passed its high-water mark.
         HighWater = "high_water",
-        /// What was served left no room for what had to be added.
+        /// The floor that was served left no room for what had to be added.
         OverBudget = "over_budget",
-        /// Somebody asked for it.
+        /// Someone asked for it.
         Asked = "asked",
-        /// What was read in vain costs more than laying the history anew.
+        /// The cost of reading unused parts exceeds that of writing the history again.
         Cheaper = "cheaper",
     }
 }
 
-/// What the model has already been sent in this epoch, in payload order.
+/// The objects that the model has already been sent in this epoch, in payload order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServedLedger {
@@ -59,13 +59,13 @@ pub struct ServedLedger {
     /// The digest of the settings that the floor was made with: policy, world and target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Digest>,
-    /// Which of these stand in a shorter form, by their place in `floor`, counted from nought.
+    /// The forms of those that stand in a shorter one, by their place in `floor`, counted from 0.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub forms: BTreeMap<u32, Form>,
-    /// How the model came by the corpus.
+    /// The model's way to the corpus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// Whether the compiler's own tool `query_archive` stands in the floor.
+    /// True if the compiler's own tool `query_archive` stands in the floor.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archive: bool,
     /// The revisions that stand in what was sent of the tail, and so in the history.
@@ -83,7 +83,7 @@ pub struct ServedLedger {
     /// said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<TaskState>>,
-    /// Why the epoch ends now, where whoever keeps the history ends it.
+    /// The cause for which the epoch ends now, where the keeper of the history ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<EpochCause>,
 }

@@ -1,4 +1,4 @@
-//! Whether guidance asks or forbids, by its first word that does either. English only.
+//! The polarity of guidance: the first word that asks or forbids decides. English only.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -12,7 +12,7 @@ const LONGEST: usize = 600;
 /// Words that demand, in the order of their letters.
 const DEMANDS: [&str; 6] = ["always", "ensure", "must", "require", "shall", "should"];
 
-/// What a text of guidance does. A demand with a negation right behind it forbids.
+/// Returns the polarity of a text of guidance. A demand with a negation right behind it forbids.
 pub(crate) fn stance(text: &str) -> Option<Polarity> {
     if text.len() > LONGEST {
         return None;
@@ -35,8 +35,8 @@ pub(crate) fn stance(text: &str) -> Option<Polarity> {
     None
 }
 
-/// What a text of guidance is about: its words of four bytes or more, without those that demand or forbid.
-/// They are only compared, so a digest stands for each; in the order of the digests, each once.
+/// The topic of a text of guidance: its words of four bytes or more, without those that demand or forbid. They are
+/// only compared, so a digest stands for each; in the order of the digests, each once.
 #[derive(Debug)]
 pub(crate) struct Topic(Box<[u64]>);
 
@@ -62,7 +62,7 @@ impl Topic {
     }
 }
 
-/// Whether a word, in small letters, says that something is asked or forbidden, and not what.
+/// Returns whether a word, in small letters, says that something is asked or forbidden, and not what.
 fn says_how(word: &str) -> bool {
     negates(word) || DEMANDS.binary_search(&word).is_ok()
 }

@@ -7,7 +7,7 @@ use crate::input::policy::TaskClass;
 use crate::object::{TaskType, vocabulary::vocabulary};
 
 vocabulary! {
-    /// Where the agent's loop stands (Prefill Compiler, 6.3.2).
+    /// The step of the agent's loop.
     Step ("step") {
         /// Deciding what to do.
         Plan = "plan",
@@ -25,7 +25,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How far a subtask, an action or an approval has come.
+    /// The progress of a subtask, an action or an approval.
     Progress ("progress") {
         /// Not begun.
         Pending = "pending",
@@ -42,35 +42,34 @@ vocabulary! {
     }
 }
 
-/// The typed state of a task (Prefill Compiler, 6.3.2). It stands in the envelope in a canonical,
-/// compact form.
+/// The typed state of a task. It stands in the envelope in a canonical, compact form.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskState {
-    /// What is to be reached.
+    /// The objective.
     pub objective: String,
-    /// How careful the task must be. Default: `interactive`.
+    /// The care that the task needs. Default: `interactive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_class: Option<TaskClass>,
     /// The kind of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
-    /// Where the loop stands.
+    /// The step of the loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
     /// The parts of the objective.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<Subtask>,
-    /// What came out so far. Data, not instructions: it stands in a frame.
+    /// The results so far. Data, not instructions: they stand in a frame.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<IntermediateResult>,
     /// Actions that wait to be done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingAction>,
-    /// Actions that need somebody's word.
+    /// Actions that need someone's word.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
-    /// What went wrong. Data, not instructions: it stands in a frame.
+    /// The errors so far. Data, not instructions: they stand in a frame.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<TaskError>,
 }
@@ -79,9 +78,9 @@ pub struct TaskState {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Subtask {
-    /// What it is.
+    /// Its title.
     pub title: String,
-    /// How far it has come.
+    /// Its progress.
     pub status: Progress,
 }
 
@@ -89,11 +88,11 @@ pub struct Subtask {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IntermediateResult {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// What came out.
+    /// Its value.
     pub value: String,
-    /// Where it came from.
+    /// Its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -102,20 +101,20 @@ pub struct IntermediateResult {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PendingAction {
-    /// What is to be done.
+    /// The action.
     pub action: String,
-    /// What it waits for.
+    /// The event that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,
 }
 
-/// An action that needs somebody's word.
+/// An action that needs someone's word.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
     /// The action.
     pub action: String,
-    /// Whether it was given.
+    /// The state of the approval.
     pub status: Progress,
 }
 
@@ -123,12 +122,12 @@ pub struct Approval {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskError {
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// How often it was tried again.
+    /// The number of retries.
     #[serde(default)]
     pub retries: u32,
-    /// How to undo it.
+    /// The way to undo it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback: Option<String>,
 }
@@ -142,7 +141,7 @@ impl TaskState {
         }
     }
 
-    /// How careful the task must be.
+    /// Returns the care that the task needs.
     pub fn class(&self) -> TaskClass {
         self.task_class.unwrap_or(TaskClass::Interactive)
     }

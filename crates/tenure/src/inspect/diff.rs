@@ -1,4 +1,4 @@
-//! The difference between two compiles, by section and object (Prefill Compiler, Algorithm 6.8).
+//! The difference between two compiles, by section and object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::compile::trace::{Ruling, Trace, Verdict};
 use crate::object::section::Section;
 
-/// What happened to one object.
+/// The change of one object.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -18,27 +18,27 @@ pub enum Change {
     Added {
         /// The object.
         name: Arc<str>,
-        /// What it costs.
+        /// The tokens that it costs.
         tokens: u32,
-        /// Why it did not stand in the first.
+        /// The reason why it did not stand in the first.
         before: String,
     },
     /// It stands only in the first.
     Removed {
         /// The object.
         name: Arc<str>,
-        /// What it cost.
+        /// The tokens that it cost.
         tokens: u32,
-        /// Why it does not stand in the second.
+        /// The reason why it does not stand in the second.
         after: String,
     },
     /// It stands in both at another price.
     Modified {
         /// The object.
         name: Arc<str>,
-        /// What it cost.
+        /// The tokens that it cost.
         before: u32,
-        /// What it costs.
+        /// The tokens that it costs.
         after: u32,
     },
     /// It stands in neither, for another reason.
@@ -52,10 +52,10 @@ pub enum Change {
     },
 }
 
-/// What happened in one section.
+/// The changes of one section.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SectionDiff {
-    /// Which.
+    /// The section.
     pub section: Section,
     /// The change of the tokens of its objects.
     pub token_delta: i64,
@@ -66,15 +66,15 @@ pub struct SectionDiff {
 /// The difference between two compiles.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Diff {
-    /// Whether the payloads are the same, byte for byte.
+    /// True if the payloads are the same, byte for byte.
     pub same_payload: bool,
     /// The change of the total.
     pub total_token_delta: i64,
-    /// How much of its budget the first used, in thousandths.
+    /// The share of its budget that the first used, in thousandths.
     pub utilization_before: u32,
-    /// How much of its budget the second uses, in thousandths.
+    /// The share of its budget that the second uses, in thousandths.
     pub utilization_after: u32,
-    /// Which parts of the input differ.
+    /// The parts of the input that differ.
     pub inputs: Vec<&'static str>,
     /// The sections in which anything changed.
     pub sections: Vec<SectionDiff>,

@@ -1,4 +1,4 @@
-//! The eight quality metrics of a payload (Prefill Compiler, 6.11.5), from its trace and what it was made of.
+//! The eight quality metrics of a payload, from its trace and what it was made of.
 //!
 //! | metric | here |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | constraint density | tokens of hard constraints, policy rules and actionable constraints / tokens of the payload |
 //! | duplication | bytes of lines that stood in an object before / bytes of lines, of 20 bytes and more |
 //! | staleness | 1 − freshness, weighted by tokens, of what has a score |
-//! | injection surface | as the trace has it (6.9.4) |
+//! | injection surface | as the trace has it |
 //! | fidelity | of what stands condensed, weighted by tokens; 1 where nothing does |
 
 use std::collections::BTreeSet;
@@ -28,24 +28,24 @@ use crate::object::{ObjectType, Provenance};
 /// Lines shorter than this say nothing about repetition.
 const LINE: usize = 20;
 
-/// How good a payload is, each from 0 to 1.
+/// The quality of a payload, in eight figures from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Quality {
-    /// How much of the budget is used.
+    /// The share of the budget that is used.
     pub utilization: Score,
-    /// How much of it is about the task.
+    /// The share of the payload that is about the task.
     pub signal_density: Score,
-    /// How much of the evidence says where it is from.
+    /// The share of the evidence that names its source.
     pub provenance_coverage: Score,
-    /// How much of it forbids or demands.
+    /// The share of the payload that forbids or demands.
     pub constraint_density: Score,
-    /// How much of it is there twice.
+    /// The share of the payload that is there twice.
     pub duplication: Score,
-    /// How old it is.
+    /// The age of the payload.
     pub staleness: Score,
-    /// How open it is to instructions in data.
+    /// The openness of the payload to instructions in data.
     pub injection_surface: Score,
-    /// How much of what was condensed is still said.
+    /// The share of the condensed text that is still said.
     pub fidelity: Score,
 }
 
@@ -90,7 +90,7 @@ impl QualityMetric {
         }
     }
 
-    /// Whether more of it is better.
+    /// Returns whether more of it is better.
     pub fn more_is_better(self) -> bool {
         matches!(
             self,

@@ -69,7 +69,7 @@ impl Trace {
     }
 }
 
-/// What of this the caller may be told.
+/// Returns the unfetched sources that the caller may be told of.
 fn told(policy: &Policy, principal: &Principal, unfetched: &[Unfetched]) -> Vec<Unfetched> {
     // Few labels are shared by many objects, so each is judged once.
     let key = |object: &Arc<ContextObject>| Arc::as_ptr(object) as usize;

@@ -1,5 +1,5 @@
-//! What would have let an object in? Where the answer is a budget, it is found by compiling, not by
-//! a second formula, so that the explanation cannot drift from the compiler.
+//! The change that would have let an object in. Where it is a budget, it is found by compiling, not by a second
+//! formula, so that the explanation cannot drift from the compiler.
 
 use std::fmt;
 
@@ -13,24 +13,23 @@ use crate::input::facts::Facts;
 use crate::input::policy::Policy;
 use crate::input::request::{Budget, Request};
 use crate::object::section::Section;
-use crate::provider::target::Target;
 use crate::write::world::World;
 
-/// What would have let an object in.
+/// The change that would have let an object in.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "remedy", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Remedy {
     /// It is in already.
     InAlready,
-    /// A budget of so many tokens, checked by compiling.
+    /// A budget of this many tokens, checked by compiling.
     Budget {
         /// A budget that lets it in, while one token less does not.
         tokens: u32,
     },
     /// Something else, in words.
     Change {
-        /// What.
+        /// The change, in words.
         what: String,
     },
 }
@@ -40,11 +39,11 @@ pub enum Remedy {
 pub struct WhyNot {
     /// The verdict.
     pub verdict: Verdict,
-    /// What would have let it in.
+    /// The change that would have let it in.
     pub remedy: Remedy,
 }
 
-/// Why the object of this name is in or out, and what would have let it in.
+/// Explains why the object of this name is in or out, and what would have let it in.
 ///
 /// # Errors
 ///

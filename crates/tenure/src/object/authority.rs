@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// May it command? The lower the level, the higher the authority (Tenure Principle, five tiers).
+/// May it command? The lower the level, the higher the authority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Authority {
     /// Level 0: the platform's rules.

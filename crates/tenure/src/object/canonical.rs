@@ -172,7 +172,7 @@ impl<'a> Canonical<'a> {
         Canonical::new(object.revision().parts(), object.status(), object.usage())
     }
 
-    /// What a revision's digest covers: the revision alone, with the digest of its content in the
+    /// Returns the form that a revision's digest covers: the revision alone, with the digest of its content in the
     /// place of the content, which is read once.
     pub(super) fn of_revision(parts: &'a RevisionParts) -> Canonical<'a> {
         Canonical {

@@ -19,7 +19,7 @@ pub const MAX_CALLS: usize = 128;
 /// The longest of the short text fields (claims, reasons, tags, ids), in bytes.
 pub const MAX_FIELD: usize = 8 << 10;
 
-/// Whether a text can be a name: of an object, a block or a registry.
+/// Returns whether a text can be a name: of an object, a block or a registry.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let named = |what: String| Error::input(format!("`{}`: {what}", clip(name)));
     if name.is_empty() {
@@ -57,7 +57,7 @@ impl ObjectDocument {
         if self.content.contains('\0') {
             return Err(named("the content holds a NUL character".into())
                 .expected("text")
-                .hint("binary data does not belong into an object's content"));
+                .hint("binary data does not belong in an object's content"));
         }
         let spoken = matches!(
             object_type,

@@ -1,5 +1,5 @@
-//! Constraints in the form that a machine can check (Prefill Compiler, 6.6.4: hard constraints are enforced by
-//! validators of what the model answers).
+//! Constraints in the form that a machine can check: hard constraints are enforced by validators of the model's
+//! answers.
 
 use regex::{RegexSet, RegexSetBuilder};
 
@@ -20,7 +20,7 @@ const MIN_COMPILED: usize = 1 << 10;
 /// The most memory that a search with them keeps for itself, in bytes.
 const MAX_CACHE: usize = 1 << 17;
 
-/// What answers are held against, ready to be asked.
+/// A constraint that answers are held against, ready to be asked.
 ///
 /// ```
 /// use tenure::object::ConstraintDocument;
@@ -40,17 +40,17 @@ pub struct AnswerCheck {
 }
 
 impl AnswerCheck {
-    /// Whether the constraint asks or forbids.
+    /// Returns whether the constraint asks or forbids.
     pub fn polarity(&self) -> Polarity {
         self.polarity
     }
 
-    /// How large the patterns are when they are compiled: a power of two that is enough, in bytes.
+    /// Returns the size of the compiled patterns: a power of two that is enough, in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether an answer of these texts keeps the constraint. Takes time in proportion to their length times
+    /// Returns whether an answer of these texts keeps the constraint. Takes time in proportion to their length times
     /// the [size](AnswerCheck::size) of the patterns.
     pub fn is_kept_by(&self, texts: &[&str]) -> bool {
         if self.polarity == Polarity::Negative {
@@ -67,7 +67,7 @@ impl AnswerCheck {
 }
 
 impl ConstraintDocument {
-    /// What answers are held against; none where no machine can check it.
+    /// Returns the check that answers are held against; none where no machine can check the constraint.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use crate::base::time::Instant;
 /// The name of the tenant that objects and callers without one belong to.
 pub const LOCAL_TENANT: &str = "local";
 
-/// A context object as it is published: flat, with the Tenure Principle's field names.
+/// A context object as it is published: flat, one field for each property.
 ///
 /// Only `content` is needed. What is left out has a stated default, so that a plain text is a valid
 /// object. The rules are checked by [`ObjectDocument::seal`].
@@ -34,13 +34,13 @@ pub struct ObjectDocument {
     pub name: String,
     /// The text. The only field that must not be empty (a tool call's turn may be).
     pub content: String,
-    /// What it says in a sentence or two, by its author: what stands where the content does not fit.
+    /// The content in a sentence or two, by its author: stands where the content does not fit.
     #[serde(rename = "abstract", skip_serializing_if = "Option::is_none")]
     pub abstract_text: Option<String>,
-    /// What it says in a paragraph or two, by its author: between the abstract and the content.
+    /// The content in a paragraph or two, by its author: between the abstract and the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overview: Option<String>,
-    /// What it is. Default: `rule`.
+    /// Its type. Default: `rule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_type: Option<ObjectType>,
     /// The state layer. Default: by type; `project` for a rule.
@@ -49,7 +49,7 @@ pub struct ObjectDocument {
     /// May it command? 0 platform, 1 developer, 2 user, 3 inferred memory, 4 data. Default: by type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority_level: Option<Authority>,
-    /// How much the author thinks it matters, from 0 to 1. Default: 0.5.
+    /// The importance that its author gives it, from 0 to 1. Default: 0.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Score>,
     /// Words to find it by. The tag `pii` marks personal data, as `subjects` do.
@@ -58,7 +58,7 @@ pub struct ObjectDocument {
     /// The claim in normal form: `slot op value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normalized_claim: Option<String>,
-    /// Whether the claim's slot holds one value or many.
+    /// The number of values that the claim's slot holds: one or many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_cardinality: Option<SlotCardinality>,
     /// The entities it is about.
@@ -67,7 +67,7 @@ pub struct ObjectDocument {
     /// Other names of what it is about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Where it comes from, as a URI or a path.
+    /// The origin, as a URI or a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_origin: Option<String>,
     /// Further sources that it was made from. A derived object has those of its parents.
@@ -81,19 +81,19 @@ pub struct ObjectDocument {
     /// personal data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// How good the source is, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
+    /// The quality of the source, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_authority: Option<Score>,
-    /// How sure the claim is, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
+    /// The confidence in the claim, from 0 to 1. Default: 1 above level 3, 0.5 for levels 3 and 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence_score: Option<Score>,
-    /// How sensitive it is. Default: `restricted`.
+    /// The sensitivity. Default: `restricted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_classification: Option<Classification>,
-    /// Which roles may see it.
+    /// The roles that may see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_scope: Option<PermissionScope>,
-    /// Whose it is. Default: the tenant of the workspace that reads it.
+    /// The tenant that owns it. Default: the tenant of the workspace that reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
     /// The one user who may see it.
@@ -108,25 +108,25 @@ pub struct ObjectDocument {
     /// The one task it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// When it became true in the world. Missing means unknown.
+    /// The instant at which it became true in the world. Missing means unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<Instant>,
     /// The first instant at which it is no longer true. Missing means open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Instant>,
-    /// When the system came to know it. Written by the store.
+    /// The instant at which the system came to know it. Written by the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_start: Option<Instant>,
-    /// When the system ceased to hold it. Written by the store.
+    /// The instant at which the system ceased to hold it. Written by the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_end: Option<Instant>,
-    /// When somebody last confirmed it.
+    /// The instant of the last confirmation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_confirmed: Option<Instant>,
-    /// When a compile last used it.
+    /// The instant at which a compile last used it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_used: Option<Instant>,
-    /// How often a compile used it.
+    /// The number of compiles that used it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_count: Option<u64>,
     /// Its real-world use: a preference counts only for tasks near this text.
@@ -135,7 +135,7 @@ pub struct ObjectDocument {
     /// The task types it applies to. Empty means all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub applicable_task_types: Vec<TaskType>,
-    /// What the model should do because of it.
+    /// The behaviour that follows from it for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behavioral_implication: Option<String>,
     /// The store's judgement. Default: `clean`.
@@ -144,31 +144,31 @@ pub struct ObjectDocument {
     /// The object that replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersession_link: Option<ObjectId>,
-    /// How it ages.
+    /// The rule by which it ages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decay_rule: Option<DecayRule>,
-    /// Where a newer version comes from.
+    /// The source of newer versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_path: Option<String>,
-    /// What becomes of it when it is of no more use.
+    /// The rule for when it is of no more use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retirement_rule: Option<RetirementRule>,
-    /// Who wrote it. Default: `seed`.
+    /// The kind of author. Default: `seed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<AuthorKind>,
     /// The run that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory_id: Option<String>,
-    /// Whether anybody but its author may remove it. `false` also makes it mandatory. Default: true.
+    /// False if only its author may remove it, which also makes it mandatory. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removable: Option<bool>,
-    /// Whether a budget may omit it although it is not removable or stands in a fixed tier.
+    /// True if a budget may omit it although it is not removable or stands in a fixed tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
-    /// How its text is protected. Default: `none`.
+    /// The protection of its text. Default: `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
-    /// What its content is made of. Default: `text`.
+    /// The modality of its content. Default: `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modality: Option<Modality>,
     /// Names of the objects without which it must not stand.
@@ -177,13 +177,13 @@ pub struct ObjectDocument {
     /// The step of the task in which it was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inserted_in_step: Option<String>,
-    /// What kind of constraint it is.
+    /// The kind of constraint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraint: Option<ConstraintDocument>,
-    /// What kind of memory it is.
+    /// The kind of memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_kind: Option<MemoryKind>,
-    /// Where evidence was found. Mandatory for evidence and tool results.
+    /// The provenance of evidence. Mandatory for evidence and tool results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
     /// For a turn: who speaks.
@@ -216,7 +216,7 @@ pub struct ObjectDocument {
     pub wire: Option<Wire>,
 }
 
-/// Which roles may see an object.
+/// The roles that may see an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PermissionScope {
@@ -228,7 +228,7 @@ pub struct PermissionScope {
     pub deny_roles: Vec<String>,
 }
 
-/// How an object ages: its freshness halves every so many days.
+/// The aging of an object: its freshness halves every `half_life_days`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecayRule {
@@ -239,7 +239,7 @@ pub struct DecayRule {
     pub minimum_threshold: Score,
 }
 
-/// What kind of constraint an object is (Prefill Compiler, 6.6).
+/// The kind of a constraint.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstraintDocument {
@@ -253,7 +253,7 @@ pub struct ConstraintDocument {
     /// Asks or forbids. Default: `positive`.
     #[serde(default = "positive")]
     pub polarity: Polarity,
-    /// Whether it may be relaxed.
+    /// The rigidity: soft constraints may be relaxed.
     pub rigidity: Rigidity,
 }
 
@@ -265,25 +265,25 @@ fn positive() -> Polarity {
     Polarity::Positive
 }
 
-/// Where evidence was found (Prefill Compiler, 6.3.3). The fields stand in the order of their names,
-/// as canonical JSON has them; so do those of every part of an object.
+/// The provenance of evidence. The fields stand in the order of their names, as canonical JSON has them; so do those
+/// of every part of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "ProvenanceDocument")]
 pub struct Provenance {
-    /// How good the source is.
+    /// The quality of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<Score>,
-    /// Where in the source it stands.
+    /// The place in the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<ChunkBounds>,
-    /// Which query and strategy found it.
+    /// The query and strategy that found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lineage: Option<String>,
-    /// How relevant the retriever found it.
+    /// The relevance that the retriever gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<Score>,
-    /// When it was fetched.
+    /// The instant at which it was fetched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieved_at: Option<Instant>,
     /// The document, record or endpoint.
@@ -291,7 +291,7 @@ pub struct Provenance {
     pub source_id: Option<String>,
 }
 
-/// Where in its source a chunk stands, in bytes, half-open.
+/// The place of a chunk in its source, in bytes, half-open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChunkBounds {
@@ -335,9 +335,9 @@ impl ObjectDocument {
         }
     }
 
-    /// States that it is data, found where it comes from, where that or one of its `origins` is the web and it does not
-    /// say what authority it has. What writes or collects objects does so; what was written before keeps the authority that
-    /// it had. Turns and tools, which cannot be data, stay as they are.
+    /// States that it is data, found where it comes from, where that or one of its `origins` is the web and it does
+    /// not say what authority it has. What writes or collects objects does so; what was written before keeps the
+    /// authority that it had. Turns and tools, which cannot be data, stay as they are.
     ///
     /// ```
     /// use tenure::object::{Authority, ObjectDocument};
@@ -431,8 +431,8 @@ pub(crate) fn canonical(mut schema: Value) -> Value {
     schema
 }
 
-/// How good a source is, and how sure a claim, when nobody says: the commanding levels are
-/// believed, memory and data by half.
+/// Returns the default quality of a source and confidence in a claim: the commanding levels are believed, memory and
+/// data by half.
 pub(super) fn trust(authority: Authority) -> Score {
     if authority <= Authority::User {
         Score::ONE

@@ -1,4 +1,4 @@
-//! What an object and a revision of it are known by.
+//! The identity of an object, and that of a revision.
 
 use std::borrow::Cow;
 use std::fmt;

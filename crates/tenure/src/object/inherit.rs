@@ -1,5 +1,5 @@
 //! The algebra of trust: a derived object is never more trusted, less secret or wider seen than what
-//! it was made from (Tenure Principle, memory laundering and contamination).
+//! it was made from.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ use crate::base::error::{Error, ErrorKind};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Policy`] when nobody may see all of the parents, when the document names another
+/// [`ErrorKind::Policy`] when no one may see all of the parents, when the document names another
 /// scope than theirs, or when memory of the web would become a turn, a tool or its result.
 pub fn inherit(derived: &mut ObjectDocument, parents: &[&ContextObject]) -> Result<(), Error> {
     // Nothing is half inherited.
@@ -140,8 +140,8 @@ fn stay_memory(document: &mut ObjectDocument) -> Result<(), Error> {
     }
 }
 
-/// Where a derived object was found: what it says itself, and for what it does not say its parents' sources, all of
-/// them, as of the earliest. Its authority is the least of its own and theirs.
+/// Returns the provenance of a derived object: what it says itself, and for what it does not say its parents'
+/// sources, all of them, as of the earliest. Its authority is the least of its own and theirs.
 fn traced(own: Option<Provenance>, parents: &[&ContextObject]) -> Option<Provenance> {
     let found = || {
         parents

@@ -7,7 +7,7 @@ use super::vocabulary::vocabulary;
 use crate::base::digest::Digest;
 
 vocabulary! {
-    /// Whose messages they are.
+    /// The provider's format of messages.
     Format ("message format") {
         /// `messages` of an OpenAI chat completion request.
         OpenAiChat = "openai-chat",
@@ -27,14 +27,14 @@ vocabulary! {
 pub struct Wire {
     /// SHA-256 of the message's bytes: what its parts know each other by.
     pub digest: Digest,
-    /// Whose message it is.
+    /// The format of the message.
     pub format: Format,
     /// The message as it came; with the first part only. Of several items that are one turn of the
     /// model, all, with commas between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Which part of the message the object is, counted from nought.
+    /// The part of the message that the object is, counted from 0.
     pub part: u32,
-    /// How many parts it has.
+    /// The number of its parts.
     pub parts: u32,
 }

@@ -1,10 +1,9 @@
 //! Context objects: content plus its tenure.
 //!
-//! An object has three parts, so that identity, counters and judgement never mix: an immutable
-//! [`Revision`], a [`Usage`] that only counts, and a [`Status`] that only the store writes. Outside
-//! the process an object is one flat document, [`ObjectDocument`], with the field names of the
-//! Tenure Principle; [`ObjectDocument::seal`] checks it and makes it an object. A registry may give
-//! the object another name, priority or protection: [`Overrides`].
+//! An object has three parts, so that identity, counters and judgement never mix: an immutable [`Revision`], a
+//! [`Usage`] that only counts, and a [`Status`] that only the store writes. Outside the process an object is one flat
+//! document, [`ObjectDocument`]; [`ObjectDocument::seal`] checks it and makes it an object. A registry may give the
+//! object another name, priority or protection: [`Overrides`].
 
 mod authority;
 mod canonical;

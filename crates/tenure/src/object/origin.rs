@@ -1,6 +1,6 @@
 //! Addresses on the web, as browsers read them.
 
-/// Whether this is the address of something on the web.
+/// Returns whether this is the address of something on the web.
 pub(crate) fn is_web(uri: &str) -> bool {
     parts(uri).is_some()
 }

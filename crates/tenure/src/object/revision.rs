@@ -19,7 +19,7 @@ use crate::base::digest::Digest;
 use crate::base::num::Score;
 use crate::base::time::{Instant, Interval};
 
-/// Whose an object is and who may see it.
+/// The owner of an object, and who may see it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
@@ -46,7 +46,7 @@ pub struct Scope {
 }
 
 impl Provenance {
-    /// Whether the evidence is not anonymous: its source and its time are known.
+    /// Returns whether the evidence is not anonymous: its source and its time are known.
     pub fn is_complete(&self) -> bool {
         self.source_id
             .as_ref()
@@ -55,22 +55,22 @@ impl Provenance {
     }
 }
 
-/// What the model and the caller need to know of a tool.
+/// The facts of a tool that the model and the caller need.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tool {
     /// JSON Schema of its arguments, canonical.
     pub input_schema: Value,
     /// JSON Schema of its result, canonical.
     pub output_schema: Option<Value>,
-    /// How it is called.
+    /// The protocol by which it is called.
     pub protocol: Protocol,
-    /// What it may touch.
+    /// The resources that it may touch.
     pub authorization_scope: Option<String>,
-    /// How long it takes.
+    /// The class of the time that it takes.
     pub timeout_class: TimeoutClass,
 }
 
-/// What few objects have.
+/// The fields that few objects have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Rare {
     pub(crate) abstract_text: Option<Box<str>>,
@@ -207,7 +207,7 @@ impl Revision {
         &self.parts.content
     }
 
-    /// What it is.
+    /// Returns its type.
     pub fn object_type(&self) -> ObjectType {
         self.parts.object_type
     }
@@ -222,57 +222,58 @@ impl Revision {
         self.parts.authority
     }
 
-    /// How sensitive it is.
+    /// Returns its sensitivity.
     pub fn classification(&self) -> Classification {
         self.parts.classification
     }
 
-    /// How its text is protected.
+    /// Returns the protection of its text.
     pub fn protection(&self) -> Protection {
         self.parts.protection
     }
 
-    /// What its content is made of.
+    /// Returns the modality of its content.
     pub fn modality(&self) -> Modality {
         self.parts.modality
     }
 
-    /// Who wrote it.
+    /// Returns its kind of author.
     pub fn author(&self) -> AuthorKind {
         self.parts.author
     }
 
-    /// How much the author thinks it matters.
+    /// Returns the importance that its author gives it.
     pub fn priority(&self) -> Score {
         self.parts.priority
     }
 
-    /// How good its source is.
+    /// Returns the quality of its source.
     pub fn source_authority(&self) -> Score {
         self.parts.source_authority
     }
 
-    /// How sure its claim is.
+    /// Returns the confidence in its claim.
     pub fn confidence(&self) -> Score {
         self.parts.confidence
     }
 
-    /// Whether anybody but its author may remove it.
+    /// Returns whether anyone but its author may remove it.
     pub fn is_removable(&self) -> bool {
         self.parts.removable
     }
 
-    /// Whether a budget may omit it wherever it stands.
+    /// Returns whether a budget may omit it wherever it stands.
     pub fn is_optional(&self) -> bool {
         self.parts.optional
     }
 
-    /// When it is true in the world, as its author has it; [`ContextObject::valid`] says what is held.
+    /// Returns the interval in which it is true in the world, as its author has it; [`ContextObject::valid`] has the
+    /// one that is held.
     pub fn valid(&self) -> Interval {
         self.parts.valid
     }
 
-    /// Whose it is and who may see it.
+    /// Returns its owner and who may see it.
     pub fn scope(&self) -> &Arc<Scope> {
         &self.parts.scope
     }
@@ -287,7 +288,7 @@ impl Revision {
         &self.rare().keep_with
     }
 
-    /// Where it was found.
+    /// Returns its provenance.
     pub fn provenance(&self) -> Option<&Provenance> {
         self.rare().provenance.as_ref()
     }
@@ -297,7 +298,7 @@ impl Revision {
         self.rare().tool.as_ref()
     }
 
-    /// Who speaks, when it is a turn.
+    /// Returns the role that speaks, when it is a turn.
     pub fn role(&self) -> Option<Role> {
         self.rare().role
     }
@@ -317,7 +318,7 @@ impl Revision {
         self.rare().wire.as_ref()
     }
 
-    /// Whether a provider's body carries it as a message of its own.
+    /// Returns whether a provider's body carries it as a message of its own.
     pub(crate) fn is_message(&self) -> bool {
         matches!(
             self.object_type(),
@@ -325,13 +326,13 @@ impl Revision {
         )
     }
 
-    /// Whether it comes from the web, or was made from what does.
+    /// Returns whether it comes from the web, or was made from what does.
     pub fn is_from_the_web(&self) -> bool {
         self.origins().any(super::is_web)
     }
 
-    /// Whether it is memory: concluded, and neither laid down nor found. Memory from the web is read for its origins
-    /// alone.
+    /// Returns whether it is memory: concluded, and neither laid down nor found. Memory from the web is read for its
+    /// origins alone.
     pub fn is_memory(&self) -> bool {
         let is_concluded = matches!(
             self.object_type(),
@@ -344,7 +345,7 @@ impl Revision {
         }
     }
 
-    /// Where it comes from.
+    /// Returns its origin.
     pub fn source_origin(&self) -> Option<&str> {
         self.parts.origin.as_deref()
     }
@@ -365,7 +366,7 @@ impl Revision {
         &self.rare().subjects
     }
 
-    /// Whether it is personal data: tagged as such, or about somebody.
+    /// Returns whether it is personal data: tagged as such, or about someone.
     pub fn is_personal(&self) -> bool {
         !self.subjects().is_empty() || self.tags().any(|tag| tag == PERSONAL)
     }
@@ -375,28 +376,28 @@ impl Revision {
         self.parts.trajectory.as_deref()
     }
 
-    /// How it ages, where its author said so.
+    /// Returns the rule by which it ages, where its author gave one.
     pub fn decay_rule(&self) -> Option<DecayRule> {
         self.rare().decay_rule
     }
 
-    /// What becomes of it when it is of no more use, where its author said so.
+    /// Returns the rule for when it is of no more use, where its author gave one.
     pub fn retirement_rule(&self) -> Option<RetirementRule> {
         self.rare().retirement_rule
     }
 
-    /// Whether it is a constraint that is never relaxed.
+    /// Returns whether it is a constraint that is never relaxed.
     pub fn is_hard_constraint(&self) -> bool {
         self.constraint()
             .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
     }
 
-    /// What kind of constraint it is, where it says so.
+    /// Returns its kind of constraint, where it states one.
     pub fn constraint(&self) -> Option<&ConstraintDocument> {
         self.rare().constraint.as_ref()
     }
 
-    /// What it is good for, where it says so.
+    /// Returns its purpose, where it states one.
     pub fn why_it_matters(&self) -> Option<&str> {
         self.rare().why_it_matters.as_deref()
     }
@@ -409,13 +410,13 @@ impl Revision {
         self.parts.rare.is_some()
     }
 
-    /// Whose turn it is; nobody's for anything but a turn.
+    /// Returns the role that speaks; none of anything but a turn.
     pub(crate) fn speaker(&self) -> Option<Role> {
         let is_turn = self.object_type() == ObjectType::Turn;
         is_turn.then(|| self.role().unwrap_or(Role::User))
     }
 
-    /// What a turn says: nothing when it only calls tools.
+    /// Returns the words of a turn: none when it only calls tools.
     pub(crate) fn spoken(&self) -> Option<&str> {
         let silent = !self.tool_calls().is_empty() && self.content().trim().is_empty();
         (!silent).then(|| self.content())
@@ -438,11 +439,11 @@ impl fmt::Debug for Revision {
 /// into a revision.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Usage {
-    /// How often a compile used it.
+    /// The number of compiles that used it.
     pub access_count: u64,
-    /// When a compile last used it.
+    /// The instant at which a compile last used it.
     pub last_used: Option<Instant>,
-    /// When somebody last confirmed it.
+    /// The instant of the last confirmation.
     pub last_confirmed: Option<Instant>,
 }
 
@@ -456,40 +457,38 @@ impl Usage {
 /// The tag of personal data.
 pub(super) const PERSONAL: &str = "pii";
 
-/// What the store decided about an object. Written by the store's own settlement only.
+/// The store's decisions about an object. Written by the store's own settlement only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// When the system held it to be so.
+    /// The interval in which the system held it to be so.
     pub transaction: Interval,
-    /// Whether anything contradicts it.
+    /// The judgement on contradictions.
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
     pub superseded_by: Option<ObjectId>,
-    /// When it is held to be true in the world, where a later revision left only a part of what its
-    /// author said.
+    /// The interval in which it is held to be true, where a later revision left only a part of what its author said.
     pub valid: Option<Interval>,
-    /// Who may see the object now, where this is a revision of the past: the caller must be admitted
-    /// to both.
+    /// The access to the object now, where this is a revision of the past: the caller must be admitted to both.
     pub access: Option<Arc<Access>>,
     /// The revision that should stand here, where its row was damaged: the object is a stand-in that says who might
     /// see it and whether it must go in, and nothing of its content.
     pub damaged: Option<RevisionId>,
 }
 
-/// Who may see a revision.
+/// The conditions for seeing a revision.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// Whose it is.
+    /// The owner.
     pub scope: Arc<Scope>,
-    /// How sensitive it is.
+    /// The sensitivity.
     pub classification: Classification,
-    /// Whether it is personal data.
+    /// True if it is personal data.
     pub personal: bool,
 }
 
 impl Status {
-    /// What an object is whose store has judged nothing.
+    /// The status of an object whose store has judged nothing.
     pub(super) const UNJUDGED: Status = Status {
         transaction: Interval::UNKNOWN,
         contradiction: ContradictionStatus::Clean,
@@ -501,7 +500,7 @@ impl Status {
 }
 
 impl Default for Status {
-    /// What an object is whose store has judged nothing.
+    /// Returns the status of an object whose store has judged nothing.
     fn default() -> Status {
         Status::UNJUDGED
     }
@@ -515,7 +514,7 @@ impl Usage {
     };
 }
 
-/// What a registry says of an object in the place of its revision. `None` leaves the revision's.
+/// The values that a registry gives an object in the place of its revision's. `None` leaves the revision's.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
@@ -528,7 +527,7 @@ pub struct Overrides {
     /// Another protection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
-    /// Whether anybody but its author may remove it.
+    /// True if anyone but its author may remove it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removable: Option<bool>,
 }
@@ -568,7 +567,7 @@ impl Access {
     }
 }
 
-/// What few objects have beside their revision.
+/// The fields that few objects have besides their revision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Record {
     pub(super) status: Status,
@@ -623,7 +622,7 @@ impl ContextObject {
         }
     }
 
-    /// Who may see this revision.
+    /// Returns the conditions for seeing this revision.
     pub fn access(&self) -> Access {
         Access {
             scope: Arc::clone(self.revision.scope()),
@@ -632,7 +631,7 @@ impl ContextObject {
         }
     }
 
-    /// When it is held to be true in the world.
+    /// Returns the interval in which it is held to be true in the world.
     pub fn valid(&self) -> Interval {
         self.status().valid.unwrap_or(self.revision.valid())
     }
@@ -641,7 +640,7 @@ impl ContextObject {
         self.record.as_deref().unwrap_or(&NO_RECORD)
     }
 
-    /// Whether anything is known of it beside its revision.
+    /// Returns whether anything is known of it beside its revision.
     pub(crate) fn has_record(&self) -> bool {
         self.record.is_some()
     }
@@ -661,7 +660,7 @@ impl ContextObject {
         &self.record().usage
     }
 
-    /// What a registry says in the place of the revision.
+    /// Returns the values that a registry gives in the place of the revision's.
     pub fn overrides(&self) -> &Overrides {
         &self.record().overrides
     }
@@ -693,19 +692,19 @@ impl ContextObject {
         self.overrides().name.as_ref().unwrap_or(own)
     }
 
-    /// How much it matters: what the registry says, else the revision.
+    /// Returns its importance: the registry's, else the revision's.
     pub fn priority(&self) -> Score {
         let own = self.revision.priority();
         self.overrides().priority.unwrap_or(own)
     }
 
-    /// How its text is protected: what the registry says, else the revision.
+    /// Returns the protection of its text: the registry's, else the revision's.
     pub fn protection(&self) -> Protection {
         let own = self.revision.protection();
         self.overrides().protection.unwrap_or(own)
     }
 
-    /// Whether anybody but its author may remove it: what the registry says, else the revision.
+    /// Returns whether anyone but its author may remove it: what the registry says, else the revision.
     pub fn is_removable(&self) -> bool {
         let own = self.revision.is_removable();
         self.overrides().removable.unwrap_or(own)

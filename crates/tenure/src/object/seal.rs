@@ -188,7 +188,7 @@ impl Sealer {
 }
 
 /// The id of what its author gave none: it follows from its name, where it comes from and whose it
-/// is, so that nobody writes over what another calls by the same name.
+/// is, so that no one writes over what another calls by the same name.
 fn id_of_source(tenant: &str, origin: &str, document: &ObjectDocument) -> ObjectId {
     let scope = [
         &document.user_id,

@@ -1,4 +1,4 @@
-//! Where things stand: sections, zones and budget tiers, and the table that places each layer.
+//! Places in a payload: sections, zones and budget tiers, and the table that places each layer.
 
 use crate::object::vocabulary::vocabulary;
 use crate::object::{Authority, Layer, ObjectType, Revision};
@@ -32,18 +32,18 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How long the bytes of a section stay as they are.
+    /// The stability of a section's bytes.
     Zone ("zone") {
         /// Byte-stable within an epoch.
         Floor = "floor",
         /// Append-only.
         History = "history",
-        /// What this call adds.
+        /// The bytes that this call adds.
         Tail = "tail",
     }
 }
 
-/// Who leaves first under pressure (Prefill Compiler, 6.2.6).
+/// The order in which sections leave under pressure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Tier {
     /// Tier 0: never leaves.
@@ -59,14 +59,14 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// Whether everything in this tier must fit.
+    /// Returns whether everything in this tier must fit.
     pub const fn is_fixed(self) -> bool {
         matches!(self, Tier::Invariant | Tier::TaskCritical)
     }
 }
 
 impl Section {
-    /// How many sections there are.
+    /// The number of sections.
     pub const COUNT: usize = Section::ALL.len();
 
     /// The section's place in [`Section::ALL`].
@@ -85,8 +85,8 @@ impl Section {
         }
     }
 
-    /// Whether an epoch may freeze what stands here. The rest changes with each call, wherever a
-    /// layout puts it.
+    /// Returns whether an epoch may freeze what stands here. The rest changes with each call, wherever a layout puts
+    /// it.
     pub const fn is_freezable(self) -> bool {
         matches!(
             self,
@@ -117,18 +117,18 @@ impl Section {
     }
 }
 
-/// What a layer of state means for placement, isolation and lifespan.
+/// The rules of a layer of state: its placement, isolation and lifespan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LayerRule {
-    /// Where an object of the layer goes unless its type says otherwise.
+    /// The section of the layer's objects, unless their type says otherwise.
     pub section: Section,
-    /// Which labels of the caller an object of the layer must share.
+    /// The labels that an object of the layer must share with the caller.
     pub isolation: &'static str,
-    /// How long an object of the layer lives.
+    /// The lifespan of an object of the layer.
     pub lifespan: &'static str,
 }
 
-/// The nine layers of the Tenure Principle in one table.
+/// Returns the rules of a layer.
 pub const fn layer_rule(layer: Layer) -> LayerRule {
     let (section, isolation, lifespan) = match layer {
         Layer::Session => (Section::History, "tenant, session", "the session"),

@@ -39,11 +39,11 @@ macro_rules! vocabulary {
 pub(crate) use vocabulary;
 
 vocabulary! {
-    /// What an object is. The first eight are the Tenure Principle's; the rest are ours.
+    /// The type of an object. The first eight are the core's; the rest hold what a payload needs besides.
     ObjectType ("object type") {
-        /// How somebody likes things done.
+        /// A preference: a way that someone likes things done.
         Preference = "preference",
-        /// A fact about who somebody is.
+        /// A fact about who someone is.
         IdentityFact = "identity_fact",
         /// Something a project settled.
         ProjectDecision = "project_decision",
@@ -61,7 +61,7 @@ vocabulary! {
         Rule = "rule",
         /// One message of a conversation.
         Turn = "turn",
-        /// What a tool returned.
+        /// The result of a tool.
         ToolResult = "tool_result",
         /// A summary of earlier turns.
         Checkpoint = "checkpoint",
@@ -77,7 +77,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// The nine state layers of the Tenure Principle.
+    /// The nine layers of state.
     Layer ("layer") {
         /// Dialogue of the active thread.
         Session = "session",
@@ -95,15 +95,15 @@ vocabulary! {
         Tool = "tool",
         /// Rules of the platform.
         Policy = "policy",
-        /// What the system assumes to be true.
+        /// An assumption of the system.
         Belief = "belief",
     }
 }
 
 vocabulary! {
-    /// How sensitive an object is. Higher terms need more clearance.
+    /// The sensitivity of an object. Higher terms need more clearance.
     Classification ("security classification") {
-        /// For anybody.
+        /// For anyone.
         Public = "public",
         /// For members; what an object without a label is.
         Restricted = "restricted",
@@ -123,13 +123,13 @@ vocabulary! {
         Disputed = "disputed",
         /// Something of higher standing replaced it.
         Overridden = "overridden",
-        /// Set aside until somebody decides.
+        /// Set aside until someone decides.
         Quarantined = "quarantined",
     }
 }
 
 vocabulary! {
-    /// What becomes of an object that is no longer of use.
+    /// The rule for an object that is no longer of use.
     RetirementRule ("retirement rule") {
         /// Kept, not compiled.
         Archive = "archive",
@@ -143,7 +143,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How far the life of a stored object has come.
+    /// The stage in the life of a stored object.
     Lifecycle ("lifecycle status") {
         /// It may be compiled.
         Active = "active",
@@ -171,7 +171,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How an object's text is protected.
+    /// The protection of an object's text.
     Protection ("protection") {
         /// Not at all.
         None = "none",
@@ -183,7 +183,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Who wrote an object.
+    /// The kind of an object's author.
     AuthorKind ("author") {
         /// It was there at the start.
         Seed = "seed",
@@ -195,7 +195,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What an object's content is made of.
+    /// The modality of an object's content.
     Modality ("modality") {
         /// Text.
         Text = "text",
@@ -225,7 +225,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How many values a claim's slot holds at once.
+    /// The number of values that a claim's slot holds at once.
     SlotCardinality ("slot cardinality") {
         /// One.
         Single = "single",
@@ -235,7 +235,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Whether a constraint is stated or shown.
+    /// The explicitness of a constraint: stated or shown.
     Explicitness ("explicitness") {
         /// Stated.
         Explicit = "explicit",
@@ -245,7 +245,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Whether a constraint asks or forbids.
+    /// The polarity of a constraint: it asks or forbids.
     Polarity ("polarity") {
         /// It asks.
         Positive = "positive",
@@ -255,17 +255,17 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Whether a constraint may be relaxed.
+    /// The rigidity of a constraint: it may be relaxed or not.
     Rigidity ("rigidity") {
         /// Never.
         Hard = "hard",
-        /// When the policy says so.
+        /// It may be relaxed when the policy says so.
         Soft = "soft",
     }
 }
 
 vocabulary! {
-    /// Who speaks in a turn.
+    /// The speaker of a turn.
     Role ("role") {
         /// The platform or developer.
         System = "system",
@@ -277,7 +277,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How a tool is called.
+    /// The protocol of a tool.
     Protocol ("tool protocol") {
         /// The provider's own function calling.
         Function = "function",
@@ -291,7 +291,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How long a tool usually takes.
+    /// The usual duration of a tool's calls.
     TimeoutClass ("timeout class") {
         /// Well under a second.
         Fast = "fast",

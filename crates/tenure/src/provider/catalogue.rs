@@ -35,7 +35,7 @@ pub use resolve::{Resolved, Rule};
 
 const BUILTIN: &str = include_str!("catalogue.toml");
 
-/// The window of a model whose own nobody has stated: more than any has.
+/// The window of a model whose own no one has stated: more than any has.
 const UNSTATED: u32 = 1 << 30;
 /// The room for its answer, in tokens.
 const UNKNOWN_RESERVE: u32 = 1_024;
@@ -75,7 +75,7 @@ struct Entry {
     origin: Origin,
 }
 
-/// Where an entry comes from.
+/// The origin of an entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Origin {
@@ -85,11 +85,11 @@ pub struct Origin {
     pub dated: Option<String>,
     /// The entry that it was laid over, where it named one.
     pub extends: Option<String>,
-    /// What was changed by other texts since, in order.
+    /// The changes by other texts since, in order.
     pub changed: Vec<Change>,
 }
 
-/// What a text changed of an entry that a text below it holds.
+/// The change that a text makes to an entry of a text below it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Change {
@@ -159,7 +159,7 @@ impl Catalogue {
         self.entry(name).map(|entry| &entry.model)
     }
 
-    /// Where the entry of this model comes from.
+    /// Returns the origin of this model's entry.
     ///
     /// # Errors
     ///
@@ -678,7 +678,7 @@ mod tests {
         for (text, what) in [
             (deep, "recursion"),
             (dotted, "recursion"),
-            (chain, "goes on and on"),
+            (chain, "is too long"),
             (many, "5000 models"),
             (tiers, "100 tiers"),
             (long, "900000 characters"),

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::catalogue::CacheMark;
 use super::wire::block::Block;
-use super::wire::json::{Fields, Place};
+use super::wire::json::{Fields, JsonPath};
 use super::wire::media::Source;
 use super::wire::parsed::Parsed;
 use super::wire::stream::Stream;
@@ -18,27 +18,27 @@ pub(crate) struct Dialect {
     pub(crate) messages: &'static str,
     /// The fields of a request that may hold the system's text.
     pub(crate) system: &'static [&'static str],
-    /// Whether the system speaks in messages, each of a role of its own. Elsewhere the user and the model take turns, and
-    /// what is said by one of them without a break is one message.
+    /// True if the system speaks in messages, each of a role of its own. Elsewhere the user and the model take turns,
+    /// and what is said by one of them without a break is one message.
     pub(crate) system_messages: bool,
-    /// Whether a bare text in the place of the messages is short for one message of the user.
+    /// True if a bare text in the place of the messages is short for one message of the user.
     pub(crate) bare_text: bool,
-    /// Whether a result is found by the id of its call, wherever behind the call it stands. Elsewhere a call's results
-    /// come right after it.
+    /// True if a result is found by the id of its call, wherever behind the call it stands. Elsewhere a call's
+    /// results come right after it.
     pub(crate) pairs_by_id: bool,
     /// The least tokens for the answer that a request may name.
     pub(crate) least_answer: u32,
     /// The fields of a tool that hold a list of tools, the one that errors name first.
     pub(crate) tool_lists: &'static [&'static str],
     /// Reads the messages, each with its bytes: of the responses format the items of a turn are one.
-    pub(crate) read: fn(&Place, &[&RawValue]) -> Result<Vec<(String, Parsed)>, Error>,
+    pub(crate) read: fn(&JsonPath, &[&RawValue]) -> Result<Vec<(String, Parsed)>, Error>,
     /// Reads a field of [`Dialect::system`], each instruction with its bytes.
     pub(crate) read_system: fn(&RawValue) -> Result<Vec<(String, Parsed)>, Error>,
     /// Reads a tool's definition; none where the provider runs the tool itself.
-    pub(crate) tool: fn(&Place, &Fields<'_>) -> Result<Option<Tool>, Error>,
+    pub(crate) tool: fn(&JsonPath, &Fields<'_>) -> Result<Option<Tool>, Error>,
     /// Writes the messages that say these blocks.
     pub(crate) write: fn(Role, &[Block]) -> Vec<String>,
-    /// Whether an image from here may stand in a message of the user, or (`true`) in a tool's result.
+    /// Tells whether an image from here may stand in a message of the user, or (`true`) in a tool's result.
     pub(crate) takes_image: fn(&Source, bool) -> bool,
     /// Reads answers; none where they are not read.
     pub(crate) replies: Option<Replies>,
@@ -48,7 +48,7 @@ pub(crate) struct Dialect {
 /// The functions that make the client's next message of an answer.
 pub(crate) struct Replies {
     /// The message in a whole answer.
-    pub(crate) whole: fn(&Place, &Fields<'_>) -> Result<String, Error>,
+    pub(crate) whole: fn(&JsonPath, &Fields<'_>) -> Result<String, Error>,
     /// A stream from its beginning.
     pub(crate) stream: fn() -> Box<dyn Stream>,
 }
@@ -59,16 +59,16 @@ pub(crate) struct CacheRules {
     pub(crate) mark: Option<CacheMark>,
     /// The types of blocks in a message that take a mark.
     pub(crate) blocks: &'static [&'static str],
-    /// Whether tools and the system's blocks of text take marks, too.
+    /// True if tools and the system's blocks of text take marks, too.
     pub(crate) before_messages: bool,
     /// The type of the block that a bare text becomes when it is marked.
     pub(crate) text: &'static str,
     /// The fields of a message of this type that hold its blocks.
     pub(crate) content: fn(&str) -> &'static [&'static str],
-    /// Whether a message may carry no mark: by its place, its fields and its role.
-    pub(crate) closed: fn(&Place, &Fields<'_>, &str) -> bool,
+    /// Tells whether a message may carry no mark: by its place, its fields and its role.
+    pub(crate) closed: fn(&JsonPath, &Fields<'_>, &str) -> bool,
     /// The field of the system's text that holds its blocks, where it is no list itself.
     pub(crate) system_blocks: Option<&'static str>,
-    /// How the types of the tools begin that are rendered apart from the others.
+    /// The prefix of the types of tools that are rendered apart from the others.
     pub(crate) apart: Option<&'static str>,
 }

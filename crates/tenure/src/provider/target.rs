@@ -35,7 +35,7 @@ impl Target {
         }
     }
 
-    /// Whether a result is found by the id of its call, wherever behind the call it stands.
+    /// Returns whether a result is found by the id of its call, wherever behind the call it stands.
     pub(crate) const fn pairs_by_id(self) -> bool {
         match self.format() {
             Some(format) => dialect(format).pairs_by_id,
@@ -51,18 +51,18 @@ impl Target {
         }
     }
 
-    /// Whether messages are lists of blocks, by turns the user's and the model's, and the text of the
-    /// system stands beside them.
+    /// Returns whether messages are lists of blocks, by turns the user's and the model's, and the text of the system
+    /// stands beside them.
     pub(crate) const fn has_blocks(self) -> bool {
         matches!(self, Target::AnthropicMessages | Target::Gemini)
     }
 
-    /// Whether what is said first and last must be the user's.
+    /// Returns whether what is said first and last must be the user's.
     pub(crate) const fn by_turns(self) -> bool {
         self.has_blocks() || matches!(self, Target::ChatTemplate)
     }
 
-    /// Whether the payload is made of a chat's messages, and tools beside them.
+    /// Returns whether the payload is made of a chat's messages, and tools beside them.
     pub const fn is_chat(self) -> bool {
         !matches!(self, Target::Text)
     }

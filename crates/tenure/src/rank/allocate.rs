@@ -1,5 +1,4 @@
-//! How many tokens each section gets: the exact integer optimum of the Prefill Compiler's problem
-//! (6.2.2 to 6.2.5).
+//! The number of tokens of each section: the exact integer optimum of a concave problem.
 //!
 //! ```text
 //! max Σ wᵢ·αᵢ·ln(1 + (tᵢ − minᵢ)/βᵢ) − μ·Σ cᵢ·tᵢ
@@ -7,7 +6,7 @@
 //! ```
 //!
 //! The utility is concave, so the optimum takes single tokens in the order of their marginal worth
-//! as long as it is above nought. The threshold λ of the continuous problem is found by Newton's
+//! as long as it is above 0. The threshold λ of the continuous problem is found by Newton's
 //! method within a bracket; the tokens that are surely above it are taken at once, the few that are
 //! left one by one, from a heap. Rounding the continuous optimum instead would be neither optimal nor
 //! monotone in B.
@@ -44,9 +43,9 @@ pub struct Claim {
     pub min: u32,
     /// The most tokens, or 0 for no limit.
     pub max: u32,
-    /// How many tokens there are to be had.
+    /// The number of tokens that it can use.
     pub demand: u32,
-    /// What a token costs, c.
+    /// The cost of a token, c.
     pub cost: f64,
 }
 
@@ -132,13 +131,13 @@ pub struct Allocation {
     pub tokens: Vec<u32>,
     /// The most tokens that would be worth their price to each claim, were the budget unlimited.
     pub ceilings: Vec<u32>,
-    /// What one more token would be worth to each claim: nought or less when it has enough.
+    /// The worth of one more token to each claim: 0 or less when it has enough.
     pub marginals: Vec<f64>,
     /// The proof.
     pub certificate: Certificate,
 }
 
-/// Why no other allocation is worth more: no token that was given is worth less where it is than
+/// The proof that no other allocation is worth more: no token that was given is worth less where it is than
 /// elsewhere. By concavity, what no exchange of one token improves, nothing improves.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -150,12 +149,12 @@ pub struct Certificate {
     /// every section has all that it can use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
-    /// How many tokens of the budget nobody wanted at their price.
+    /// The number of tokens of the budget that are worth less than their price to all.
     pub unspent: u32,
 }
 
 impl Certificate {
-    /// Whether it proves the optimum.
+    /// Returns whether it proves the optimum.
     pub fn holds(&self) -> bool {
         let best = self.lambda.unwrap_or(0.0);
         let no_exchange = self.least_given.is_none_or(|least| least >= best.max(0.0));
@@ -251,7 +250,7 @@ impl<'c> Problem<'c> {
         }
     }
 
-    /// How many tokens beyond the minimum are worth having: worth falls, so they come first.
+    /// Returns the number of tokens beyond the minimum that are worth having: worth falls, so they come first.
     fn room(&self, claim: &Claim) -> u32 {
         let most = claim.cap() - claim.floor();
         let price = self.sensitivity * claim.cost;
@@ -466,7 +465,7 @@ mod tests {
 
     use super::*;
 
-    /// One token at a time to the highest worth, as long as it is not below nought.
+    /// One token at a time to the highest worth, as long as it is not below 0.
     fn one_by_one(claims: &[Claim], budget: u32, sensitivity: f64) -> Vec<u32> {
         let mut left = budget;
         let mut given: Vec<u32> = Vec::new();

@@ -1,4 +1,4 @@
-//! Where texts point in a space of meaning: vectors of small whole numbers, all by one model.
+//! Directions of texts in a space of meaning: vectors of small whole numbers, all by one model.
 //!
 //! A vector is known by the digest of its text, so a text is asked about once, whatever else changes.
 //! Its components are rounded to signed bytes, so that it is the same on every platform and small enough
@@ -32,15 +32,15 @@ use crate::base::num::Score;
 /// The most components of a vector.
 pub const MAX_DIMENSIONS: u32 = 16_384;
 
-/// What made the vectors.
+/// The model of vectors.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VectorModel {
     /// Its name, for people.
     pub name: String,
-    /// What identifies it: vectors of two models cannot be compared.
+    /// Its identity: vectors of two models cannot be compared.
     pub digest: Digest,
-    /// How many components its vectors have.
+    /// The number of its vectors' components.
     pub dimensions: u32,
     /// The similarity that texts may have which have nothing to do with each other.
     pub unrelated: Score,
@@ -70,7 +70,7 @@ pub struct Vectors {
     components: Vec<i8>,
     /// The length of each vector.
     lengths: Vec<f64>,
-    /// What each vector is known by among others: the digest of its text and its bytes.
+    /// The mark of each vector: the digest of its text and its bytes.
     marks: Vec<u128>,
     by_text: DigestMap<u32>,
 }
@@ -88,17 +88,17 @@ impl Vectors {
         }
     }
 
-    /// What made them.
+    /// Returns the model.
     pub fn model(&self) -> &VectorModel {
         &self.model
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
@@ -182,7 +182,7 @@ impl Vectors {
         Some(self.at(self.find(text, self.len())?).components)
     }
 
-    /// The cosine of the angle between the vectors of two texts; nought for those that point apart.
+    /// The cosine of the angle between the vectors of two texts; 0 for those that point apart.
     pub fn similarity(&self, one: &Digest, other: &Digest) -> Option<Score> {
         let end = self.len();
         let [one, other] = [self.find(one, end)?, self.find(other, end)?].map(|at| self.at(at));
@@ -222,7 +222,7 @@ pub(crate) struct Vector<'v> {
 }
 
 impl Vector<'_> {
-    /// The cosine of the angle to another vector of the same model, from −1 to 1; nought where one has no
+    /// The cosine of the angle to another vector of the same model, from −1 to 1; 0 where one has no
     /// direction. The sum is of integers, and `/` and `*` are exact everywhere.
     pub(crate) fn cosine(self, other: Vector<'_>) -> f64 {
         let length = self.length * other.length;
@@ -243,12 +243,12 @@ fn dot(one: &[i8], other: &[i8]) -> i32 {
     whole.sum::<i32>() + rest.iter().zip(last).map(product).sum::<i32>()
 }
 
-/// How vectors are written: each as the hexadecimal digits of its bytes.
+/// The written form of vectors: each as the hexadecimal digits of its bytes.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Vectors")]
 pub(crate) struct VectorsForm {
-    /// What made them.
+    /// The model.
     model: VectorModel,
     /// The digest of each text, and its vector.
     vectors: Vec<(Digest, String)>,

@@ -9,7 +9,7 @@ use crate::base::error::{Error, ErrorKind};
 use crate::base::key::FrameKey;
 use crate::base::text::clip;
 
-/// What the outside supplies: two secrets, since the core rolls no dice.
+/// The secrets that the outside supplies: the core has no random source.
 ///
 /// The first must be fresh and random each time registries are made or restored: addresses follow
 /// from it. The second signs the tokens of capabilities and lasts as long as these should.
@@ -78,7 +78,7 @@ pub(super) fn claimed(address: Address) -> BlockId {
 pub struct Capability {
     set: u128,
     label: Arc<str>,
-    /// Whether the holder of the registries made it for itself.
+    /// True if the holder of the registries made it for itself.
     host: bool,
 }
 

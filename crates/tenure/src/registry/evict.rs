@@ -1,6 +1,6 @@
-//! Which blocks to evict to come down to a limit. Evicting is asked for, never a side effect: the
-//! answer is a list of blocks, and an [`Op::Evict`](super::Op::Evict) of it goes into the log, so
-//! that a log with any function's choices can be replayed without the function.
+//! The choice of blocks to evict to come down to a limit. Evicting is asked for, never a side effect: the answer is a
+//! list of blocks, and an [`Op::Evict`](super::Op::Evict) of it goes into the log, so that a log with any function's
+//! choices can be replayed without the function.
 
 use super::op::BlockId;
 use super::permissions::is_evictable;
@@ -15,7 +15,7 @@ pub struct Until<'a> {
 }
 
 impl<'a> Until<'a> {
-    /// At most so many blocks.
+    /// At most this many blocks.
     pub fn blocks(most: usize) -> Until<'static> {
         Until {
             most: most as u64,
@@ -23,7 +23,7 @@ impl<'a> Until<'a> {
         }
     }
 
-    /// At most so many bytes of content.
+    /// At most this many bytes of content.
     pub fn bytes(most: u64) -> Until<'static> {
         Until {
             most,
@@ -40,8 +40,7 @@ impl<'a> Until<'a> {
     }
 }
 
-/// How much a block deserves to stay: half its priority, a quarter each how often and how lately it
-/// was used (RAMPART, 2.5, with the recency that it names as the next step).
+/// Returns the worth of keeping a block: half its priority, a quarter each how often and how lately it was used.
 ///
 /// ```text
 /// ½·priority + ¼·(1 − 1/(1 + uses)) + ¼·1/(1 + idle)
@@ -55,10 +54,10 @@ pub fn retention(block: &Block<'_>) -> Score {
     Score::from_millionths(u32::try_from(sum).unwrap_or(u32::MAX))
 }
 
-/// What evicting by a policy comes to.
+/// The result of a policy of eviction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Eviction {
-    /// What to evict, the least deserving first.
+    /// The blocks to evict, the least worth keeping first.
     pub blocks: Vec<BlockId>,
     /// By how much the registry is above the limit once they are gone: what is left is not removable
     /// or another registry's.

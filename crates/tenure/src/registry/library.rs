@@ -1,4 +1,4 @@
-//! The library: seeds to draw from, loaded once and never changed (RAMPART, 2.1).
+//! The library: seeds to draw from, loaded once and never changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,12 +71,12 @@ impl Library {
         Ok(library)
     }
 
-    /// How many seeds there are.
+    /// Returns the number of seeds.
     pub fn len(&self) -> usize {
         self.seeds.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.seeds.is_empty()
     }

@@ -1,5 +1,4 @@
-//! Registries: ordered, addressable sets of blocks in memory, changed only by [`Op`] values (RAMPART,
-//! section 2).
+//! Registries: ordered, addressable sets of blocks in memory, changed only by [`Op`] values.
 //!
 //! A block is an object that resides in a registry. What a registry holds and in which order is what
 //! a compile chooses from; moving a block, writing one or taking one out costs no token.
@@ -71,7 +70,7 @@ pub struct Registries {
     /// Tells these registries from any others, and lasts through snapshots.
     set: u128,
     registries: BTreeMap<Arc<str>, Registry>,
-    /// Whether what is done is logged.
+    /// True if what is done is logged.
     logs: bool,
 }
 
@@ -81,9 +80,9 @@ struct Registry {
     state: State,
     /// The registries that this one may write to.
     references: BTreeSet<Arc<str>>,
-    /// What was done since the log was last taken.
+    /// The operations since the log was last taken.
     log: Vec<Entry>,
-    /// The view of the state as it is, once somebody took it.
+    /// The view of the state as it is, once someone took it.
     view: Option<Arc<RegistryView>>,
     /// The candidates of all views since an object was last changed: counting uses makes no new ones.
     candidates: Arc<OnceLock<Candidates>>,
@@ -107,7 +106,7 @@ impl Registries {
         Registries { logs: true, ..self }
     }
 
-    /// What tells these registries from any others, and lasts through restores.
+    /// Returns the number that tells these registries from any others, and lasts through restores.
     pub fn set(&self) -> u128 {
         self.set
     }
@@ -139,7 +138,7 @@ impl Registries {
         Ok(())
     }
 
-    /// What a registry is.
+    /// Returns the kind of a registry.
     ///
     /// # Errors
     ///
@@ -299,7 +298,7 @@ impl Registries {
         Ok(Capability::new(self.set, label, true))
     }
 
-    /// Who acts with a capability of these registries.
+    /// Returns the holder of a capability of these registries.
     fn actor(&self, capability: &Capability) -> Result<Actor, Error> {
         let label = self.own(capability)?;
         Ok(Actor {

@@ -1,4 +1,4 @@
-//! What may happen to a registry. Its state is the fold of the operations on it.
+//! The operations on a registry. Its state is the fold of them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::object::{ContextObject, Overrides};
 )]
 pub struct BlockId(pub(super) u32);
 
-/// The address of a block for one session: 128 bits that nobody can guess, new each time a registry
-/// is made or restored, and never written into an envelope (RAMPART, 2.1). What a content says can
+/// The address of a block for one session: 128 bits that no one can guess, new each time a registry
+/// is made or restored, and never written into an envelope. What a content says can
 /// name no address, because none existed when it was written.
 ///
 /// ```
@@ -80,7 +80,7 @@ impl JsonSchema for Address {
     }
 }
 
-/// Where blocks go.
+/// The place for blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -89,7 +89,7 @@ pub enum Place<Block = Address> {
     Front,
     /// After all others.
     Back,
-    /// So that the first of them stands here, counted from nought, once all are moved.
+    /// So that the first of them stands here, counted from 0, once all are moved.
     At(u32),
     /// So many places towards the front, or, when negative, towards the back; no further than the
     /// end.
@@ -113,14 +113,14 @@ impl<Block> Place<Block> {
     }
 }
 
-/// Where the critical block of a group stands among its neighbours (RAMPART, 3.1: the cluster sweep).
+/// The place of the critical block of a group among its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Critical {
     /// Before them.
     First,
     /// Amid them; of an odd number of neighbours, the larger half comes after.
     Centre,
-    /// After them, which the paper found to lift task success the most.
+    /// After them, where models heed it most.
     Last,
 }
 
@@ -153,7 +153,7 @@ pub enum Op<Block = Address> {
     Write {
         /// The object.
         object: Arc<ContextObject>,
-        /// Where. Steps make no sense here.
+        /// The place. Steps make no sense here.
         at: Place<Block>,
     },
     /// Puts in a seed of a library. Only the host does: [`Registries::draw`](super::Registries::draw).
@@ -162,7 +162,7 @@ pub enum Op<Block = Address> {
         object: Arc<ContextObject>,
         /// Its key in the library.
         from: Arc<str>,
-        /// Where.
+        /// The place.
         at: Place<Block>,
     },
     /// Gives a block another content. An agent may revise its own blocks; what a seed or an
@@ -177,7 +177,7 @@ pub enum Op<Block = Address> {
     Promote {
         /// The blocks.
         blocks: Vec<Block>,
-        /// Where.
+        /// The place.
         to: Place<Block>,
     },
     /// Puts blocks on the places that they hold together, in the order given.
@@ -189,14 +189,14 @@ pub enum Op<Block = Address> {
     Override {
         /// The block.
         block: Block,
-        /// What it says; it replaces what was said before.
+        /// The values; they replace earlier ones.
         overrides: Overrides,
     },
     /// Takes blocks out for good.
     Evict {
         /// The blocks.
         blocks: Vec<Block>,
-        /// Whether the author means it, although the block is not removable.
+        /// True if the author means it, although the block is not removable.
         #[serde(default)]
         force: bool,
     },
@@ -309,6 +309,6 @@ pub struct Entry {
     pub number: u64,
     /// The registry that acted.
     pub by: Actor,
-    /// What it did.
+    /// The operation.
     pub op: Op<BlockId>,
 }

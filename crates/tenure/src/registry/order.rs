@@ -56,7 +56,7 @@ impl Order {
         self.runs.iter().flat_map(|run| run.blocks.iter().copied())
     }
 
-    /// Where a block stands, counted from nought. The block must be in.
+    /// Returns the position of a block, counted from 0. The block must be in.
     pub(super) fn position(&self, block: u32) -> usize {
         let (at, before) = self.run_at(block);
         let run = self.runs.get(at).map_or(&[][..], |run| &run.blocks);

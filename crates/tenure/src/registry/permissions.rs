@@ -1,4 +1,4 @@
-//! Who may do what to a block.
+//! Permissions: who may do what to a block.
 //!
 //! | | its author | another registry, removable block | another registry, block that is not |
 //! |---|---|---|---|
@@ -10,10 +10,10 @@
 //! | name, protection, removable | yes | no | no |
 //! | revise | what an agent wrote | no | no |
 //!
-//! "Author" is the registry that wrote the block (RAMPART, 2.1 and 2.5); of a seed that is not
-//! removable it is the host. What a seed or an orchestrator says is immutable; its author takes it out
-//! and writes another. Where a block is needed by one that another protects, no change but a move is
-//! allowed ([`State`](super::State)). What a kind of registry may write stands in [`may_write`].
+//! "Author" is the registry that wrote the block; of a seed that is not removable it is the host. What a seed or an
+//! orchestrator says is immutable; its author takes it out and writes another. Where a block is needed by one that
+//! another protects, no change but a move is allowed ([`State`](super::State)). What a kind of registry may write
+//! stands in [`may_write`].
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::object::{
 };
 
 vocabulary! {
-    /// What a registry is, and so what it may write.
+    /// The kind of a registry, which decides what it may write.
     Kind ("kind of registry") {
         /// An agent's working registry. It writes guidance and data, nothing that commands.
         Agent = "agent",
@@ -45,9 +45,9 @@ vocabulary! {
 pub struct Actor {
     /// Its label.
     pub label: Arc<str>,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Whether the host acts, on the registry's behalf.
+    /// True if the host acts, on the registry's behalf.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub host: bool,
 }
@@ -77,7 +77,7 @@ fn forbidden(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Policy, what)
 }
 
-/// Whether it is the actor's own. A protected seed is the host's, in whichever registry it stands.
+/// Returns whether it is the actor's own. A protected seed is the host's, in whichever registry it stands.
 pub(super) fn is_author(by: &Actor, slot: &Slot) -> bool {
     let seed = slot.object.revision().author() == AuthorKind::Seed;
     by.label == slot.writer && (by.host || !seed || slot.object.is_removable())
@@ -94,7 +94,7 @@ fn protected(slot: &Slot, verb: &str) -> Error {
     ))
 }
 
-/// Whether it may be moved.
+/// Returns whether it may be moved.
 pub(super) fn may_move(by: &Actor, slot: &Slot) -> Result<(), Error> {
     if is_author(by, slot) || slot.object.is_removable() {
         return Ok(());
@@ -102,7 +102,7 @@ pub(super) fn may_move(by: &Actor, slot: &Slot) -> Result<(), Error> {
     Err(protected(slot, "moved by another registry"))
 }
 
-/// Whether it may be taken out by address.
+/// Returns whether it may be taken out by address.
 pub(super) fn may_evict(by: &Actor, slot: &Slot, force: bool) -> Result<(), Error> {
     match (slot.object.is_removable(), is_author(by, slot)) {
         (true, _) => Ok(()),
@@ -113,12 +113,12 @@ pub(super) fn may_evict(by: &Actor, slot: &Slot, force: bool) -> Result<(), Erro
     }
 }
 
-/// Whether a policy may take it out.
+/// Returns whether a policy may take it out.
 pub(super) fn is_evictable(label: &str, slot: &Slot) -> bool {
     slot.object.is_removable() && *slot.writer == *label
 }
 
-/// Whether its fields may be overridden so.
+/// Returns whether its fields may be overridden so.
 pub(super) fn may_override(by: &Actor, slot: &Slot, overrides: &Overrides) -> Result<(), Error> {
     if is_author(by, slot) {
         return Ok(());
@@ -139,7 +139,7 @@ pub(super) fn may_override(by: &Actor, slot: &Slot, overrides: &Overrides) -> Re
     }
 }
 
-/// Whether it may be reworded so.
+/// Returns whether it may be reworded so.
 pub(super) fn may_revise(by: &Actor, slot: &Slot, object: &ContextObject) -> Result<(), Error> {
     let (old, new) = (slot.object.revision(), object.revision());
     if old.author() != AuthorKind::Agent {
@@ -166,7 +166,7 @@ pub(super) fn may_revise(by: &Actor, slot: &Slot, object: &ContextObject) -> Res
     may_write(by, object)
 }
 
-/// Whether it may write a block into `label` that only its author removes.
+/// Returns whether it may write a block into `label` that only its author removes.
 pub(super) fn may_protect(by: &Actor, label: &str, object: &ContextObject) -> Result<(), Error> {
     if by.kind == Kind::Orchestrator || *by.label == *label {
         return Ok(());
@@ -179,7 +179,7 @@ pub(super) fn may_protect(by: &Actor, label: &str, object: &ContextObject) -> Re
     .expected("a removable block, or an orchestrator"))
 }
 
-/// Whether a registry of this kind may write such an object.
+/// Returns whether a registry of this kind may write such an object.
 pub(super) fn may_write(by: &Actor, object: &ContextObject) -> Result<(), Error> {
     let revision = object.revision();
     let name = clip(revision.name());
@@ -209,7 +209,7 @@ pub(super) fn may_write(by: &Actor, object: &ContextObject) -> Result<(), Error>
         return Err(forbidden(format!(
             "block `{name}` says when it was known, what became of it or how it was used"
         ))
-        .expected("none of what only a store may say")
+        .expected("no field that only a store may set")
         .hint(
             "leave out tx_start, tx_end, contradiction_status, supersession_link and the counters",
         ));
@@ -224,7 +224,7 @@ pub(super) fn may_write(by: &Actor, object: &ContextObject) -> Result<(), Error>
     Ok(())
 }
 
-/// Where an agent's blocks may stand. The rest commands, must go in, was verified by somebody else,
+/// The sections in which an agent's blocks may stand. The rest commands, must go in, was verified by someone else,
 /// or is what was said.
 const AGENTS: [Section; 4] = [
     Section::Codex,

@@ -1,5 +1,5 @@
 //! Two persistent collections: a copy shares everything with its original, and a change copies only
-//! the chunk that it touches, and only while somebody else holds it.
+//! the chunk that it touches, and only while someone else holds it.
 //!
 //! Both are two levels deep: chunks of a bounded size under one directory. At 10⁵ entries a directory
 //! has a few hundred places, so that a change copies a few kilobytes. The well-kept libraries of

@@ -57,7 +57,7 @@ struct BlockOut<'a> {
     overrides: Option<&'a Overrides>,
     #[serde(skip_serializing_if = "Option::is_none")]
     writer: Option<&'a str>,
-    /// How many blocks were written before it, left out where that is its place.
+    /// The number of blocks that were written before it, left out where that is its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<u32>,
     #[serde(skip_serializing_if = "is_zero")]
@@ -192,7 +192,7 @@ pub struct Snapshot<'t> {
 
 /// Some of the blocks of a snapshot.
 pub struct Part<'t> {
-    /// The number of the first of the lines, counted from nought.
+    /// The number of the first of the lines, counted from 0.
     first: usize,
     lines: &'t str,
     labels: Arc<BTreeSet<Arc<str>>>,
@@ -267,7 +267,7 @@ impl<'t> Snapshot<'t> {
         })
     }
 
-    /// The blocks in at most so many parts of about the same size, in order.
+    /// Returns the blocks in at most this many parts of about the same size, in order.
     pub fn parts(&self, most: usize) -> Vec<Part<'t>> {
         let mut parts = Vec::new();
         let mut rest = self.body;

@@ -23,7 +23,7 @@ pub struct Kept {
     pub writer: Arc<str>,
 }
 
-/// What an operation did.
+/// The effect of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied<Block = super::Address> {
     /// Its number in the registry's log.
@@ -32,7 +32,7 @@ pub struct Applied<Block = super::Address> {
     pub written: Option<Block>,
     /// The names of the blocks that were taken out.
     pub removed: Vec<Arc<str>>,
-    /// What a rollback left, because others wrote it.
+    /// The blocks that a rollback left, because others wrote them.
     pub kept: Vec<Kept>,
     /// By how many bytes the registry is above its soft limit.
     pub over_limit: Option<u64>,
@@ -54,9 +54,9 @@ pub struct State {
     pub(super) suffix: Option<Arc<ContextObject>>,
     pub(super) limit: Option<u64>,
     bytes: u64,
-    /// How often uses were counted: the registry's only notion of time.
+    /// The number of counts of use: the registry's only notion of time.
     pub(super) ticks: u32,
-    /// How many operations made this state.
+    /// The number of operations that made this state.
     pub(super) number: u64,
 }
 
@@ -85,7 +85,7 @@ impl State {
         }
     }
 
-    /// A registry of these blocks, with numbers from nought, in this order of numbers; or the number
+    /// A registry of these blocks, with numbers from 0, in this order of numbers; or the number
     /// of a block whose name another has.
     pub(super) fn of(
         label: Arc<str>,
@@ -132,12 +132,12 @@ impl State {
         })
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -347,7 +347,7 @@ impl State {
         let wrap = name.strip_prefix(&*self.label);
         if name.starts_with('@') || matches!(wrap, Some(":prefix" | ":suffix")) {
             return Err(
-                Error::input(format!("`{}` is not a block's to have", clip(name))).expected(
+                Error::input(format!("a block cannot have `{}`", clip(name))).expected(
                     "a name that neither begins with `@` nor is that of the registry's wrap",
                 ),
             );
@@ -471,7 +471,7 @@ impl State {
         Ok(())
     }
 
-    /// Where `moved`, once taken out, go in again.
+    /// Returns the index at which `moved`, once taken out, go in again.
     fn index(&self, moved: &[BlockId], to: Place<BlockId>) -> Result<usize, Error> {
         let rest = self.len() - moved.len();
         let before = |position: usize| {
@@ -500,8 +500,10 @@ impl State {
             Place::After(other) => Ok(beside(other)? + 1),
             Place::Steps(steps) => {
                 let Some(first) = moved.first() else {
-                    return Err(Error::input("a new block has no place to step from")
-                        .expected("front, back, a position, before or after a block"));
+                    return Err(Error::input(
+                        "a step needs a block that has a place, and this one is new",
+                    )
+                    .expected("front, back, a position, before or after a block"));
                 };
                 let position = self.position(*first);
                 let from = (position - before(position)) as i64;

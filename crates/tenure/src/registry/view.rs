@@ -1,4 +1,4 @@
-//! What can be read of a registry: an immutable view, cheap to take.
+//! Reading a registry: an immutable view, cheap to take.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -58,12 +58,12 @@ impl<'v> Block<'v> {
         self.slot
     }
 
-    /// How often it was used.
+    /// Returns the number of its uses.
     pub fn uses(&self) -> u32 {
         self.slot.uses
     }
 
-    /// How many counts of use ago it was last used, or written.
+    /// Returns the number of counts of use since it was last used, or written.
     pub fn idle(&self) -> u32 {
         self.ticks - self.slot.last_use.min(self.ticks)
     }
@@ -76,7 +76,7 @@ pub struct Summary {
     pub label: Arc<str>,
     /// Agent or orchestrator.
     pub kind: Kind,
-    /// How many blocks there are.
+    /// The number of blocks.
     pub blocks: usize,
     /// The bytes of their contents.
     pub bytes: u64,
@@ -86,11 +86,11 @@ pub struct Summary {
     /// By how many bytes the contents are above it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_limit: Option<u64>,
-    /// How many blocks who wrote.
+    /// The number of blocks by their kind of author.
     pub authors: BTreeMap<AuthorKind, usize>,
-    /// How many blocks anybody may remove.
+    /// The number of blocks that every principal may remove.
     pub removable: usize,
-    /// How many operations made this state.
+    /// The number of operations that made this state.
     pub operations: u64,
     /// The text before all blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,17 +100,17 @@ pub struct Summary {
     pub suffix: Option<String>,
 }
 
-/// Where a block comes from and what became of it.
+/// The lineage of a block: its source and its later changes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Lineage {
-    /// Where it stands, counted from nought.
+    /// Its position, counted from 0.
     pub position: usize,
     /// The name it goes by.
     pub name: Arc<str>,
     /// The name of its revision, when it goes by another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_as: Option<String>,
-    /// What it is.
+    /// Its type.
     pub object_type: ObjectType,
     /// Seed, agent or orchestrator.
     pub author: AuthorKind,
@@ -128,16 +128,16 @@ pub struct Lineage {
     pub priority: Score,
     /// Its protection.
     pub protection: Protection,
-    /// Whether others may remove it.
+    /// True if others may remove it.
     pub removable: bool,
     /// Its tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The bytes of its content.
     pub bytes: usize,
-    /// How often it was used.
+    /// The number of its uses.
     pub uses: u32,
-    /// How many counts of use ago it was last used.
+    /// The number of counts of use since it was last used.
     pub idle: u32,
 }
 
@@ -164,12 +164,12 @@ impl RegistryView {
         self.state.label()
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.state.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.state.is_empty()
     }
@@ -225,7 +225,7 @@ impl RegistryView {
             .collect()
     }
 
-    /// Where a block stands, counted from nought.
+    /// Returns the position of a block, counted from 0.
     pub fn position(&self, block: Block<'_>) -> usize {
         self.state.position(block.id)
     }
@@ -237,7 +237,7 @@ impl RegistryView {
         prefix.chain(blocks).chain(&self.state.suffix)
     }
 
-    /// What a compile chooses from: the objects of this view. Made at the first call and kept.
+    /// Returns the candidates of a compile: the objects of this view. Made at the first call and kept.
     pub fn candidates(&self) -> &Candidates {
         self.candidates
             .get_or_init(|| Candidates::new(self.objects().cloned().collect()))

@@ -1,6 +1,5 @@
-//! A summary of turns, extractive and deterministic: sentences as they were said, each with its turn
-//! (Prefill Compiler, Algorithms 6.3 and 6.7). Of a tool's result it holds what was called and the lines that
-//! say what none of its others says.
+//! A summary of turns, extractive and deterministic: sentences as they were said, each with its turn. Of a tool's
+//! result it holds what was called and the lines that say what none of its others says.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +19,16 @@ use crate::rank::ranker::each_term;
 /// results is read from them as what they are.
 pub const CHECKPOINT_VERSION: u32 = 2;
 
-/// What was said in a turn.
+/// A turn of a conversation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Said<'t> {
     /// The turn's number in its session.
     pub turn: u64,
-    /// Who speaks.
+    /// The speaker.
     pub speaker: Speaker,
-    /// What is said.
+    /// The text.
     pub text: &'t str,
-    /// Whether all of it outlives every compaction.
+    /// True if all of it outlives every compaction.
     pub pinned: bool,
     /// The call that it answers, where it is a result.
     pub call: Option<&'t ToolCall>,
@@ -41,16 +40,16 @@ pub struct Said<'t> {
 pub struct Statement {
     /// The turn it was said in.
     pub turn: u64,
-    /// Who said it.
+    /// The speaker.
     pub speaker: Speaker,
-    /// What it stays for.
+    /// The reason for which it stays.
     pub standing: Standing,
-    /// Whether somebody pinned it.
+    /// True if someone pinned it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// What was said, on one line.
+    /// The words, on one line.
     pub text: String,
-    /// How much it is worth, in millionths.
+    /// Its worth, in millionths.
     pub score: u32,
     /// The later turn that corrects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +60,7 @@ pub struct Statement {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// The version of this form: `summary_version` in Algorithm 6.7.
+    /// The version of this form.
     pub version: u32,
     /// 1 for a summary of turns, one more for a summary of summaries.
     pub level: u32,
@@ -69,7 +68,7 @@ pub struct Checkpoint {
     pub first: u64,
     /// The number of its last turn.
     pub last: u64,
-    /// How many turns it stands for.
+    /// The number of turns that it stands for.
     pub turns: u64,
     /// The tokens of these turns.
     pub from: u64,
@@ -81,9 +80,9 @@ pub struct Checkpoint {
     pub replaces: Option<u64>,
     /// Decisions, corrections, constraints and what is pinned, in order: they outlive every compaction.
     pub kept: Vec<Statement>,
-    /// What else was said, in order.
+    /// The other statements, in order.
     pub said: Vec<Statement>,
-    /// How many decisions were too many to hand on. They are in the turns.
+    /// The number of decisions that were too many to hand on. They are in the turns.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub demoted: u64,
     /// The ids of what it was made of: turns (`t12`) or checkpoints (`c40`).
@@ -101,18 +100,18 @@ fn is_nought(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a summary is made for.
+/// The purpose of a summary.
 #[derive(Clone, Copy)]
 pub struct Summarizing<'g> {
-    /// How much it may keep.
+    /// The limits of what it keeps.
     pub policy: &'g SessionPolicy,
-    /// What the model is about to do.
+    /// The model's next task.
     pub task: &'g str,
     /// Counts the tokens of a text.
     pub count: &'g dyn Fn(&str) -> usize,
-    /// When the newest message was said.
+    /// The instant of the newest message.
     pub at: Option<Instant>,
-    /// What the model reads anyway.
+    /// The texts that the model reads anyway.
     pub shown: &'g Shown,
 }
 
@@ -238,7 +237,7 @@ impl Checkpoint {
         any.then_some(changed)
     }
 
-    /// What the user decided, corrected and demanded, in order. What the system said stands on as it was said.
+    /// Returns the decisions, corrections and demands of the user, in order. The system's words stay as they are.
     pub fn demands(&self) -> impl Iterator<Item = &Statement> {
         let users = |statement: &&Statement| statement.speaker == Speaker::User;
         self.kept.iter().filter(users)
@@ -300,7 +299,7 @@ impl Statement {
     }
 }
 
-/// Whether a statement outlives compaction: a tool decides and demands nothing.
+/// Returns whether a statement outlives compaction: a tool decides and demands nothing.
 fn outlives(statement: &Statement) -> bool {
     let demands = match statement.standing {
         Standing::Decision => statement.speaker != Speaker::Tool,
@@ -325,7 +324,7 @@ fn best<K: Ord>(
     let fits = |at: &usize| {
         let statement = &statements[*at];
         let with = spent + cost(statement);
-        // What somebody pinned stays whatever it costs.
+        // What someone pinned stays whatever it costs.
         let stays = with <= most || statement.pinned;
         if stays {
             spent = with;
@@ -347,8 +346,8 @@ fn count_turns(turns: impl Iterator<Item = u64>) -> u64 {
     turns.collect::<BTreeSet<_>>().len() as u64
 }
 
-/// What was said, as statements in order: sentences of what people and the model said, and of each result what
-/// was called and what only its best lines say.
+/// Returns the turns as statements in order: sentences of what people and the model said, and of each result what was
+/// called and what only its best lines say.
 fn statements(said: &[Said<'_>], task: &str) -> Vec<Statement> {
     // What a tool returned is no prose that could decide or demand.
     let is_result = |said: &Said<'_>| said.speaker == Speaker::Tool && !said.pinned;

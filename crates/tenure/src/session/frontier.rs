@@ -1,4 +1,4 @@
-//! The summaries that enter a request (Prefill Compiler, 6.10.4): as few as the digits of how many there
+//! The summaries that enter a request: as few as the digits of how many there
 //! are.
 
 use super::{Checkpoint, Summarizing};

@@ -1,5 +1,5 @@
 //! Conversations of any length in a window: which turns stay as they were said, which stand as
-//! summaries, and when that changes (Prefill Compiler, 6.10).
+//! summaries, and when that changes.
 //!
 //! Turns only ever join at the end, so what was sent stays byte-identical. When the history passes its
 //! high-water mark the epoch ends: the oldest groups leave ([`leaving`]) down to the low-water mark, in one

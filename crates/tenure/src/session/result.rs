@@ -1,6 +1,5 @@
-//! What a summary says of a tool's result: what was called, what it gave, and the lines of it that say what
-//! none of its others says. A result is read as what it is: a file with its declarations, a log, a table, a
-//! test run.
+//! The words of a summary on a tool's result: what was called, what it gave, and the lines of it that say what none
+//! of its others says. A result is read as what it is: a file with its declarations, a log, a table, a test run.
 
 use std::borrow::Cow;
 
@@ -11,13 +10,13 @@ use crate::condense::telling::{is_fragment, one_line, telling};
 use crate::condense::{ContentType, code, detect, excerpt, gutter};
 use crate::object::ToolCall;
 
-/// What is said of a result, and what that is worth in millionths.
+/// The words on a result, with their worth in millionths.
 pub(super) struct Told {
     pub(super) text: String,
     pub(super) score: u32,
 }
 
-/// What the line is worth that says what was called.
+/// The worth of the line that names the call.
 const READ: u32 = 480_000;
 const CHANGED: u32 = 340_000;
 const RAN: u32 = 280_000;
@@ -58,7 +57,7 @@ struct File {
     from: Option<u32>,
 }
 
-/// What is said of a result. `call` is what it answers, where that is known.
+/// Returns the words on a result. `call` is the call that it answers, where that is known.
 pub(super) fn told(text: &str, call: Option<&ToolCall>, task: &str) -> Vec<Told> {
     let text = &text[..text.floor_char_boundary(MOST)];
     let arguments = call.map(arguments);
@@ -138,7 +137,7 @@ pub(super) fn told(text: &str, call: Option<&ToolCall>, task: &str) -> Vec<Told>
     all
 }
 
-/// What a text is, by the name of its file and by itself.
+/// Returns the type of a text, by the name of its file and by itself.
 fn content_type(text: &str, shown: Option<&File>) -> ContentType {
     let name = shown.map(|file| file.path.as_str());
     let ending = name.and_then(|name| Some(name.rsplit_once('.')?.1.to_ascii_lowercase()));
@@ -157,7 +156,7 @@ fn content_type(text: &str, shown: Option<&File>) -> ContentType {
     }
 }
 
-/// Whether most lines of a text are no sentences.
+/// Returns whether most lines of a text are no sentences.
 fn is_printed(text: &str) -> bool {
     let said = || {
         text.lines()

@@ -1,4 +1,4 @@
-//! What the model reads as it was said: a summary need not say it again.
+//! Texts that the model reads in full: a summary need not repeat them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ impl Shown {
     /// Nothing stands.
     pub const NOTHING: Shown = Shown(BTreeSet::new());
 
-    /// What these texts say. The numbers that a tool prints before lines play no part.
+    /// Returns the words of these texts. The numbers that a tool prints before lines play no part.
     ///
     /// ```
     /// use tenure::session::Shown;
@@ -33,7 +33,7 @@ impl Shown {
         shown
     }
 
-    /// Whether this is a line or a sentence of them.
+    /// Returns whether this is a line or a sentence of them.
     pub fn says(&self, text: &str) -> bool {
         !self.0.is_empty() && self.0.contains(&mark(text))
     }

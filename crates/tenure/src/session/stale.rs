@@ -1,4 +1,4 @@
-//! Which results of tools no longer say how things are: the first to go (Prefill Compiler, 6.7.2).
+//! Results of tools that no longer say how things are: the first to go.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub struct Step<'s> {
     pub answers: Option<&'s str>,
 }
 
-/// What took the place of a result.
+/// The step that took the place of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Superseded {
     /// The step of the later result.
     pub by: usize,
-    /// Whether the later call changed what this one had read; else it was the same call again.
+    /// True if the later call changed what this one had read; else it was the same call again.
     pub changed: bool,
 }
 
@@ -61,12 +61,12 @@ impl Called<'_> {
     }
 }
 
-/// Whether a tool of this name changes what it is given.
+/// Returns whether a tool of this name changes what it is given.
 pub(super) fn changes(name: &str) -> bool {
     has_word(name, &CHANGES)
 }
 
-/// Whether one of these is a word of a tool's name: `multi_edit`, `editFile` and `MultiEdit` have `edit`,
+/// Returns whether one of these is a word of a tool's name: `multi_edit`, `editFile` and `MultiEdit` have `edit`,
 /// neither `credit` nor `edits` does.
 pub(super) fn has_word(name: &str, words: &[&str]) -> bool {
     let mut word = String::new();
@@ -86,9 +86,9 @@ pub(super) fn has_word(name: &str, words: &[&str]) -> bool {
     false
 }
 
-/// What took the place of each step, where it is a result and something did: the next result of a call of the
-/// same tool with the same arguments; or, for a tool that only reads, of a call that changes the file or
-/// address which it had read, as the names of tools and arguments tell.
+/// Returns the step that took the place of each step, where it is a result and one did: the next result of a call of
+/// the same tool with the same arguments; or, for a tool that only reads, of a call that changes the file or address
+/// which it had read, as the names of tools and arguments tell.
 ///
 /// ```
 /// use tenure::object::ToolCall;

@@ -1,4 +1,4 @@
-//! Which turns leave the window, and how large the window is.
+//! The turns that leave the window, and the size of the window.
 
 /// Turns that stand or leave together: a message, or calls with all their results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -7,11 +7,11 @@ pub struct Group {
     pub first: u64,
     /// The number of its last turn.
     pub last: u64,
-    /// What it costs.
+    /// The tokens that it costs.
     pub tokens: u64,
 }
 
-/// How many of the oldest groups leave so that the others cost no more than `low` tokens. The newest
+/// Returns the number of the oldest groups that leave so that the others cost no more than `low` tokens. The newest
 /// stays whatever it costs, so when none leaves there is no progress to be made.
 ///
 /// ```
@@ -35,7 +35,7 @@ pub fn leaving(groups: &[Group], low: u64) -> usize {
     groups.len() - stays
 }
 
-/// What of an error's text names the most tokens that a request may have.
+/// The words of an error before the most tokens that a request may have.
 const NAMES_LIMIT: [&str; 6] = [
     "maximum context length is ",
     "maximum context length of ",
@@ -45,12 +45,12 @@ const NAMES_LIMIT: [&str; 6] = [
     "maximum allowed number of input tokens (",
 ];
 
-/// What a provider's "too long" error says.
+/// The figures of a provider's "too long" error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
     /// The most tokens that a request may have, its answer included.
     pub window: u32,
-    /// How many the request had, where the error says it.
+    /// The number of tokens of the request, where the error says it.
     pub counted: Option<u32>,
 }
 
@@ -71,13 +71,13 @@ impl Limit {
             None => return self.window,
         };
         let scaled = u64::from(self.window) * u64::from(ours) / u64::from(counted);
-        // Nobody's count is four times another's.
+        // No one's count is four times another's.
         let scaled = u32::try_from(scaled).unwrap_or(u32::MAX);
         scaled.clamp(self.window / 4, self.window)
     }
 }
 
-/// What a provider's "too long" error says: the window, and how long the request was.
+/// Reads a provider's "too long" error: the window, and the length of the request.
 ///
 /// ```
 /// use tenure::session::learned_limit;

@@ -1,21 +1,22 @@
-//! Whether ending an epoch pays: what the history costs as it stands, call after call, against laying it anew.
+//! The gain of ending an epoch: the cost of the history as it stands, call after call, against that of writing it
+//! again.
 
 use serde::Serialize;
 
 use crate::provider::catalogue::{Cost, Model, Price, PriceTier};
 
-/// What the calls of an epoch cost as they were, and what as many would cost if it ended now.
+/// The cost of an epoch's calls as they were, and that of as many if it ended now.
 ///
-/// Nobody knows how many calls follow. So as many are expected as the epoch has had, and what is read in vain
+/// No one knows how many calls follow. So as many are expected as the epoch has had, and what is read in vain
 /// may cost as much as laying the history anew: with that rule both together cost at most twice the least, and the
 /// least where the history grows evenly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Worth {
-    /// How many calls.
+    /// The number of calls.
     pub calls: u32,
-    /// What their prefixes cost, read from the cache.
+    /// The cost of their prefixes, read from the cache.
     pub keeping: Cost,
-    /// What shorter ones cost: written once, read from then on.
+    /// The cost of shorter ones: written once, read from then on.
     pub ending: Cost,
 }
 
@@ -51,7 +52,7 @@ impl Worth {
         })
     }
 
-    /// Whether ending the epoch is cheaper.
+    /// Returns whether ending the epoch is cheaper.
     pub fn pays(&self) -> bool {
         self.ending < self.keeping
     }

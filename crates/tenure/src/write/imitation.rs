@@ -1,10 +1,10 @@
 //! Text that could be taken for what only the compiler writes: the tags of frames, the headings of sections, the
 //! labels of speakers, the lines of calls.
 //!
-//! What is rewritten is kept small, so that code and prose pass as they are: a closing tag with the name of a frame, any
-//! tag with a `boundary`, and where text of several authorities shares a message a line that is a heading, a label or a
-//! call.
-//! What hides such a thing (entities, full-width letters, characters that are not seen) is left as it is and reported.
+//! What is rewritten is kept small, so that code and prose pass as they are: a closing tag with the name of a frame,
+//! any tag with a `boundary`, and where text of several authorities shares a message a line that is a heading, a
+//! label or a call. What hides such a thing (entities, full-width letters, characters that are not seen) is left as
+//! it is and reported.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ const FRAMES: [&str; 14] = [
     "errors",
 ];
 
-/// What is looked for in a text.
+/// The signs that are looked for in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signs {
     /// Tags of frames: all that can end a frame from inside.
@@ -47,14 +47,14 @@ pub(crate) enum Signs {
 /// A text without imitations.
 pub(crate) struct Cleared<'t> {
     pub(crate) text: Cow<'t, str>,
-    /// How many were escaped.
+    /// The number of escapes.
     pub(crate) times: u16,
-    /// Whether one in disguise remains.
+    /// True if one in disguise remains.
     pub(crate) disguised: bool,
 }
 
-/// Escapes the imitations in a text: the `<` of a tag is written as an entity, before the first character of a line stands
-/// a backslash.
+/// Escapes the imitations in a text: the `<` of a tag is written as an entity, before the first character of a line
+/// stands a backslash.
 pub(crate) fn clear(text: &str, signs: Signs) -> Cleared<'_> {
     let places = places(text, signs, Look::Plain);
     let disguised = hides(text, &places, signs);
@@ -79,14 +79,14 @@ pub(crate) fn clear(text: &str, signs: Signs) -> Cleared<'_> {
     }
 }
 
-/// How many imitations a text has, and whether it has one in disguise besides.
+/// Returns the number of imitations in a text, and whether it has one in disguise besides.
 pub(crate) fn count(text: &str, signs: Signs) -> (u16, bool) {
     let places = places(text, signs, Look::Plain);
     let disguised = hides(text, &places, signs);
     (u16::try_from(places.len()).unwrap_or(u16::MAX), disguised)
 }
 
-/// How closely a text is looked at.
+/// The closeness of a look at a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// As it stands.
@@ -95,8 +95,8 @@ enum Look {
     Past,
 }
 
-/// Whether a text has an imitation that is not seen plainly. The plain ones are masked first: decoded, they would
-/// look disguised.
+/// Returns whether a text has an imitation that is not seen plainly. The plain ones are masked first: decoded, they
+/// would look disguised.
 fn hides(text: &str, plain: &[usize], signs: Signs) -> bool {
     let wide = |c: char| match c {
         '\u{226E}' | '\u{FE64}' | '\u{FF1C}' => true,
@@ -157,7 +157,7 @@ fn replaced(text: &str, places: &[usize], write: impl Fn(char) -> &'static str) 
     out
 }
 
-/// Where the imitations of a text begin, in order.
+/// Returns the places at which the imitations of a text begin, in order.
 fn places(text: &str, signs: Signs, look: Look) -> Vec<usize> {
     let tags = text.match_indices('<').map(|(at, _)| at);
     let mut places: Vec<usize> = tags.filter(|at| is_tag(&text[at + 1..], look)).collect();
@@ -195,7 +195,7 @@ fn line(text: &str) -> &str {
     text.split(is_line_end).next().unwrap_or_default()
 }
 
-/// Whether what follows a `<` makes a tag that could open or close a frame.
+/// Returns whether what follows a `<` makes a tag that could open or close a frame.
 fn is_tag(rest: &str, look: Look) -> bool {
     let is_slash = |c: char| matches!(c, '/' | '\\');
     let name = rest.trim_start_matches(|c: char| c.is_whitespace() || is_slash(c));
@@ -204,7 +204,7 @@ fn is_tag(rest: &str, look: Look) -> bool {
     closes || has_boundary(name)
 }
 
-/// Whether a text begins with this name, in any letters, as a whole word.
+/// Returns whether a text begins with this name, in any letters, as a whole word.
 fn is_named(text: &str, name: &str, look: Look) -> bool {
     let mut chars = text.chars();
     let mut next = || chars.find(|c| look == Look::Plain || !c.is_control());
@@ -215,7 +215,7 @@ fn is_named(text: &str, name: &str, look: Look) -> bool {
     same && !chars.next().is_some_and(goes_on)
 }
 
-/// Whether what follows a `<` is a tag of any name with the attribute `boundary`.
+/// Returns whether what follows a `<` is a tag of any name with the attribute `boundary`.
 fn has_boundary(tag: &str) -> bool {
     if !tag.starts_with(char::is_alphabetic) {
         return false;
@@ -242,7 +242,7 @@ fn has_boundary(tag: &str) -> bool {
     false
 }
 
-/// Where a text has this word of ASCII letters, in any letters.
+/// Returns the place of this word of ASCII letters in a text, in upper or lower case.
 fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     bytes
@@ -250,7 +250,7 @@ fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
         .position(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether a line is the heading of a section.
+/// Returns whether a line is the heading of a section.
 fn is_heading(line: &str, look: Look) -> bool {
     let Some(rest) = line.strip_prefix('#').filter(|rest| !rest.starts_with('#')) else {
         return false;
@@ -268,7 +268,7 @@ fn is_heading(line: &str, look: Look) -> bool {
     })
 }
 
-/// Whether a line says who speaks.
+/// Returns whether a line says who speaks.
 fn is_label(line: &str, look: Look) -> bool {
     let Some((who, after)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
         return false;
@@ -280,7 +280,7 @@ fn is_label(line: &str, look: Look) -> bool {
             .any(|role| is_same(who.trim(), role.term(), look))
 }
 
-/// Whether a line is a call of a tool: `call`, an id, a name, and arguments as JSON.
+/// Returns whether a line is a call of a tool: `call`, an id, a name, and arguments as JSON.
 fn is_call(line: &str) -> bool {
     let mut rest = line;
     let mut word = || {
@@ -292,7 +292,7 @@ fn is_call(line: &str) -> bool {
     called && word().is_some() && word().is_some() && rest.starts_with(['{', '[', '"'])
 }
 
-/// Whether two words are the same, in any letters.
+/// Returns whether two words are the same, in any letters.
 fn is_same(word: &str, other: &str, look: Look) -> bool {
     if look == Look::Plain {
         return word.eq_ignore_ascii_case(other);

@@ -7,7 +7,7 @@ use crate::condense::Method;
 use crate::condense::pointer::PointerId;
 use crate::provider::wire::Outgoing;
 
-/// What keeps a piece from being read as instructions.
+/// The mechanism that keeps a piece from being read as instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mechanism {
     /// It may be read as instructions.
@@ -23,24 +23,24 @@ pub(crate) enum Mechanism {
 pub(crate) struct Piece {
     pub(crate) tokens: u32,
     pub(crate) mechanism: Mechanism,
-    /// How many imitations of frames, headings, labels and control tokens were escaped.
+    /// The number of imitations of frames, headings, labels and control tokens that were escaped.
     pub(crate) escaped: u16,
-    /// How many stand as they came, in a message that is passed on byte for byte.
+    /// The number of those that stand as they came, in a message that is passed on byte for byte.
     pub(crate) passed: u16,
-    /// Whether an imitation in disguise remains.
+    /// True if an imitation in disguise remains.
     pub(crate) disguised: bool,
     pub(crate) seam: Seam,
     /// The bytes, unless they are the content's own with one newline.
     pub(crate) text: Option<Arc<str>>,
-    /// How it was condensed, if it was.
+    /// Its condensation, if it was condensed.
     pub(crate) how: Option<Arc<Condensation>>,
     /// The message that goes back to its provider as it came, with the piece of its first part.
     pub(crate) raw: Option<Arc<Outgoing>>,
-    /// Whether the price is an upper estimate, whatever the tokenizer.
+    /// True if the price is an upper estimate, whatever the tokenizer.
     pub(crate) bounded: bool,
 }
 
-/// How a piece came to be shorter than its content.
+/// The condensation that made a piece shorter than its content.
 #[derive(Debug)]
 pub(crate) struct Condensation {
     pub(crate) method: Method,
@@ -49,7 +49,7 @@ pub(crate) struct Condensation {
     pub(crate) pointer: Option<PointerId>,
 }
 
-/// What was done at the ends of a content so that counts add up.
+/// The change at the ends of a content so that counts add up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Seam {
     /// Nothing but the newline.

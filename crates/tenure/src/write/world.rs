@@ -13,7 +13,7 @@ use crate::provider::target::Target;
 use crate::provider::template::{ChatTemplate, Marks};
 use crate::write::piece::Piece;
 
-/// How many prices a world remembers before it starts afresh.
+/// The number of prices that a world remembers before it starts afresh.
 const MAX_PRICES: usize = 1 << 20;
 
 /// The deterministic data that a compile needs: model, tokenizer, frame key.
@@ -71,7 +71,7 @@ impl Prices {
             *self = Prices::default();
         }
         for (key, piece) in fresh {
-            // Somebody else may have made it meanwhile.
+            // Someone else may have made it meanwhile.
             if let Entry::Vacant(place) = self.places.entry(key) {
                 place.insert(self.pieces.len() as u32);
                 self.pieces.push((key, piece));
@@ -258,8 +258,8 @@ impl World {
         })
     }
 
-    /// Whether the count of a text with a control token in it is more than its reader's: the tokenizer has a list of them, and
-    /// counts them as text.
+    /// Returns whether the count of a text with a control token in it is more than its reader's: the tokenizer has a
+    /// list of them, and counts them as text.
     pub(crate) fn overcounts(&self) -> bool {
         self.own_marks.is_some()
     }
@@ -283,7 +283,7 @@ impl World {
         &self.name
     }
 
-    /// What is known of the model.
+    /// Returns the model.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -303,13 +303,13 @@ impl World {
         self.digest
     }
 
-    /// What a count in this world is worth for a payload that a provider wraps in messages.
+    /// Returns the precision of counts in this world of a payload that a provider wraps in messages.
     pub fn chat_count_kind(&self) -> CountKind {
         self.tokenizer.kind().max(CountKind::Published)
     }
 
-    /// What a text costs as a piece of its own: its count, and the margin for its joint where
-    /// counts are not proven to add up.
+    /// Returns the cost of a text as a piece of its own: its count, and the margin for its joint where counts are not
+    /// proven to add up.
     pub fn price(&self, text: &str) -> u32 {
         let count = u32::try_from(self.tokenizer.count(text)).unwrap_or(u32::MAX);
         if self.tokenizer.is_additive() {

@@ -1,6 +1,6 @@
 //! Stage 2: what may the caller see? Deny by default: every label of an object must be matched, and
 //! what the caller does not name matches nothing. The exception is what the caller says in the request itself:
-//! nobody hides it from its own author, so only the wall between tenants holds for it.
+//! no one hides it from its own author, so only the wall between tenants holds for it.
 
 use crate::compile::stages::Live;
 use crate::compile::trace::{Note, Reason, Stage};
@@ -12,7 +12,7 @@ use crate::object::{Scope, web_origin};
 /// The candidates that the caller may see.
 pub(crate) struct Admitted<'a>(pub(crate) Live<'a>);
 
-/// Denies what the caller may not see, and refuses what nobody could stand for.
+/// Denies what the caller may not see, and refuses what no one could stand for.
 pub(crate) fn admit<'a>(set: &'a Normalized, policy: &Policy, request: &Request) -> Admitted<'a> {
     let principal = &request.principal;
     // Few scopes are shared by many objects, so each is judged once.
@@ -90,7 +90,7 @@ fn label_against(set: &Normalized, at: u32, principal: &Principal, tagged: bool)
     None
 }
 
-/// Why this scope excludes the caller, if it does.
+/// Returns the reason why this scope excludes the caller, if it does.
 fn outside(scope: &Scope, principal: &Principal) -> Option<Reason> {
     let differs = |label: &Option<Box<str>>, own: &Option<String>| {
         label
@@ -216,7 +216,7 @@ mod tests {
             }
             assert!(!judge(object_type, level, "notes.md", there));
         }
-        // A page is read anywhere, and so is what somebody laid down.
+        // A page is read anywhere, and so is what someone laid down.
         for (object_type, level) in [
             (ObjectType::RetrievedPassage, Authority::Data),
             (ObjectType::Rule, Authority::Data),

@@ -33,7 +33,7 @@ pub(crate) struct Contained<'a> {
     pub(crate) pieces: Pieces,
     /// The shorter forms of each candidate, the shortest first; empty where none has any.
     pub(crate) forms: Vec<Vec<(Form, Piece)>>,
-    /// What of each section was sent in the tails of this epoch, in tokens, each object in full.
+    /// The tokens of each section that were sent in the tails of this epoch, each object in full.
     pub(crate) stands: [u32; Section::COUNT],
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Pieces {
     pub(crate) added: Vec<Added>,
     /// The headings, for policies that have them.
     pub(crate) headings: [Option<Piece>; Section::COUNT],
-    /// What ends the messages, where the layout has nothing of the user's behind the history.
+    /// The piece that ends the messages, where the layout has no words of the user behind the history.
     pub(crate) closing: Option<Piece>,
 }
 
@@ -68,7 +68,7 @@ impl Pieces {
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     pub(crate) form: Form,
-    /// What the full form would cost.
+    /// The tokens that the full form would cost.
     pub(crate) full: u32,
 }
 
@@ -216,8 +216,8 @@ pub(crate) fn contain<'a>(
     Ok(contained)
 }
 
-/// Whether shorter forms may be wanted: something was sent in one, or is longer than one item may be,
-/// or everything together is more than the budget, a section's maximum, or what is worth its cost.
+/// Returns whether shorter forms may be wanted: something was sent in one, or is longer than one item may be, or
+/// everything together is more than the budget, a section's maximum, or what is worth its cost.
 fn may_be_cut(
     placed: &[(u32, Section)],
     pieces: &[Piece],
@@ -292,7 +292,7 @@ fn as_messages(contained: &mut Contained<'_>, pricing: Pricing<'_>) -> Result<()
     Ok(())
 }
 
-/// What needs an omitted object is omitted with it.
+/// Omits the rows that need an omitted one.
 fn break_closures(live: &mut Live<'_>, links: &Links<'_>) {
     let set = live.set;
     let gone = |row: &u32| live.verdicts[*row as usize].is_some();

@@ -145,19 +145,19 @@ struct Written {
     payload: Option<Payload>,
     sections: Vec<SectionReport>,
     floor: Vec<crate::object::RevisionId>,
-    /// Which of the floor stand in a shorter form.
+    /// The places in the floor that hold a shorter form.
     forms: BTreeMap<u32, Form>,
-    /// What all pieces cost together.
+    /// The tokens of all pieces together.
     pieces: u64,
-    /// What was priced for what stands around them.
+    /// The tokens that were priced around the pieces.
     overhead: u32,
     applied: Applied,
-    /// Whether tools are offered, or taken away, in the middle of the conversation.
+    /// True if tools are offered, or taken away, in the middle of the conversation.
     changes_tools: bool,
 }
 
 impl Written {
-    /// What stands around the pieces: more than was priced where a template adds more.
+    /// Returns the tokens around the pieces: more than was priced where a template adds more.
     fn overhead(&self, total: u32) -> u32 {
         let over = u64::from(total).saturating_sub(self.pieces);
         self.overhead.max(u32::try_from(over).unwrap_or(u32::MAX))
@@ -376,7 +376,7 @@ fn relocate(sections: &mut [SectionReport], places: &[Option<Stands>]) {
     }
 }
 
-/// What was priced before the messages existed must be what they turned out to be.
+/// Asserts that the price that was set before the messages existed is that of the messages.
 fn priced(body: &chat::Body<'_>, world: &World, room: &Room) -> Result<(), Error> {
     let (texts, offers) = body.around();
     let chat = world.model().chat;
@@ -420,7 +420,7 @@ fn untouched<'o>(ordered: &'o Ordered<'_>, at: usize) -> Option<(&'o Outgoing, V
     Some((raw, parts))
 }
 
-/// Whether anybody but the system speaks.
+/// Returns whether anyone but the system speaks.
 fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool, Error> {
     let set = ordered.live.set;
     for entry in &ordered.entries {
@@ -442,8 +442,8 @@ fn speaks(ordered: &Ordered<'_>, policy: &Policy, target: Target) -> Result<bool
     Ok(false)
 }
 
-/// Whether a message of the system may stand before the entry at this place: the model speaks there or nothing follows,
-/// whatever else the system says in between.
+/// Returns whether a message of the system may stand before the entry at this place: the model speaks there or
+/// nothing follows, whatever else the system says in between.
 fn leads(ordered: &Ordered<'_>, at: usize) -> bool {
     for entry in ordered.entries.iter().skip(at).take(MOST_BETWEEN) {
         let Entry::Row(row) = entry else {
@@ -613,7 +613,7 @@ fn total_tokens(written: &Written, world: &World) -> u32 {
     u32::try_from(whole).unwrap_or(u32::MAX)
 }
 
-/// V = Σ share(s)·(1 − isolation(s)) over the pieces that hold data (Prefill Compiler, 6.9.4).
+/// V = Σ share(s)·(1 − isolation(s)) over the pieces that hold data.
 fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Score {
     let isolation = &policy.document().isolation;
     let Ordered { live, pieces, .. } = ordered;
@@ -641,7 +641,7 @@ fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Scor
     Score::from_millionths(open.checked_div(u64::from(total)).unwrap_or(0) as u32)
 }
 
-/// What is known once the payload is written.
+/// Facts that are known once the payload is written.
 struct Seal {
     total: u32,
     count: CountKind,

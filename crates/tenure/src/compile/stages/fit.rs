@@ -42,11 +42,11 @@ pub(crate) struct Room {
     /// The tokens that the provider adds around the text.
     pub(crate) overhead: u32,
     pub(crate) shares: Shares,
-    /// Which of several payloads this is.
+    /// The number of this payload among several.
     pub(crate) part: Option<Part>,
 }
 
-/// What was chosen for one payload.
+/// The choice for one payload.
 struct Choice {
     chosen: Vec<bool>,
     short: Shortened,
@@ -363,7 +363,7 @@ fn mandatory<'c, 'a>(
     Ok(account)
 }
 
-/// RAMPART's ordered walk: in the order of the sources, until the budget is spent.
+/// Walks the rows in the order of the sources, until the budget is spent.
 fn in_order<'c, 'a>(
     mut account: Account<'c, 'a>,
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! What travels through the stages: the rows that are still in, and the verdicts on the others.
+//! The state that travels through the stages: the rows that are still in, and the verdicts on the others.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use crate::input::candidates::Normalized;
 use crate::object::ObjectType;
 use crate::provider::target::Target;
 
-/// What travels through the stages: the rows that are still in, and the verdicts on the others.
+/// The rows that are still in, and the verdicts on the others.
 #[derive(Clone)]
 pub(crate) struct Live<'a> {
     pub(crate) set: &'a Normalized,
-    /// Whether the target finds the results of a call by its id, wherever behind it they stand.
+    /// True if the target finds the results of a call by its id, wherever behind it they stand.
     pub(crate) pairs_by_id: bool,
     /// The candidates that are still in, in registry order.
     pub(crate) rows: Vec<u32>,
@@ -75,19 +75,19 @@ impl<'a> Live<'a> {
         });
     }
 
-    /// Who needs whom among these rows.
+    /// Returns the needs among these rows.
     pub(crate) fn links(&self, rows: &[u32]) -> Links<'a> {
         Links::over(self.set, rows, self.pairs_by_id)
     }
 
-    /// Who needs whom among those rows that can stand: of a name, the first of them is needed.
+    /// Returns the needs among those rows that can stand: of a name, the first of them is needed.
     pub(crate) fn standing_links(&self) -> Links<'a> {
         let mut links = self.links(&self.rows);
         links.break_off(self.set);
         links
     }
 
-    /// Whether a candidate is still in.
+    /// Returns whether a candidate is still in.
     pub(crate) fn is_in(&self, row: u32) -> bool {
         self.verdicts[row as usize].is_none()
     }

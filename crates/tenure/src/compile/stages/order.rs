@@ -18,7 +18,7 @@ pub(crate) enum Entry {
     Added(usize),
     /// A candidate.
     Row(u32),
-    /// What ends the messages.
+    /// The end of the messages.
     Closing,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn order<'a>(fitted: Fitted<'a>, policy: &Policy) -> Ordered<'a> {
     }
 }
 
-/// What stands behind all else, by the provider's own channels: what the system says, then its tools.
+/// Returns the rows behind all else, by the provider's own channels: what the system says, then its tools.
 fn late(fitted: &Fitted<'_>, policy: &Policy) -> Vec<u32> {
     let Fitted { live, epoch, .. } = fitted;
     let is_late = |row: &u32| epoch.late.rows.contains(row);

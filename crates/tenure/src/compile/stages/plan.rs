@@ -34,8 +34,8 @@ pub(crate) struct Planned<'a> {
     pub(crate) live: Live<'a>,
     pub(crate) related: BTreeSet<u32>,
     pub(crate) epoch: EpochPlan<'a>,
-    /// Why each row must be in the payload, for those that must. A corpus that stands whole is added
-    /// by the ranking, after the gate.
+    /// The reason why each row must be in the payload, for those that must. A corpus that stands whole is added by
+    /// the ranking, after the gate.
     pub(crate) obligations: Vec<Option<Obligation>>,
 }
 
@@ -48,17 +48,17 @@ pub(crate) struct EpochPlan<'a> {
     pub(crate) frozen: BTreeMap<u32, u32>,
     /// The places in the floor whose objects stand in a shorter form.
     short: BTreeMap<u32, Form>,
-    /// Which rows stand in `recall` instead of their own section; empty where none does.
+    /// The rows that stand in `recall` instead of their own section; empty where none does.
     moved: Vec<bool>,
-    /// Which rows stand behind all that was sent, by the provider's own channels.
+    /// The rows behind all that was sent, by the provider's own channels.
     pub(crate) late: Late,
     /// The rows that were sent in a tail of this epoch, each with the section that its cost counts against.
     pub(crate) sent: Vec<(u32, Section)>,
     /// The digest of what the floor's bytes depend on besides its objects.
     pub(crate) settings: Digest,
-    /// How the model comes by the corpus.
+    /// The model's way to the corpus.
     pub(crate) strategy: Strategy,
-    /// Whether the compiler offers the tool that reaches what is left to retrieval.
+    /// True if the compiler offers the tool that reaches what is left to retrieval.
     pub(crate) offers_archive: bool,
 }
 
@@ -69,7 +69,7 @@ impl EpochPlan<'_> {
         self.short.get(place).copied()
     }
 
-    /// Whether the model has this task and query before it without their being said again.
+    /// Returns whether the model has this task and query before it without their being said again.
     pub(crate) fn has_task(&self, request: &Request) -> bool {
         let served = request.served.as_ref().and_then(|ledger| ledger.task);
         let kept = self.report.cause == EpochCause::Kept;
@@ -228,7 +228,7 @@ pub(crate) fn plan<'a>(
     Ok(planned)
 }
 
-/// Which rows must be in the payload, and why.
+/// Returns the obligation of each row that must be in the payload.
 fn obligations(live: &Live<'_>, epoch: &EpochPlan<'_>) -> Vec<Option<Obligation>> {
     let set = live.set;
     let mut obligations = vec![None; set.rows.len()];

@@ -48,7 +48,7 @@ pub(crate) struct Ranked<'a> {
 pub(crate) struct Ranking {
     /// The score of each candidate, meaningful for those that were ranked.
     pub(crate) scores: Vec<ScoreCard>,
-    /// Why a row must be in the payload, for those that must.
+    /// The reason why a row must be in the payload, for those that must.
     pub(crate) obligations: Vec<Option<Obligation>>,
     /// The data that other objects stand for, as long as these stand themselves.
     pub(crate) near: BTreeMap<u32, Near>,
@@ -56,7 +56,7 @@ pub(crate) struct Ranking {
     pub(crate) opposed: Vec<Opposed>,
     /// The digest of the facts that were used.
     pub(crate) facts: Digest,
-    /// What the retrieval plan brought, and what it looked for in vain.
+    /// The report of the retrieval plan, and what it looked for in vain.
     pub(crate) retrieval: Option<(RetrievalReport, Vec<Unfetched>)>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn needs(settled: &Settled<'_>, policy: &Policy, request: &Request) -
     }
 }
 
-/// Whether it asks or forbids something whatever the task is about: it holds without being near to the task.
+/// Returns whether it asks or forbids something whatever the task is about: it holds without being near to the task.
 fn guides(set: &Normalized, row: u32) -> bool {
     let is_guidance = matches!(
         set.row(row).object_type,
@@ -272,9 +272,9 @@ pub(crate) fn rank<'a>(
     }
 }
 
-/// What the request's plan fetches. What it brings is as near as the nearest of its questions says; what it
-/// leaves is as if it were not there. Who must stand, and what they need, is no question's to leave; what
-/// is barred anyway takes no place.
+/// Runs the request's retrieval plan. What it brings is as near as the nearest of its questions says; what it leaves
+/// is as if it were not there. Who must stand, and what they need, is no question's to leave; what is barred anyway
+/// takes no place.
 fn retrieved(
     planned: &Planned<'_>,
     policy: &Policy,
@@ -338,7 +338,7 @@ fn retrieved(
     (nearness, Some(retrieved))
 }
 
-/// How every row that a gate of the request judges stands before it. `marks` says which vectors were used besides
+/// Returns the standing of every row before the gate that judges it. `marks` says which vectors were used besides
 /// those that `raw` comes from.
 fn gated(
     planned: &Planned<'_>,
@@ -390,7 +390,7 @@ fn gated(
     gate::decide(set, &links, blocks.into_iter().chain(tools))
 }
 
-/// How the candidates stand before the request's gate, best first.
+/// Returns the candidates' standing before the request's gate, best first.
 pub(crate) fn standings(
     mut planned: Planned<'_>,
     policy: &Policy,
@@ -421,7 +421,7 @@ pub(crate) fn standings(
 }
 
 /// Keeps one of each evidence: the highest standing, then the first. Judged last, so that what is
-/// omitted for another reason takes no place. What its author protects stands beside a copy: nobody
+/// omitted for another reason takes no place. What its author protects stands beside a copy: no one
 /// displaces it by saying the same.
 fn omit_doubles<K: Ord>(
     live: &mut Live<'_>,

@@ -19,9 +19,9 @@ pub(crate) struct Rescued<'a> {
     pub(crate) live: Live<'a>,
     pub(crate) epoch: EpochPlan<'a>,
     pub(crate) ranking: Ranking,
-    /// What each one brings along.
+    /// The rows that each one brings along.
     pub(crate) links: Links<'a>,
-    /// What was attached, and to what.
+    /// The attachments, by the unit that is attached.
     pub(crate) attached: BTreeMap<u32, Attachment>,
 }
 

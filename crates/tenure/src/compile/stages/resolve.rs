@@ -79,7 +79,7 @@ fn folded(text: &str) -> String {
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether `text` holds `alias` as whole words.
+/// Returns whether `text` holds `alias` as whole words.
 fn mentions(text: &str, alias: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(alias).any(|(at, found)| {

@@ -11,7 +11,7 @@ pub(super) const MISSING: u32 = u32::MAX;
 
 /// With more columns than this, records are not alike.
 const MOST: usize = 256;
-/// How many objects inside each other become columns.
+/// The depth to which nested objects become columns.
 const DEPTH: usize = 4;
 
 /// One key of the records, as it was written, quotes included.
@@ -20,11 +20,11 @@ struct Column<'t> {
     key: &'t str,
     /// The columns of the objects under it.
     inner: Vec<Column<'t>>,
-    /// How many records have it.
+    /// The number of records that have it.
     filled: u32,
     /// In how many of them it holds an object with keys.
     objects: u32,
-    /// How many keys those objects have together.
+    /// The number of keys of those objects together.
     keys: u32,
 }
 
@@ -32,7 +32,7 @@ struct Column<'t> {
 #[derive(Debug)]
 pub(super) struct Columns<'t> {
     tree: Vec<Column<'t>>,
-    /// How many columns have cells of their own.
+    /// The number of columns with cells of their own.
     pub(super) leaves: usize,
 }
 

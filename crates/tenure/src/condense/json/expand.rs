@@ -4,9 +4,9 @@ use super::tables::{DEPTH, LINES};
 use super::tape::{is_number, value_length};
 use crate::condense::Malformed;
 
-/// What [`condense`](super::super::condense) made of JSON without loss, as the values it was made
-/// of: the same tokens in the same order, without white space between them; what followed where
-/// the original broke off, as it was.
+/// Expands the output that [`condense`](super::super::condense) made of JSON without loss to the values it was made
+/// of: the same tokens in the same order, without white space between them; what followed where the original broke
+/// off, as it was.
 ///
 /// The result may be far longer than the text, as long as the text says.
 pub fn expand(text: &str) -> Result<String, Malformed> {
@@ -105,7 +105,7 @@ impl<'t> Lines<'t> {
 /// A table as it was read.
 struct Table<'t> {
     columns: Vec<Column<'t>>,
-    /// What is said once, as JSON.
+    /// The shared texts, as JSON.
     said: Vec<String>,
     rows: Vec<&'t str>,
     /// The line of the first row.
@@ -115,7 +115,7 @@ struct Table<'t> {
 struct Column<'t> {
     /// The keys, as JSON writes them.
     path: Vec<String>,
-    /// What all rows share.
+    /// The cells that all rows share.
     shared: Option<Cell<'t>>,
 }
 
@@ -332,7 +332,7 @@ fn cell(text: &str) -> Option<(Cell<'_>, &str)> {
 }
 
 /// Writes JSON in which `@n` stands for tables, the first of them no lower than `least`, counted
-/// from nought; how deep the tables in it are.
+/// from 0; how deep the tables in it are.
 fn substitute(
     json: &str,
     done: &mut [Option<Done>],

@@ -16,7 +16,7 @@ pub(super) use tape::{Extent, Tape};
 use super::{Draft, GAP, Goal, LeftOut, Method, Omission, Reading, Unit};
 use tables::{DEPTH, Writer, plan};
 
-/// A table must save so many bytes.
+/// The least number of bytes that a table must save.
 const LEAST_SAVING: usize = 64;
 
 /// A text read as JSON.
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `expand` must give back for `source`.
+    /// Returns the text that `expand` must give back for `source`.
     fn minified(source: &str) -> String {
         let tape = Tape::read(source).unwrap();
         match tape.torn {

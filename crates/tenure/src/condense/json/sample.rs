@@ -29,11 +29,11 @@ struct Sample<'s, 't> {
     frame: String,
     /// The head of each table, with the names of its columns.
     heads: Vec<String>,
-    /// What all of that and the counts of what is left out cost.
+    /// The cost of all of that and the counts of omissions.
     fixed: u32,
     /// Each row as it is written, of all tables.
     rows: Vec<String>,
-    /// Where the rows of each table end.
+    /// The rows at which each table ends.
     ends: Vec<usize>,
     order: Vec<u32>,
 }
@@ -184,7 +184,7 @@ fn left_out(unit: Unit, count: usize, bytes: usize) -> Vec<LeftOut> {
     some(unit, count).into_iter().chain(bytes).collect()
 }
 
-/// How unlike the rest each row is.
+/// Returns the anomaly of each row: its unlikeness to the rest.
 fn anomalies(tape: &Tape, table: &Table<'_>) -> Vec<f64> {
     let rows = table.elements.len();
     let mut worth = vec![0.0; rows];
@@ -209,7 +209,7 @@ fn anomalies(tape: &Tape, table: &Table<'_>) -> Vec<f64> {
     worth
 }
 
-/// How much of a value an outline shows.
+/// The limits of a value in an outline.
 #[derive(Clone, Copy)]
 struct Limits {
     /// Bytes of a string.
@@ -310,7 +310,7 @@ impl Marks {
     }
 }
 
-/// What an outline still has to write.
+/// A step of writing an outline.
 enum Step {
     Node { at: usize, depth: usize },
     Text(&'static str),

@@ -1,4 +1,4 @@
-//! Which arrays become tables, and how a table is written.
+//! The arrays that become tables, and the form of a table.
 //!
 //! ```text
 //! {"total":3,"items":@1,"next":null}
@@ -29,9 +29,9 @@ use crate::condense::{GAP, Map};
 const LEAST_ROWS: usize = 4;
 /// Tables inside tables, at most so deep: `expand` copies a table once a level.
 pub(super) const DEPTH: usize = 4;
-/// A table inside a table must save so many times more, for it stands far from its row.
+/// The factor by which a table inside a table must save more, for it stands far from its row.
 const APART: usize = 8;
-/// What is said once must be at least so long.
+/// The least length of a text that is written once.
 const LONG: usize = 12;
 
 /// An array of like records.
@@ -41,7 +41,7 @@ pub(super) struct Table<'t> {
     pub(super) array: Option<usize>,
     /// Each element.
     pub(super) elements: Vec<usize>,
-    /// Where each element's cells start, or [`MISSING`] when it has not the columns.
+    /// The places at which each element's cells start, or [`MISSING`] when it has not the columns.
     places: Vec<u32>,
     cells: Vec<u32>,
     columns: Columns<'t>,
@@ -137,12 +137,12 @@ impl<'t> Table<'t> {
             .then(|| &self.cells[place as usize..place as usize + self.columns.leaves])
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub(super) fn width(&self) -> usize {
         self.columns.leaves
     }
 
-    /// Whether all rows share the cell of this column.
+    /// Returns whether all rows share the cell of this column.
     pub(super) fn is_shared(&self, column: usize) -> bool {
         self.shared[column].is_some()
     }
@@ -399,8 +399,8 @@ pub(super) fn as_cell(slice: &str, first: bool) -> &str {
     }
 }
 
-/// Whether the inside of a string can stand as a cell without quotes: it could be no other value
-/// and no mark, and what starts and ends a line with it has the block form.
+/// Returns whether the inside of a string can stand as a cell without quotes: it could be no other value and no mark,
+/// and what starts and ends a line with it has the block form.
 pub(super) fn is_bare(inner: &str, first: bool) -> bool {
     let bytes = inner.as_bytes();
     let (Some(&start), Some(&end)) = (bytes.first(), bytes.last()) else {
@@ -427,7 +427,7 @@ pub(super) fn is_bare(inner: &str, first: bool) -> bool {
     lead && tail && !bytes.iter().any(|byte| matches!(byte, b',' | b'\\'))
 }
 
-/// Whether a key can stand in the line of columns without quotes.
+/// Returns whether a key can stand in the line of columns without quotes.
 fn is_bare_key(key: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
     !key.is_empty() && key.chars().all(plain)

@@ -8,9 +8,9 @@
 /// A value or a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// Where it starts in the tape's text.
+    /// The byte of the tape's text at which it starts.
     pub(super) start: u32,
-    /// Where it ends there.
+    /// The byte at which it ends.
     pub(super) end: u32,
     /// The node after its subtree.
     pub(super) next: u32,
@@ -22,20 +22,20 @@ pub(in crate::condense) struct Tape {
     /// The values without white space.
     pub(super) text: String,
     nodes: Vec<Node>,
-    /// What could not be read at the end, when the source breaks off.
+    /// The end that could not be read, when the source breaks off.
     pub(super) torn: Option<Torn>,
 }
 
 /// The end of a source that breaks off inside a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Torn {
-    /// How many brackets were added to close what was open.
+    /// The number of brackets that were added to close open ones.
     pub(super) closed: usize,
-    /// Where in the source the part that was not read starts.
+    /// The byte of the source at which the unread part starts.
     pub(super) rest: usize,
 }
 
-/// How much of a text is JSON.
+/// The extent of JSON in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::condense) enum Extent {
     /// All of it.
@@ -49,7 +49,7 @@ pub(in crate::condense) enum Extent {
 /// An open array or object.
 struct Open {
     node: usize,
-    /// How far tape, text and source had come when its last child was whole.
+    /// The ends of tape, text and source when its last child was whole.
     whole: Option<(usize, usize, usize)>,
 }
 
@@ -62,7 +62,7 @@ enum Expect {
     CommaOrEnd,
 }
 
-/// Why reading stopped.
+/// The reason why reading stopped.
 enum Stop {
     /// The source ended.
     End,
@@ -76,7 +76,7 @@ struct Reader<'s> {
     text: String,
     nodes: Vec<Node>,
     open: Vec<Open>,
-    /// How far all had come after the last whole root.
+    /// The ends after the last whole root.
     root: Option<(usize, usize, usize)>,
 }
 
@@ -101,7 +101,7 @@ impl Tape {
         })
     }
 
-    /// How much of `source` is JSON.
+    /// Returns the extent of JSON in `source`.
     pub(in crate::condense) fn extent(source: &str) -> Extent {
         let mut reader = Reader::new(source);
         match reader.values() {
@@ -131,7 +131,7 @@ impl Tape {
         self.text.as_bytes()[self.nodes[at].start as usize]
     }
 
-    /// Whether the node at `at` is a key: a colon follows it.
+    /// Returns whether the node at `at` is a key: a colon follows it.
     pub(super) fn is_key(&self, at: usize) -> bool {
         self.text.as_bytes().get(self.nodes[at].end as usize) == Some(&b':')
     }
@@ -263,7 +263,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What may follow a whole value.
+    /// Returns the tokens that may follow a whole value.
     fn after(&mut self) -> Expect {
         let here = (self.nodes.len(), self.text.len(), self.at);
         match self.open.last_mut() {
@@ -428,7 +428,7 @@ fn number(rest: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Whether `text` is a number as JSON writes it.
+/// Returns whether `text` is a number as JSON writes it.
 pub(super) fn is_number(text: &str) -> bool {
     number(text.as_bytes()) == Some(text.len())
 }

@@ -13,9 +13,9 @@ use crate::object::{ContextObject, Overrides};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unfetched {
-    /// What it is, as the user would name it.
+    /// The source, as the user would name it.
     pub what: String,
-    /// Why it was not fetched.
+    /// The reason why it was not fetched.
     pub why: String,
     /// An object with the labels of what is not shown to every caller. Only who may see it is told of it
     /// ([`Trace::caller_view`](crate::Trace::caller_view)).
@@ -66,7 +66,7 @@ pub(crate) fn digest_of_leaves<'l>(
     Digest::of_joined([&[reports.as_slice()], runs.as_slice()].concat())
 }
 
-/// What a compile may depend on in each of these objects, which the caller said or did not say.
+/// Returns the leaves of these objects: all that a compile may depend on, each said by the caller or not.
 pub(crate) fn leaves_of<'a>(
     objects: impl Iterator<Item = &'a ContextObject>,
     said: bool,

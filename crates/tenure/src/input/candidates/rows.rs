@@ -20,9 +20,9 @@ use crate::object::{
     Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType, Polarity,
     Protection, RevisionId, Role, Scope,
 };
-use crate::rank::ranker::{Index, Part, Place, Unit};
+use crate::rank::ranker::{Index, Part, Position, Unit};
 
-/// What the stages read of a candidate, without following a pointer.
+/// The facts of a candidate that the stages read without following a pointer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) section: Section,
@@ -33,25 +33,25 @@ pub(crate) struct Row {
     pub(crate) contradiction: ContradictionStatus,
     pub(crate) removable: bool,
     pub(crate) optional: bool,
-    /// Whether the object has any of the fields that few objects have.
+    /// True if the object has any of the fields that few objects have.
     pub(crate) rare: bool,
-    /// Whether the object says where it comes from.
+    /// True if the object says where it comes from.
     pub(crate) origin: bool,
     pub(crate) superseded: bool,
-    /// Whether it stands in for a revision whose row was damaged.
+    /// True if it stands in for a revision whose row was damaged.
     pub(crate) damaged: bool,
-    /// Whether who may see the object now is not who might see this revision.
+    /// True if who may see the object now is not who might see this revision.
     pub(crate) past: bool,
     /// Evidence or a result whose source or time is missing.
     pub(crate) anonymous: bool,
     pub(crate) text: bool,
     pub(crate) personal: bool,
-    /// Whether the caller says it in the request itself.
+    /// True if the caller says it in the request itself.
     pub(crate) said: bool,
     /// The scope, as its place in [`Normalized::scopes`].
     pub(crate) scope: u32,
     pub(crate) bytes: u32,
-    /// Whether it goes by another name here than its revision's.
+    /// True if it goes by another name here than its revision's.
     pub(crate) renamed: bool,
     pub(crate) revision: RevisionId,
     /// The digest of its content.
@@ -69,7 +69,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether it is text that stands by itself: no part of a conversation, no tool, no task.
+    /// Returns whether it is text that stands by itself: no part of a conversation, no tool, no task.
     pub(crate) fn is_loose(&self) -> bool {
         let apart = matches!(
             self.section,
@@ -78,12 +78,12 @@ impl Row {
         self.text && !apart
     }
 
-    /// Whether it is a tool's definition.
+    /// Returns whether it is a tool's definition.
     pub(crate) fn is_tool(&self) -> bool {
         self.object_type == ObjectType::ToolSchema
     }
 
-    /// Whether it is a message of a conversation.
+    /// Returns whether it is a message of a conversation.
     pub(crate) fn is_message(&self) -> bool {
         matches!(self.object_type, ObjectType::Turn | ObjectType::ToolResult)
     }
@@ -99,11 +99,11 @@ pub(crate) const OPEN: i64 = i64::MAX;
 pub(crate) struct Normalized {
     pub(crate) rows: Vec<Row>,
     pub(crate) scopes: Vec<Arc<Scope>>,
-    /// What hides in which content.
+    /// The findings of hidden characters, by content.
     pub(crate) hygiene: BTreeMap<u32, Hygiene>,
-    /// What collecting did not fetch.
+    /// The sources that collecting did not fetch.
     pub(crate) unfetched: Vec<Unfetched>,
-    /// What is made of the objects alone, one after the other: of each layer, once. Each with its first row.
+    /// The layers, made once of runs of objects. Each with its first row.
     layers: Vec<(u32, Arc<Layer>)>,
     index: OnceLock<Index>,
     /// By tenths of the threshold, from one half on.
@@ -111,21 +111,21 @@ pub(crate) struct Normalized {
     digest: OnceLock<Digest>,
 }
 
-/// For so many thresholds near-duplicates are looked for.
+/// The number of thresholds for which the index of near-duplicates is kept.
 const TENTHS: usize = 5;
 
-/// What takes longest to make, of a run of objects.
+/// The facts of a run of objects that take longest to make.
 #[derive(Debug)]
 struct Layer {
-    /// Whether the caller says all of it in the request itself.
+    /// True if the caller says all of it in the request itself.
     said: bool,
     objects: Arc<[Arc<ContextObject>]>,
-    /// What a trace says of all of them: copies that were made one after the other, so that giving out all of
-    /// them does not go from object to object in memory.
+    /// The names that a trace says: copies that were made one after the other, so that giving out all of them does
+    /// not go from object to object in memory.
     names: Vec<Arc<str>>,
     leaves: OnceLock<Vec<u8>>,
     terms: OnceLock<Arc<Part>>,
-    /// What asks and what forbids, by its place.
+    /// The guidance, by its place.
     stances: OnceLock<Vec<Stance>>,
     signed: [OnceLock<Arc<Signed>>; TENTHS],
     types: Vec<OnceLock<ContentType>>,
@@ -229,7 +229,7 @@ impl Normalized {
         *layer.types[at].get_or_init(|| detect(layer.objects[at].revision().content()))
     }
 
-    /// What ranking needs of the texts, made when something is first ranked.
+    /// Returns the index for ranking, made when something is first ranked.
     pub(crate) fn index(&self) -> &Index {
         self.index
             .get_or_init(|| Index::of(self.layers.iter().map(|(_, layer)| layer.terms())))
@@ -243,7 +243,7 @@ impl Normalized {
         })
     }
 
-    /// Whether a row asks or forbids.
+    /// Returns whether a row asks or forbids.
     pub(crate) fn has_stance(&self, row: u32) -> bool {
         let (layer, at) = self.layer(row);
         layer.stance(at).is_some()
@@ -257,7 +257,7 @@ impl Normalized {
         Some(stance.topic.get_or_init(make))
     }
 
-    /// What near-duplicates at this threshold are found by, made when something is first ranked.
+    /// Returns the index of near-duplicates at this threshold, made when something is first ranked.
     pub(crate) fn prints(&self, threshold: Score) -> &Prints {
         let tenths = threshold.max(Score::HALF).millionths() / 100_000;
         let at = (tenths as usize - TENTHS).min(TENTHS - 1);
@@ -286,8 +286,8 @@ impl Normalized {
         })
     }
 
-    /// Whether a row is a turn of the user: where an exchange begins. A turn that says nothing begins
-    /// none: a body may leave it out.
+    /// Returns whether a row is a turn of the user: where an exchange begins. A turn that says nothing begins none: a
+    /// body may leave it out.
     pub(crate) fn is_user_turn(&self, row: u32) -> bool {
         self.row(row).object_type == ObjectType::Turn
             && self.object(row).revision().role() == Some(Role::User)
@@ -306,7 +306,7 @@ impl Normalized {
 /// White space, marks and the like between two parts of a source that follow each other, in bytes.
 const SEAM: u64 = 64;
 
-/// What is ordered by itself: conversations, and the sources that evidence stands in. They have the same
+/// Material that is ordered by itself: conversations, and the sources that evidence stands in. They have the same
 /// number in every layer.
 #[derive(Default)]
 struct Materials<'a> {
@@ -316,7 +316,7 @@ struct Materials<'a> {
 
 impl<'a> Materials<'a> {
     /// A turn stands beside the turn before it; a passage beside the one that ends where it begins.
-    fn place(&mut self, object: &'a ContextObject) -> Option<Place> {
+    fn place(&mut self, object: &'a ContextObject) -> Option<Position> {
         let revision = object.revision();
         let (name, from, until) = if section_of(revision) == Section::History {
             ("", 0, 0)
@@ -330,7 +330,7 @@ impl<'a> Materials<'a> {
         let digest = || Digest::of(format!("{scope:?}").as_bytes());
         let scope = *self.scopes.entry(scope).or_insert_with(digest);
         let number = || Digest::of_parts([scope.bytes(), name.as_bytes()]).key();
-        Some(Place {
+        Some(Position {
             material: *self.numbers.entry((scope, name)).or_insert_with(number),
             from,
             until,
@@ -395,7 +395,7 @@ fn date_of(object: &ContextObject) -> String {
     date
 }
 
-/// Whether guidance asks or forbids: as its constraint says, else as its text does.
+/// Returns whether guidance asks or forbids: as its constraint says, else as its text does.
 fn stance_of(object: &ContextObject) -> Option<Polarity> {
     let revision = object.revision();
     let guides = matches!(

@@ -1,4 +1,4 @@
-//! How a session's history is kept in its budget.
+//! The settings that keep a session's history in its budget.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::num::Score;
 use crate::input::gate::Gate;
 
-/// How a session's history is kept in its budget.
+/// The settings that keep a session's history in its budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionPolicy {
@@ -16,9 +16,9 @@ pub struct SessionPolicy {
     pub low_water: Score,
     /// The share of the budget from which on the model is told that the epoch is about to end.
     pub handoff: Score,
-    /// How many groups of turns a checkpoint stands for at most, n in Algorithm 6.7.
+    /// The greatest number of groups of turns that a checkpoint stands for.
     pub checkpoint_every: u32,
-    /// How many checkpoints of one level are summarised by one of the next, M in 6.10.4.
+    /// The number of checkpoints of one level that one of the next summarises.
     pub fan_in: u32,
     /// The share of its turns' tokens that a checkpoint aims at.
     pub ratio: Score,
@@ -29,11 +29,11 @@ pub struct SessionPolicy {
     /// The most tokens of decisions, corrections and constraints that a checkpoint hands on; beyond it
     /// the oldest decisions go first.
     pub kept_most: u32,
-    /// Whether the epoch also ends where that is cheaper by the catalogue's prices.
+    /// True if the epoch also ends where that is cheaper by the catalogue's prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_when_cheaper: bool,
-    /// How many tools an epoch offers at most, the nearest to the step, where the request has no gate for them.
-    /// 0: any number.
+    /// The greatest number of tools that an epoch offers, the nearest to the step, where the request has no gate for
+    /// them. 0: any number.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub tools_top_k: u32,
     /// The least relevance of a tool that an epoch offers, where the request has no gate for them. 0: any.
@@ -45,7 +45,7 @@ pub struct SessionPolicy {
 }
 
 impl Default for SessionPolicy {
-    /// What the preset `standard` says.
+    /// Returns the settings of the preset `standard`.
     fn default() -> SessionPolicy {
         let percent = |share: u32| Score::from_millionths(share * 10_000);
         SessionPolicy {
@@ -89,7 +89,7 @@ impl SessionPolicy {
         Some(self.max_answer_tokens).filter(|most| *most > 0)
     }
 
-    /// What is wrong with these settings.
+    /// Returns the fault of these settings.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if !(self.low_water < self.high_water && self.high_water <= Score::ONE) {
             return Some("`session`: low_water must be below high_water");

@@ -6,7 +6,7 @@ mod write;
 
 use super::catalogue::CacheMark;
 use super::dialect::{CacheRules, Dialect, Replies};
-use super::wire::json::{Fields, Place, is_list};
+use super::wire::json::{Fields, JsonPath, is_list};
 use super::wire::parsed;
 use super::wire::tool::Tool;
 use crate::base::error::Error;
@@ -41,15 +41,15 @@ pub(crate) const DIALECT: Dialect = Dialect {
     },
 };
 
-fn tool(place: &Place, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
+fn tool(place: &JsonPath, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
     match place.maybe(fields, "type")?.as_deref() {
         Some("custom") | None => Tool::read(place, fields, &["input_schema"]).map(Some),
         _ => Ok(None),
     }
 }
 
-/// Whether the provider signed any of it, so that it must go back as it is.
-fn is_signed(place: &Place, fields: &Fields<'_>) -> bool {
+/// Returns whether the provider signed any of it, so that it must go back as it is.
+fn is_signed(place: &JsonPath, fields: &Fields<'_>) -> bool {
     let Some(content) = fields.get("content").filter(|content| is_list(content)) else {
         return false;
     };

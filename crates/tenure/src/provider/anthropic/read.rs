@@ -5,14 +5,14 @@ use serde_json::value::RawValue;
 
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
-use crate::provider::wire::json::{Fields, Place, is_list, is_string};
+use crate::provider::wire::json::{Fields, JsonPath, is_list, is_string};
 use crate::provider::wire::media::{Media, Source};
 use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
 const CONTENT: &str = "a text, or a list of blocks";
 
-/// What a message says. Its results become parts of their own, before what else it says.
-pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error> {
+/// Reads a message. Its results become parts of their own, before what else it says.
+pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
     let role = match place.needed(&fields, "role")?.as_str() {
         "user" => Role::User,
@@ -97,7 +97,7 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error
         }
     }
     if role != Role::Assistant && !calls.is_empty() {
-        // Nobody else calls tools: what looks like it is kept unread.
+        // No one else calls tools: what looks like it is kept unread.
         for call in calls.drain(..) {
             parsed.opaque.push("tool_use".to_owned());
             parsed.unread.push_str(&call.name);
@@ -117,7 +117,7 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error
 }
 
 fn result_content(
-    place: &Place,
+    place: &JsonPath,
     fields: &Fields<'_>,
     lines: &mut Lines,
     parsed: &mut Parsed,
@@ -150,7 +150,7 @@ fn result_content(
 
 /// A block that is neither text, call nor result: media become a line, the rest is kept unread.
 fn other(
-    place: &Place,
+    place: &JsonPath,
     kind: &str,
     fields: &Fields<'_>,
     block: &RawValue,
@@ -190,7 +190,7 @@ fn other(
 
 /// Reads the top-level `system`: a text, or blocks of text, each an instruction of its own.
 pub(super) fn system(system: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
-    let place = Place::new("system");
+    let place = JsonPath::new("system");
     let instruction = |json: &RawValue, text: String| (json.get().to_owned(), Parsed::system(text));
     if is_string(system) {
         return Ok(vec![instruction(system, place.text(system)?)]);

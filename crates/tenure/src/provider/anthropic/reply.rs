@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::base::error::Error;
-use crate::provider::wire::json::{Fields, Place, is_list};
+use crate::provider::wire::json::{Fields, JsonPath, is_list};
 use crate::provider::wire::stream::{Stream, json, object, text, unfinished};
 
 /// The message in a whole answer.
-pub(super) fn whole(place: &Place, fields: &Fields<'_>) -> Result<String, Error> {
+pub(super) fn whole(place: &JsonPath, fields: &Fields<'_>) -> Result<String, Error> {
     match fields.get("content").filter(|content| is_list(content)) {
         Some(content) if fields.get("stop_reason").is_some() => Ok(assistant(content.get())),
         Some(_) => Err(unfinished(place)),
@@ -52,7 +52,7 @@ impl Block {
         }
     }
 
-    fn take(&mut self, place: &Place, delta: &Fields<'_>) -> Result<(), Error> {
+    fn take(&mut self, place: &JsonPath, delta: &Fields<'_>) -> Result<(), Error> {
         let kind = place.needed(delta, "type")?;
         let key = match kind.as_str() {
             "text_delta" => "text",
@@ -85,14 +85,14 @@ impl Block {
         Ok(())
     }
 
-    fn end(mut self, place: &Place) -> Result<String, Error> {
+    fn end(mut self, place: &JsonPath) -> Result<String, Error> {
         if !self.stopped {
             return Err(unfinished(place));
         }
         for (key, more) in std::mem::take(&mut self.texts) {
             let known = self.fields.iter().find(|(known, _)| known == key);
-            let begun = known.and_then(|(_, json)| serde_json::from_str::<String>(json).ok());
-            self.set(key, text(&(begun.unwrap_or_default() + &more)));
+            let start = known.and_then(|(_, json)| serde_json::from_str::<String>(json).ok());
+            self.set(key, text(&(start.unwrap_or_default() + &more)));
         }
         if !self.input.is_empty() {
             let input = json(place, &self.input)?.get().to_owned();
@@ -100,12 +100,12 @@ impl Block {
         }
         if !self.citations.is_empty() {
             let known = self.fields.iter().find(|(key, _)| key == "citations");
-            let begun = known.map_or("", |(_, json)| json.as_str());
-            let begun = begun
+            let start = known.map_or("", |(_, json)| json.as_str());
+            let start = start
                 .strip_prefix('[')
                 .and_then(|json| json.strip_suffix(']'));
-            let begun = begun.filter(|json| !json.trim().is_empty());
-            let all: Vec<&str> = begun
+            let start = start.filter(|json| !json.trim().is_empty());
+            let all: Vec<&str> = start
                 .into_iter()
                 .chain(self.citations.iter().map(String::as_str))
                 .collect();
@@ -117,7 +117,7 @@ impl Block {
 }
 
 impl Stream for Blocks {
-    fn take(&mut self, place: &Place, event: &Fields<'_>) -> Result<(), Error> {
+    fn take(&mut self, place: &JsonPath, event: &Fields<'_>) -> Result<(), Error> {
         let kind = place.maybe(event, "type")?;
         let index = || {
             let index = event.get("index").and_then(|at| at.get().parse().ok());
@@ -138,9 +138,9 @@ impl Stream for Blocks {
                 self.blocks.insert(index()?, block);
             }
             Some(kind @ ("content_block_delta" | "content_block_stop")) => {
-                let begun = self.blocks.get_mut(&index()?);
+                let block = self.blocks.get_mut(&index()?);
                 let block =
-                    begun.ok_or_else(|| place.wrong("a block did not begin", "its beginning"))?;
+                    block.ok_or_else(|| place.wrong("a block did not begin", "its beginning"))?;
                 if kind == "content_block_stop" {
                     block.stopped = true;
                 } else if let Some(delta) = event.get("delta") {
@@ -155,7 +155,7 @@ impl Stream for Blocks {
         Ok(())
     }
 
-    fn end(self: Box<Self>, place: &Place) -> Result<String, Error> {
+    fn end(self: Box<Self>, place: &JsonPath) -> Result<String, Error> {
         if !self.stopped {
             return Err(unfinished(place));
         }

@@ -1,8 +1,8 @@
-//! What images cost in tokens: a closed set of formulas, whose numbers are data.
+//! The cost of images in tokens: a closed set of formulas, whose numbers are data.
 
 use serde::{Deserialize, Serialize};
 
-/// How a model counts an image.
+/// The formula by which a model counts an image.
 ///
 /// Above the size at which a provider shrinks images, its own count may be lower than ours, never
 /// higher: how exactly it shrinks is not documented well enough to be relied on.
@@ -33,20 +33,20 @@ pub enum Image {
     },
     /// Square tiles of the image, which is first shrunk into a square and then to a short side.
     Tiles {
-        /// What every image costs.
+        /// The tokens of every image.
         base: u32,
-        /// What each tile costs.
+        /// The tokens of each tile.
         per_tile: u32,
         /// The side of a tile in pixels.
         tile: u32,
         /// The side of the square that the image is shrunk to fit in.
         fit: u32,
-        /// What the short side is shrunk to.
+        /// The pixels to which the short side is shrunk.
         short_side: u32,
     },
     /// The same for every image.
     Flat {
-        /// What an image costs.
+        /// The tokens of an image.
         tokens: u32,
     },
 }
@@ -56,8 +56,8 @@ fn hundred() -> u32 {
 }
 
 impl Image {
-    /// What an image of this size in pixels costs: the provider's count where it shrinks nothing,
-    /// an upper estimate where it does.
+    /// Returns the tokens of an image of this size in pixels: the provider's count where it shrinks nothing, an upper
+    /// estimate where it does.
     pub fn tokens(&self, width: u32, height: u32) -> u32 {
         let tokens = match *self {
             Image::Patches {

@@ -25,7 +25,7 @@ const MAX_ROUTES: usize = 256;
 const MAX_ROUTE: usize = 64;
 /// The most entries that stand on one another by `extends`.
 const MAX_CHAIN: usize = 16;
-/// What an entry cannot be without.
+/// The fields that every entry needs.
 const REQUIRED: [&str; 3] = ["window", "reserve", "tokenizer"];
 /// The keys of an entry that hold tables.
 pub(super) const PARTS: [&str; 6] = ["chat", "cache", "image", "kv", "messages", "late_tools"];
@@ -128,7 +128,7 @@ impl<'t> File<'t> {
     }
 }
 
-/// What platforms put before a name.
+/// Returns a prefix that platforms put before names, checked.
 fn check_route(route: DeValue<'_>) -> Result<String, Error> {
     let is_route = |c: char| c.is_ascii_alphanumeric() || ['-', '_'].contains(&c);
     match route {
@@ -232,9 +232,9 @@ impl<'t> Stack<'t> {
                     return Err((Some(span), error));
                 }
                 if chain.len() == MAX_CHAIN {
-                    let error = Error::input("`extends` goes on and on").expected(format!(
-                        "at most {MAX_CHAIN} models that extend one another"
-                    ));
+                    let error = Error::input("the chain of `extends` is too long").expected(
+                        format!("at most {MAX_CHAIN} models that extend one another"),
+                    );
                     return Err((Some(span), error));
                 }
                 let base = base.clone();
@@ -348,7 +348,7 @@ impl<'t> Stack<'t> {
         Ok(())
     }
 
-    /// What to say of an entry that lacks what it needs, because it is new or misspelt.
+    /// Returns the error of an entry that lacks what it needs, because it is new or misspelt.
     fn incomplete(&self, name: &str, missing: &[&str]) -> Error {
         let error = Error::input(format!(
             "model `{}` is new, and has no {}",
@@ -415,7 +415,7 @@ fn lay_over<'t>(below: &mut DeTable<'t>, changes: DeTable<'t>, top: bool) {
     }
 }
 
-/// Whether a part says what it is, and so does not change the one below but replaces it.
+/// Returns whether a part says what it is, and so does not change the one below but replaces it.
 fn is_another(part: &str, changes: &DeTable<'_>) -> bool {
     match part {
         "cache" => changes.contains_key("kind"),
@@ -456,7 +456,7 @@ fn day_as_text(value: DeValue<'_>) -> DeValue<'_> {
     }
 }
 
-/// Where a dotted key stands. A number is a place in a list.
+/// Returns the place of a dotted key. A number is a place in a list.
 fn find(table: &DeTable<'_>, dotted: &str) -> Option<Range<usize>> {
     let (first, rest) = match dotted.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),

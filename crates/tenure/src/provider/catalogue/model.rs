@@ -1,4 +1,4 @@
-//! What is known of one model, and what of it would contradict itself.
+//! The facts of one model, and the contradictions that they may hold.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ const MAX_PROVIDER: usize = 100;
 /// The most characters of a source.
 const MAX_SOURCE: usize = 1_000;
 
-/// What is known of a model, dated (`catalogue.toml`). What is not known is missing.
+/// The facts of a model, dated (`catalogue.toml`). Unknown ones are missing.
 ///
 /// ```
 /// use tenure::Catalogue;
@@ -47,49 +47,49 @@ pub struct Model {
     pub reserve: u32,
     /// A built-in vocabulary, whose counts are exact or the base of the bound.
     pub tokenizer: String,
-    /// What is added to each count where the model's own vocabulary is not built in.
+    /// The margin that is added to each count where the model's own vocabulary is not built in, in percent.
     #[serde(default)]
     pub margin_percent: u32,
-    /// What the provider adds to a chat.
+    /// The tokens that the provider adds to a chat.
     #[serde(default)]
     pub chat: ChatOverhead,
-    /// Who offers or made the model.
+    /// The party that offers or made the model.
     #[serde(default)]
     pub provider: Option<String>,
-    /// What its tokens cost, by the length of the input, in ascending order.
+    /// The prices of its tokens, by the length of the input, in ascending order.
     #[serde(default)]
     pub prices: Vec<PriceTier>,
-    /// How prefixes of its input are cached.
+    /// The rules by which prefixes of its input are cached.
     #[serde(default)]
     pub cache: Option<CacheRules>,
-    /// How it counts images.
+    /// The formula by which it counts images.
     #[serde(default)]
     pub image: Option<Image>,
     /// The shape of its keys and values, where it is public.
     #[serde(default)]
     pub kv: Option<Kv>,
-    /// What its provider takes as messages.
+    /// The rules of its provider on messages.
     #[serde(default)]
     pub messages: Option<MessageRules>,
-    /// How a tool that is found late is offered in the middle of a conversation.
+    /// The channel by which a tool that is found late is offered in the middle of a conversation.
     #[serde(default)]
     pub late_tools: Option<LateTools>,
-    /// Whether a request is refused whose input and `max_tokens` together are above the window. Where it is not, an
+    /// True if a request is refused whose input and `max_tokens` together are above the window. Where it is not, an
     /// answer that reaches the window's end stops there.
     #[serde(default)]
     pub refuses_above_window: Option<bool>,
-    /// What the names of its family begin with, where they have no entry of their own: whole words, `*` for any text.
+    /// The beginnings of its family's names, for models without an entry of their own: whole words, `*` for any text.
     #[serde(default)]
     pub family: Vec<String>,
     /// The day on which the entry was right, `YYYY-MM-DD`. Default: the file's.
     #[serde(default)]
     pub dated: Option<String>,
-    /// Where the facts come from.
+    /// The source of the facts.
     #[serde(default)]
     pub source: Option<String>,
 }
 
-/// What a provider adds to the text of a chat request, in tokens.
+/// The tokens that a provider adds to the text of a chat request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChatOverhead {
@@ -132,7 +132,7 @@ impl Default for ChatOverhead {
 }
 
 vocabulary! {
-    /// Who decides what of the input a cache holds.
+    /// The party that decides what of the input a cache holds.
     CacheKind ("kind of cache") {
         /// The request marks the ends of prefixes.
         Explicit = "explicit",
@@ -157,12 +157,12 @@ vocabulary! {
     }
 }
 
-/// How prefixes of a model's input are cached. What is not known is missing.
+/// The rules by which prefixes of a model's input are cached. Unknown ones are missing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CacheRules {
-    /// Who decides.
+    /// The party that decides.
     pub kind: CacheKind,
     /// The shortest prefix that is held, in tokens. A shorter one is left out without a word.
     #[serde(default)]
@@ -173,14 +173,13 @@ pub struct CacheRules {
     /// The most marks in a request that entries are written for.
     #[serde(default)]
     pub breakpoints: Option<u32>,
-    /// How many blocks of content before a mark an earlier entry is looked for in.
+    /// The number of blocks of content before a mark within which an earlier entry is looked for.
     #[serde(default)]
     pub lookback_blocks: Option<u32>,
     /// The step in which prefixes are held, in tokens.
     #[serde(default)]
     pub granularity: Option<u32>,
-    /// How long an entry that nobody reads is kept at least, in seconds: each lifetime that can be
-    /// had, shortest first.
+    /// The least times for which an unread entry is kept, in seconds: each lifetime that can be had, shortest first.
     #[serde(default)]
     pub ttl_seconds: Vec<u32>,
 }
@@ -218,7 +217,7 @@ impl Kv {
         }
     }
 
-    /// The bytes that the keys and values of so many tokens take.
+    /// Returns the bytes that the keys and values of this many tokens take.
     pub fn bytes_for(self, tokens: u64) -> u128 {
         [self.layers, self.kv_heads, self.head_dim, self.bytes]
             .into_iter()
@@ -229,7 +228,7 @@ impl Kv {
 }
 
 vocabulary! {
-    /// Where the text of the system stands in a request.
+    /// The place of the system's text in a request.
     SystemRole ("place of the system's text") {
         /// In a field of its own, beside the messages.
         TopLevel = "top_level",
@@ -240,30 +239,30 @@ vocabulary! {
     }
 }
 
-/// What a provider takes as messages of a model. What is not known is missing.
+/// The rules of a provider on a model's messages. Unknown ones are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct MessageRules {
-    /// Where the text of the system stands.
+    /// The place of the system's text.
     pub system_role: Option<SystemRole>,
-    /// Whether a message of the system may stand between others.
+    /// True if a message of the system may stand between others.
     pub mid_conversation_system: Option<bool>,
-    /// Whether the first message must be the user's.
+    /// True if the first message must be the user's.
     pub first_user: Option<bool>,
-    /// Whether neighbours of one role are taken, and made one.
+    /// True if neighbours of one role are taken, and made one.
     pub merges_same_role: Option<bool>,
-    /// Whether the last message may be the assistant's, which the answer then continues.
+    /// True if the last message may be the assistant's, which the answer then continues.
     pub prefill: Option<bool>,
     /// The most messages.
     pub max_messages: Option<u32>,
-    /// Whether signed reasoning is bound to everything before it: whoever changes that loses it.
+    /// True if signed reasoning is bound to everything before it: whoever changes that loses it.
     pub bound_reasoning: Option<bool>,
-    /// Whether tool calls must go back with their signatures.
+    /// True if tool calls must go back with their signatures.
     pub signed_calls: Option<bool>,
-    /// Whether sampling parameters are taken.
+    /// True if sampling parameters are taken.
     pub sampling: Option<bool>,
-    /// Whether a tool call may be forced.
+    /// True if a tool call may be forced.
     pub forced_tool_choice: Option<bool>,
 }
 
@@ -279,7 +278,7 @@ vocabulary! {
     }
 }
 
-/// How a provider takes tools in the middle of a conversation, so that what was sent stays as it is.
+/// The channel by which a provider takes tools in the middle of a conversation, so that what was sent stays as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -298,7 +297,7 @@ impl LateTools {
     }
 }
 
-/// What contradicts itself, and the keys to blame, the likeliest first.
+/// A contradiction, and the keys to blame, the likeliest first.
 pub(super) struct Fault {
     pub(super) keys: Vec<String>,
     pub(super) error: Error,
@@ -334,7 +333,7 @@ impl Model {
         }
     }
 
-    /// What the tokens of a request with so much input cost, if that is known.
+    /// Returns the prices of a request with this much input, if they are known.
     pub fn price_of(&self, input_tokens: u32) -> Option<&PriceTier> {
         let applies =
             |tier: &&PriceTier| tier.above_tokens == 0 || tier.above_tokens < input_tokens;
@@ -646,7 +645,7 @@ impl CacheRules {
     }
 }
 
-/// Whether a text is a day as it is written here.
+/// Returns whether a text is a day as it is written here.
 pub(super) fn check_day(day: &str) -> Result<(), Error> {
     if day.len() == 10 && day.parse::<jiff::civil::Date>().is_ok() {
         return Ok(());

@@ -30,7 +30,7 @@ const FORM: &str = "US dollars with at most six decimals, as a text: \"0.10\"";
 pub struct Price(u64);
 
 impl Price {
-    /// A price of so many micro-dollars per million tokens.
+    /// Returns a price in micro-dollars per million tokens.
     pub const fn from_micros(micros: u64) -> Price {
         Price(micros)
     }
@@ -40,7 +40,7 @@ impl Price {
         self.0
     }
 
-    /// What so many tokens cost.
+    /// Returns the cost of this many tokens.
     ///
     /// ```
     /// use tenure::catalogue::Price;
@@ -67,7 +67,7 @@ impl Cost {
         self.0
     }
 
-    /// What this is more than the other; nothing where it is less.
+    /// Returns the excess over the other; 0 where it is less.
     #[must_use]
     pub fn less(self, other: Cost) -> Cost {
         Cost(self.0.saturating_sub(other.0))
@@ -162,7 +162,7 @@ impl<'de> Deserialize<'de> for Price {
     }
 }
 
-/// What tokens cost from a length of the input on. What is not known is missing.
+/// The prices of tokens from a length of the input on. Unknown ones are missing.
 ///
 /// A tier applies to the whole request, not to what is above its limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

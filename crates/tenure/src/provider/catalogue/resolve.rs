@@ -1,4 +1,4 @@
-//! Which entry a name means that a request gives: its own, one that it is a version of, or one of its family.
+//! The entry that a name in a request means: its own, one that it is a version of, or one of its family.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::object::vocabulary::vocabulary;
 const MAX_NAME: usize = 2_048;
 
 vocabulary! {
-    /// Why a name means an entry of the catalogue.
+    /// The rule by which a name means an entry of the catalogue.
     Rule ("rule of a name") {
         /// It is the entry's name.
         Exact = "exact",
@@ -25,11 +25,11 @@ vocabulary! {
 pub struct Resolved<'c> {
     /// The entry's name.
     pub name: &'c str,
-    /// Why.
+    /// The rule.
     pub rule: Rule,
 }
 
-/// What names begin with that mean an entry, in the form that [`plain`] gives.
+/// The beginning of names that mean an entry, in the form that [`plain`] gives.
 #[derive(Clone, Debug)]
 struct Stem {
     text: String,
@@ -41,7 +41,7 @@ struct Stem {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Stems {
     stems: Vec<Stem>,
-    /// What platforms put before a name.
+    /// The prefixes that platforms put before a name.
     routes: Vec<String>,
 }
 
@@ -117,7 +117,8 @@ fn plain(name: &str) -> String {
     each.collect()
 }
 
-/// Where the beginnings of a name end that a stem is, each at the end of a word. `*` stands for any text.
+/// Returns the places in a name at which this beginning of it ends, each at the end of a word. `*` stands for any
+/// text.
 fn ends(stem: &str, name: &str) -> Vec<usize> {
     let mut parts = stem.split('*');
     let first = parts.next().unwrap_or_default();
@@ -137,7 +138,7 @@ fn ends(stem: &str, name: &str) -> Vec<usize> {
     ends
 }
 
-/// Whether what follows the name of a model makes it a version of that: a day, a tag, a word; but not another
+/// Returns whether what follows the name of a model makes it a version of that: a day, a tag, a word; but not another
 /// number, which makes it another model.
 fn is_version(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(['.', '-']) else {

@@ -12,7 +12,7 @@ use crate::object::Format;
 /// A message, or in the responses format an item.
 #[derive(Debug)]
 pub(super) struct Message {
-    /// Where it stands: `messages[3]`.
+    /// The place: `messages[3]`.
     pub(super) at: String,
     pub(super) speaker: Speaker,
     pub(super) blocks: Vec<Block>,
@@ -56,12 +56,12 @@ pub(super) enum Block {
     Other,
 }
 
-/// What the rules look at.
+/// The facts of a body that the rules look at.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) messages: Vec<Message>,
     pub(super) tools: Vec<String>,
-    /// Whether any tool is offered, the provider's own included.
+    /// True if any tool is offered, the provider's own included.
     pub(super) offers: bool,
     /// The lives of the marks, in the order in which the provider reads them, in seconds.
     pub(super) marks: Vec<u32>,

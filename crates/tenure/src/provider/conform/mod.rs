@@ -1,5 +1,5 @@
-//! Whether a provider takes a body: its rules on messages as dated data (`rules.toml`), and a checker
-//! that shares no code with what writes bodies. Every body that a compile emits passes it.
+//! The check that a provider takes a body: its rules on messages as dated data (`rules.toml`), and a checker that
+//! shares no code with what writes bodies. Every body that a compile emits passes it.
 //!
 //! ```
 //! use tenure::conform::check;
@@ -30,14 +30,14 @@ use body::{Block, Body, Message, Speaker};
 pub struct Rule {
     /// The name by which violations and refusals refer to it.
     pub name: String,
-    /// Whose rule it is.
+    /// The formats whose rule it is.
     pub formats: Vec<Format>,
     /// The fact of the catalogue that must be known of the model for the rule to hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// What it says.
+    /// The rule, in words.
     pub what: String,
-    /// Where it is stated.
+    /// The document that states it.
     pub source: String,
     /// The day on which it was right. Default: the file's.
     #[serde(default)]
@@ -50,9 +50,9 @@ pub struct Rule {
 pub struct Violation {
     /// The rule's name.
     pub rule: String,
-    /// Where: `messages[3]`.
+    /// The place: `messages[3]`.
     pub at: String,
-    /// What is wrong there.
+    /// The fault there.
     pub what: String,
 }
 
@@ -139,7 +139,7 @@ impl Found {
         });
     }
 
-    /// What holds for each message by itself.
+    /// Checks the rules that hold for each message by itself.
     fn messages(&mut self, body: &Body) {
         if body.messages.is_empty() {
             self.add("no_messages", "body", "there are no messages");
@@ -260,14 +260,14 @@ impl Found {
                     self.tool_name(name, &message.at);
                     known.insert(name);
                 } else if whole && !known.contains(name.as_str()) {
-                    let what = format!("`{}` is nowhere defined", clip(name));
+                    let what = format!("`{}` is not defined", clip(name));
                     self.add("late_tool_undefined", &message.at, what);
                 }
             }
         }
     }
 
-    /// Calls are answered by the messages that follow, before anybody else speaks.
+    /// Calls are answered by the messages that follow, before anyone else speaks.
     fn pairs(&mut self, messages: &[Message], answer: &[Speaker]) {
         let mut open: Vec<&str> = Vec::new();
         let mut asked = "";

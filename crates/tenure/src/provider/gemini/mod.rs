@@ -4,7 +4,7 @@ mod read;
 mod write;
 
 use super::dialect::{CacheRules, Dialect};
-use super::wire::json::{Fields, Place};
+use super::wire::json::{Fields, JsonPath};
 use super::wire::media::Source;
 use super::wire::parsed;
 use super::wire::tool::Tool;
@@ -39,7 +39,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     },
 };
 
-fn tool(place: &Place, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
+fn tool(place: &JsonPath, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
     if fields.get("name").is_none() {
         return Ok(None);
     }

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
-use crate::provider::wire::json::{Fields, Place, is_string};
+use crate::provider::wire::json::{Fields, JsonPath, is_string};
 use crate::provider::wire::media::{Media, Source};
 use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
-/// What a content says. Its results become parts of their own, before what else it says.
-pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error> {
+/// Reads a content. Its results become parts of their own, before what else it says.
+pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
     let role = match place.maybe(&fields, "role")?.as_deref() {
         None | Some("user" | "function") => Role::User,
@@ -108,8 +108,8 @@ pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error
     Ok(parsed)
 }
 
-/// What a function returned: its one text where that is all there is, else its JSON.
-fn response(place: &Place, fields: &Fields<'_>) -> Result<String, Error> {
+/// Returns the output of a function: its one text where that is all there is, else its JSON.
+fn response(place: &JsonPath, fields: &Fields<'_>) -> Result<String, Error> {
     let Some(response) = fields.get("response") else {
         return Ok(String::new());
     };
@@ -122,7 +122,7 @@ fn response(place: &Place, fields: &Fields<'_>) -> Result<String, Error> {
     }
 }
 
-fn media(place: &Place, fields: &Fields<'_>) -> Result<Option<Media>, Error> {
+fn media(place: &JsonPath, fields: &Fields<'_>) -> Result<Option<Media>, Error> {
     let (value, key, is_inline) = match (
         fields.any(&["inlineData", "inline_data"]),
         fields.any(&["fileData", "file_data"]),
@@ -151,7 +151,7 @@ fn media(place: &Place, fields: &Fields<'_>) -> Result<Option<Media>, Error> {
 
 /// Reads the top-level `systemInstruction`: a text, or a content.
 pub(super) fn system(value: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
-    let place = Place::new("systemInstruction");
+    let place = JsonPath::new("systemInstruction");
     let text = if is_string(value) {
         place.text(value)?
     } else {

@@ -6,7 +6,7 @@ use crate::object::Role;
 use crate::provider::wire::block::{Block, arguments, blocks_json, quoted, text_of};
 use crate::provider::wire::media::Source;
 
-/// What Gemini takes in the place of a signature that another model could not give (Google, Thought
+/// The word that Gemini takes in the place of a signature that another model could not give (Google, Thought
 /// signatures).
 pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 

@@ -6,7 +6,7 @@ mod write;
 
 use super::catalogue::CacheMark;
 use super::dialect::{CacheRules, Dialect, Replies};
-use super::wire::json::{Fields, Place};
+use super::wire::json::{Fields, JsonPath};
 use super::wire::parsed;
 use super::wire::tool::Tool;
 use crate::base::error::Error;
@@ -43,7 +43,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     },
 };
 
-fn tool(place: &Place, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
+fn tool(place: &JsonPath, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
     let kind = place.maybe(fields, "type")?;
     match (kind.as_deref(), fields.get("function")) {
         (Some("function") | None, Some(function)) => {

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
-use crate::provider::wire::json::{Fields, Place, is_string};
+use crate::provider::wire::json::{Fields, JsonPath, is_string};
 use crate::provider::wire::media::{Media, Source};
 use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
-/// What a message says.
-pub(super) fn message(place: &Place, message: &RawValue) -> Result<Parsed, Error> {
+/// Reads a message.
+pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Error> {
     let fields = place.fields(message)?;
     let mut parsed = Parsed::default();
     let role = place.needed(&fields, "role")?;
@@ -87,7 +87,7 @@ fn rest(fields: &Fields<'_>, known: &[&str], parsed: &mut Parsed) {
 }
 
 fn content(
-    place: &Place,
+    place: &JsonPath,
     fields: &Fields<'_>,
     lines: &mut Lines,
     parsed: &mut Parsed,
@@ -118,7 +118,7 @@ fn content(
     Ok(())
 }
 
-fn media(place: &Place, kind: &str, fields: &Fields<'_>) -> Result<Option<Media>, Error> {
+fn media(place: &JsonPath, kind: &str, fields: &Fields<'_>) -> Result<Option<Media>, Error> {
     let inner = |key: &str| match fields.get(key) {
         Some(value) => Ok::<_, Error>(Some((place.key(key), place.key(key).fields(value)?))),
         None => Ok(None),
@@ -148,7 +148,7 @@ fn media(place: &Place, kind: &str, fields: &Fields<'_>) -> Result<Option<Media>
     })
 }
 
-fn tool_call(place: &Place, call: &RawValue) -> Result<ToolCall, Error> {
+fn tool_call(place: &JsonPath, call: &RawValue) -> Result<ToolCall, Error> {
     let fields = place.fields(call)?;
     let id = place.needed(&fields, "id")?;
     let (inner, key, is_json) = match place.maybe(&fields, "type")?.as_deref() {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::base::error::Error;
-use crate::provider::wire::json::{Fields, Place};
+use crate::provider::wire::json::{Fields, JsonPath};
 use crate::provider::wire::stream::{Stream, object, text, unfinished};
 
 /// The message in a whole answer.
-pub(super) fn whole(place: &Place, fields: &Fields<'_>) -> Result<String, Error> {
+pub(super) fn whole(place: &JsonPath, fields: &Fields<'_>) -> Result<String, Error> {
     let choices = place.key("choices");
     let message = only_choice(&choices, fields)?
         .and_then(|choice| choice.get("message"))
@@ -34,7 +34,7 @@ fn is_empty(value: &RawValue) -> bool {
 }
 
 /// The one choice that there is; none where an event has none.
-fn only_choice<'a>(place: &Place, fields: &Fields<'a>) -> Result<Option<Fields<'a>>, Error> {
+fn only_choice<'a>(place: &JsonPath, fields: &Fields<'a>) -> Result<Option<Fields<'a>>, Error> {
     let Some(choices) = fields.get("choices") else {
         return Ok(None);
     };
@@ -51,7 +51,7 @@ fn only_choice<'a>(place: &Place, fields: &Fields<'a>) -> Result<Option<Fields<'
     }
 }
 
-fn several(place: &Place) -> Error {
+fn several(place: &JsonPath) -> Error {
     place.wrong("there are several choices", "one")
 }
 
@@ -74,7 +74,7 @@ enum Growing {
 }
 
 impl Stream for Chat {
-    fn take(&mut self, place: &Place, event: &Fields<'_>) -> Result<(), Error> {
+    fn take(&mut self, place: &JsonPath, event: &Fields<'_>) -> Result<(), Error> {
         let place = place.key("choices");
         let Some(choice) = only_choice(&place, event)? else {
             return Ok(());
@@ -87,7 +87,7 @@ impl Stream for Chat {
         Ok(())
     }
 
-    fn end(self: Box<Self>, place: &Place) -> Result<String, Error> {
+    fn end(self: Box<Self>, place: &JsonPath) -> Result<String, Error> {
         if !self.finished {
             return Err(unfinished(place));
         }
@@ -107,7 +107,7 @@ const DEEPEST: usize = 64;
 
 /// Adds the pieces of a delta.
 fn grow(
-    place: &Place,
+    place: &JsonPath,
     fields: &mut Vec<(String, Growing)>,
     delta: &Fields<'_>,
     deep: usize,
@@ -162,7 +162,7 @@ fn grow(
 }
 
 fn parts(
-    place: &Place,
+    place: &JsonPath,
     known: &mut BTreeMap<u64, Vec<(String, Growing)>>,
     list: &RawValue,
     deep: usize,

@@ -6,7 +6,7 @@ mod write;
 
 use super::catalogue::CacheMark;
 use super::dialect::{CacheRules, Dialect, Replies};
-use super::wire::json::{Fields, Place};
+use super::wire::json::{Fields, JsonPath};
 use super::wire::tool::Tool;
 use crate::base::error::Error;
 
@@ -52,7 +52,7 @@ fn content(kind: &str) -> &'static [&'static str] {
     }
 }
 
-fn tool(place: &Place, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
+fn tool(place: &JsonPath, fields: &Fields<'_>) -> Result<Option<Tool>, Error> {
     match place.maybe(fields, "type")?.as_deref() {
         Some("function") => Tool::read(place, fields, &["parameters"]).map(Some),
         _ => Ok(None),

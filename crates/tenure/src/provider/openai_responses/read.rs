@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::base::error::Error;
 use crate::object::{MAX_CALLS, Role, ToolCall};
 use crate::provider::openai_chat;
-use crate::provider::wire::json::{Fields, Place, is_null, is_string};
+use crate::provider::wire::json::{Fields, JsonPath, is_null, is_string};
 use crate::provider::wire::media::{Media, Source};
 use crate::provider::wire::parsed::{Lines, Parsed, Part};
 
@@ -20,7 +20,7 @@ struct Turn {
     parsed: Parsed,
     lines: Lines,
     calls: Vec<ToolCall>,
-    /// Whether its last item is reasoning, which must lead to another.
+    /// True if its last item is reasoning, which must lead to another.
     reasons: bool,
 }
 
@@ -43,7 +43,10 @@ impl Turn {
 }
 
 /// Reads items, turn by turn.
-pub(super) fn messages(root: &Place, items: &[&RawValue]) -> Result<Vec<(String, Parsed)>, Error> {
+pub(super) fn messages(
+    root: &JsonPath,
+    items: &[&RawValue],
+) -> Result<Vec<(String, Parsed)>, Error> {
     let mut all = Vec::new();
     let mut turn = Turn::default();
     for (at, item) in items.iter().enumerate() {
@@ -112,12 +115,12 @@ pub(super) fn messages(root: &Place, items: &[&RawValue]) -> Result<Vec<(String,
     Ok(all)
 }
 
-/// Whether an item of this kind answers a call.
+/// Returns whether an item of this kind answers a call.
 fn is_output(kind: &str) -> bool {
     kind.ends_with("_call_output")
 }
 
-/// Whether an item of this kind is the model's own.
+/// Returns whether an item of this kind is the model's own.
 fn is_own(kind: &str) -> bool {
     kind == "reasoning"
         || kind == "mcp_list_tools"
@@ -128,7 +131,7 @@ fn is_own(kind: &str) -> bool {
 
 /// Takes an item of the model into its turn.
 fn models(
-    place: &Place,
+    place: &JsonPath,
     kind: &str,
     fields: &Fields<'_>,
     item: &RawValue,
@@ -176,7 +179,7 @@ fn models(
 }
 
 fn result(
-    place: &Place,
+    place: &JsonPath,
     kind: &str,
     fields: &Fields<'_>,
     item: &RawValue,
@@ -204,7 +207,7 @@ fn result(
 
 /// A text, or parts of text and media.
 fn content(
-    place: &Place,
+    place: &JsonPath,
     content: Option<&RawValue>,
     lines: &mut Lines,
     parsed: &mut Parsed,
@@ -256,7 +259,7 @@ pub(super) fn system(value: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
     if is_null(value) {
         return Ok(Vec::new());
     }
-    let place = Place::new("instructions");
+    let place = JsonPath::new("instructions");
     let text = if is_string(value) {
         place.text(value)?
     } else {

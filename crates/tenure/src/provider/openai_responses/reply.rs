@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::error::Error;
-use crate::provider::wire::json::{Fields, Place};
+use crate::provider::wire::json::{Fields, JsonPath};
 use crate::provider::wire::stream::{Stream, unfinished};
 
 /// Returns a stream from its beginning.
@@ -15,13 +15,13 @@ pub(super) fn stream() -> Box<dyn Stream> {
 #[derive(Default)]
 struct Items {
     done: BTreeMap<u64, String>,
-    /// What the last event says that they are.
+    /// The items, as the last event has them.
     last: Option<String>,
     finished: bool,
 }
 
 impl Stream for Items {
-    fn take(&mut self, place: &Place, event: &Fields<'_>) -> Result<(), Error> {
+    fn take(&mut self, place: &JsonPath, event: &Fields<'_>) -> Result<(), Error> {
         match place.maybe(event, "type")?.as_deref() {
             Some("response.output_item.done") => {
                 let index = event.get("output_index");
@@ -45,7 +45,7 @@ impl Stream for Items {
         Ok(())
     }
 
-    fn end(self: Box<Self>, place: &Place) -> Result<String, Error> {
+    fn end(self: Box<Self>, place: &JsonPath) -> Result<String, Error> {
         if !self.finished {
             return Err(unfinished(place));
         }
@@ -58,7 +58,7 @@ impl Stream for Items {
 }
 
 /// The items of a whole response.
-pub(super) fn whole(place: &Place, fields: &Fields<'_>) -> Result<String, Error> {
+pub(super) fn whole(place: &JsonPath, fields: &Fields<'_>) -> Result<String, Error> {
     let status = place.maybe(fields, "status")?;
     if !matches!(status.as_deref(), None | Some("completed" | "incomplete")) {
         return Err(unfinished(place));

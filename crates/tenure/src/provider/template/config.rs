@@ -1,4 +1,4 @@
-//! Where a template and its tokens come from: a Jinja file, or a `tokenizer_config.json` that holds one.
+//! The source of a template and its tokens: a Jinja file, or a `tokenizer_config.json` that holds one.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::base::error::json_error;
 /// The name of the file, for errors.
 const CONFIG: &str = "tokenizer_config.json";
 
-/// What a tokenizer's configuration says of its tokens.
+/// The tokens of a tokenizer's configuration.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     /// The tokens that templates name: `bos_token`, `eos_token` and the like.
@@ -19,7 +19,7 @@ pub(super) struct Config {
     pub(super) marks: Marks,
 }
 
-/// Whether the text is JSON rather than Jinja, whose blocks open with a brace, too.
+/// Returns whether the text is JSON rather than Jinja, whose blocks open with a brace, too.
 pub(super) fn is_json(text: &str) -> bool {
     let rest = text.trim_start().strip_prefix('{');
     rest.is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
@@ -98,7 +98,7 @@ fn template(field: Option<&Value>) -> Result<Option<String>, Error> {
             })?;
             Ok(Some(source.to_owned()))
         }
-        Some(_) => Err(Error::input("`chat_template` is no template")
+        Some(_) => Err(Error::input("`chat_template` is not a template")
             .at(CONFIG, None)
             .expected("a text, or a list of templates with names")),
     }

@@ -1,6 +1,6 @@
-//! What a template keeps under a name may nest to a bounded depth. Values are dropped, printed and compared by functions
-//! that call themselves for each level, and the stack has an end; only what is kept from one step to the next can
-//! nest without end. So the source is read with a call around each value that gets a name.
+//! Values that a template keeps under a name may nest to a bounded depth. Values are dropped, printed and compared by
+//! functions that call themselves for each level, and the stack has an end; only what is kept from one step to the
+//! next can nest without end. So the source is read with a call around each value that gets a name.
 
 use minijinja::machinery::{Span, Token};
 use minijinja::value::{DynObject, ObjectRepr, Value};
@@ -10,12 +10,12 @@ use minijinja::{Environment, Error, ErrorKind, State};
 const KEEP: &str = "__keep";
 /// The call around what becomes a part of a namespace.
 const KEEP_IN: &str = "__keep_in";
-/// How deep what is kept may nest: a JSON text as deep as the parser takes one (128), within a message or a tool, and a
-/// margin for what a template puts around them.
+/// The depth to which kept values may nest: a JSON text as deep as the parser takes one (128), within a message or a
+/// tool, and a margin for what a template puts around them.
 const MAX_NEST: u32 = 160;
-/// How many values a kept one may hold.
+/// The number of values that a kept one may hold.
 const MAX_VALUES: u64 = 1 << 20;
-/// How many values may be copied for each step that a template may take, and besides as many as one may hold.
+/// The number of values that may be copied for each step of a template, on top of as many as one may hold.
 const COPIES_PER_STEP: u64 = 4;
 
 /// Teaches an environment the calls that [`guard`] writes.
@@ -24,7 +24,7 @@ pub(super) fn teach(environment: &mut Environment<'_>) {
     environment.add_function(KEEP_IN, keep_in);
 }
 
-/// Whether a template may not use this name.
+/// Returns whether a template may not use this name.
 pub(super) fn is_taken(name: &str) -> bool {
     name == KEEP || name == KEEP_IN
 }
@@ -37,7 +37,7 @@ fn keep_in(state: &mut State<'_, '_>, value: Value, name: &str) -> Result<Value,
     kept(state, &value, name, true)
 }
 
-/// How many values this rendering has copied.
+/// The number of values that this rendering has copied.
 struct Copied(u64);
 
 fn kept(
@@ -62,7 +62,7 @@ fn kept(
 /// Copies a value that gets this name.
 struct Keeper<'n> {
     name: &'n str,
-    /// How many values may still be copied.
+    /// The number of values that may still be copied.
     left: u64,
 }
 
@@ -117,12 +117,13 @@ impl Keeper<'_> {
     }
 }
 
-/// Whether it is an object of this kind of the engine's own.
+/// Returns whether it is an object of this kind of the engine's own.
 fn is_a(object: &DynObject, kind: &str) -> bool {
     object.type_name().rsplit("::").next() == Some(kind)
 }
 
-/// What to write into a tag of these words so that what gets a name in it is looked at: each with its place in the source.
+/// Returns the calls to write into a tag of these words so that what gets a name in it is looked at: each with its
+/// place in the source.
 pub(super) fn guard(words: &[(Token<'_>, Span)]) -> Vec<(usize, String)> {
     let (Some((Token::Ident(kind), _)), Some((_, end))) = (words.first(), words.last()) else {
         return Vec::new();
@@ -217,7 +218,7 @@ fn parameters<'t>(words: &[(Token<'t>, Span)]) -> Vec<&'t str> {
     names
 }
 
-/// How much deeper it is behind this word.
+/// Returns the change of depth behind this word.
 fn deeper(word: &Token<'_>) -> i32 {
     match word {
         Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => 1,

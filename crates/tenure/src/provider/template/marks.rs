@@ -1,5 +1,5 @@
 //! The control tokens of a template: texts that only the template may write. In content they are
-//! escaped, so that nobody can open or close a turn from inside one.
+//! escaped, so that no one can open or close a turn from inside one.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub(crate) struct Marks {
     known: BTreeSet<Box<str>>,
     /// The characters that they begin with, each with the lengths of those that do, the longest first.
     starts: BTreeMap<char, Vec<usize>>,
-    /// Whether these are all: `<|…|>` is one only where it is known as one.
+    /// True if these are all: `<|…|>` is one only where it is known as one.
     is_list: bool,
 }
 
@@ -54,7 +54,7 @@ impl Marks {
         marks
     }
 
-    /// How many control tokens a text has.
+    /// Returns the number of control tokens in a text.
     pub(crate) fn count(&self, text: &str) -> u16 {
         u16::try_from(self.all(text).count()).unwrap_or(u16::MAX)
     }
@@ -97,7 +97,7 @@ impl Marks {
             .filter_map(|(at, first)| self.at(&text[at..], first))
     }
 
-    /// Where a control token could begin, in order.
+    /// Returns the places at which a control token could begin, in order.
     fn openings(&self, text: &str) -> impl Iterator<Item = (usize, char)> {
         let mut firsts: BTreeSet<char> = self.starts.keys().copied().collect();
         if !self.is_list {

@@ -31,14 +31,14 @@ use crate::provider::catalogue::ChatOverhead;
 
 /// The longest text that a template writes, in bytes.
 const MAX_OUTPUT: usize = 64 << 20;
-/// How many steps a template may take for each message, and besides.
+/// The number of steps that a template may take for each message, and once besides.
 const STEPS: u64 = 10_000;
-/// How deep its macros may call each other.
+/// The depth to which its macros may call each other.
 const MAX_DEPTH: usize = 100;
 /// The template's name in its environment.
 const NAME: &str = "chat template";
 
-/// What stands before tools that the template does not know.
+/// The words before tools that the template does not know.
 pub(crate) const TOOLS: &str = "These tools may be called, each a line of JSON:\n";
 
 /// A chat template of a model.
@@ -59,12 +59,12 @@ pub struct ChatTemplate {
     digest: Digest,
     marks: Marks,
     manners: Manners,
-    /// What it was read from.
+    /// The text that it was read from.
     text: String,
     beside: Option<String>,
 }
 
-/// What a template can say.
+/// The manners of a template: what it can say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Manners {
     /// A message of the system before all others.
@@ -105,7 +105,7 @@ pub(crate) struct Call {
     pub(crate) function: Function,
 }
 
-/// What is called, with what.
+/// The name of a called function, and its arguments.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -149,7 +149,7 @@ struct Context<'c> {
     tokens: &'c serde_json::Map<String, serde_json::Value>,
 }
 
-/// What `raise_exception` says.
+/// The message of `raise_exception`.
 #[derive(Debug)]
 struct Refused(String);
 
@@ -263,7 +263,7 @@ impl ChatTemplate {
         (&self.text, self.beside.as_deref())
     }
 
-    /// What it is and what its tokens are.
+    /// Returns the digest of the template and its tokens.
     pub(crate) fn digest(&self) -> Digest {
         self.digest
     }
@@ -273,7 +273,7 @@ impl ChatTemplate {
         &self.marks
     }
 
-    /// What it can say.
+    /// Returns what it can say.
     pub(crate) fn manners(&self) -> Manners {
         self.manners
     }
@@ -401,7 +401,7 @@ impl ChatTemplate {
         Ok(())
     }
 
-    /// What it adds, as this counts.
+    /// Returns the tokens that it adds, as this counts.
     pub(crate) fn overhead(&self, count: &dyn Fn(&str) -> u32) -> ChatOverhead {
         let [a, b, c] = ["Hello.", "Yes.", "Go on."];
         let cost = |messages: &[Message], tools: &[serde_json::Value]| {
@@ -440,7 +440,7 @@ impl ChatTemplate {
         }
     }
 
-    /// What another tool costs as it writes it.
+    /// Returns the tokens that another tool costs as it writes it.
     pub(crate) fn tool_cost(&self, tool: &str, count: &dyn Fn(&str) -> u32) -> u32 {
         let added = || {
             let tool: serde_json::Value = serde_json::from_str(tool).ok()?;
@@ -455,7 +455,7 @@ impl ChatTemplate {
             .saturating_add(2 * JOINT_MARGIN)
     }
 
-    /// What a turn that calls tools costs as it writes it; none where it takes no such turn alone.
+    /// Returns the tokens of a turn that calls tools as it writes it; none where it takes no such turn alone.
     pub(crate) fn calls_cost(
         &self,
         turn: Vec<Message>,
@@ -481,7 +481,7 @@ fn probe_tool() -> serde_json::Value {
     })
 }
 
-/// What is said beside the calls, and as the second result.
+/// The words beside the calls, and of the second result.
 const WORDS: [&str; 2] = ["zqwfive", "zqwsix"];
 
 /// An id in the form that Mistral's templates ask for.
@@ -512,7 +512,7 @@ fn answering(at: usize, text: &str) -> Message {
     }
 }
 
-/// Whether these words stand in a text, each after the one before.
+/// Returns whether these words stand in a text, each after the one before.
 fn in_order(text: &str, words: &[&str]) -> bool {
     let mut rest = text;
     words.iter().all(|word| match rest.split_once(word) {
@@ -541,7 +541,7 @@ impl io::Write for Capped {
     }
 }
 
-/// What went wrong, without the place.
+/// Returns the error's message, without the place.
 fn said(error: &minijinja::Error) -> String {
     match error.detail() {
         Some(detail) => short(detail),
@@ -549,7 +549,7 @@ fn said(error: &minijinja::Error) -> String {
     }
 }
 
-/// What a template says, as far as an error has room for it.
+/// Returns the template's message, as far as an error has room for it.
 fn short(text: &str) -> String {
     const MOST: usize = 300;
     let line = text.replace(char::is_control, " ");

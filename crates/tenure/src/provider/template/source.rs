@@ -11,12 +11,12 @@ use crate::base::error::Error;
 
 /// The longest template, in bytes.
 pub(super) const MAX_SOURCE: usize = 256 << 10;
-/// How many words and signs one tag may have. An expression nests no deeper than that.
+/// The greatest number of words and signs in one tag. An expression nests no deeper than that.
 pub(super) const MAX_TAG: usize = 250;
-/// How many `elif` there may be: each stands within the one before.
+/// The greatest number of `elif`: each stands within the one before.
 pub(super) const MAX_ELIF: usize = 100;
 
-/// How many macros: each may hold those before it.
+/// The greatest number of macros: each may hold those before it.
 pub(super) const MAX_MACROS: usize = 200;
 
 /// The source as it is parsed.

@@ -10,26 +10,26 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-/// How many lines of a block are looked at to tell what it is.
+/// The number of lines of a block that are looked at to tell its kind.
 const FIRST: usize = 4;
 
 /// A block that a client put into a message of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientBlock {
-    /// Where it stands in the text: whole lines.
+    /// Its place in the text: whole lines.
     pub bytes: Range<usize>,
-    /// Whose block it is.
+    /// The client whose block it is.
     pub client: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: &'static str,
     /// The file or list that it is of; empty where its kind has only one.
     pub source: String,
-    /// Whether it is an instruction that stands until a newer one takes its place. Otherwise it is a remark.
+    /// True if it is an instruction that stands until a newer one takes its place. Otherwise it is a remark.
     pub stands: bool,
     replaced_by: ReplacedBy,
 }
 
-/// What takes the place of a block.
+/// The replacement of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ReplacedBy {
@@ -79,12 +79,12 @@ pub(super) struct RenewedForm {
     kind: String,
     pub(super) says: Vec<String>,
     pub(super) answers: Vec<String>,
-    /// Whether all messages before it belong to it.
+    /// True if all messages before it belong to it.
     #[serde(default)]
     pub(super) ends_opening: bool,
 }
 
-/// What a client adds to the end of the newest message alone.
+/// The block that a client adds to the end of the newest message alone.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClosingForm {
@@ -169,7 +169,7 @@ pub fn client_blocks(text: &str) -> Vec<ClientBlock> {
 }
 
 impl ClientBlock {
-    /// Whether a newer block takes the place of this one, each with its text.
+    /// Returns whether a newer block takes the place of this one, each with its text.
     pub fn is_replaced_by(&self, own: &str, newer: &ClientBlock, text: &str) -> bool {
         if (self.kind, &self.source) != (newer.kind, &newer.source) {
             return false;
@@ -184,7 +184,7 @@ impl ClientBlock {
     }
 }
 
-/// What a line of a list is about: `- deploy` of `- deploy: Deploys it.`, `<cwd` of `<cwd>/app</cwd>`.
+/// Returns the subject of a line of a list: `- deploy` of `- deploy: Deploys it.`, `<cwd` of `<cwd>/app</cwd>`.
 fn name(line: &str) -> &str {
     let line = line.trim();
     let end = line.find([':', '>']).unwrap_or(line.len());
@@ -255,7 +255,7 @@ impl<'t> Lines<'t> {
         (first..=last).map(|at| self.line(at))
     }
 
-    /// Whether a block of these lines says what this form says.
+    /// Returns whether a block of these lines says what this form says.
     fn is(&self, form: &Form, first: usize, last: usize) -> bool {
         let open = form.tag.as_ref().map(|tag| format!("<{tag}>"));
         let says = |line: &str| {

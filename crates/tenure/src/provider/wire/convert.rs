@@ -17,7 +17,7 @@ use crate::provider::formats::dialect;
 pub struct Written {
     /// The array of messages.
     pub messages: String,
-    /// What could not be said in this format: the object, the rule, what was left out.
+    /// The parts that could not be said in this format, each with the object and the rule.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -157,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// Whether the format takes these media in what an object becomes.
+    /// Returns whether the format takes these media in what an object becomes.
     fn takes(&self, object: &ObjectDocument, media: &Media) -> bool {
         let is_result = object.object_type == Some(ObjectType::ToolResult);
         let is_users = object.role == Some(Role::User) || is_result;

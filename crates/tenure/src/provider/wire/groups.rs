@@ -1,5 +1,5 @@
-//! What of a conversation cannot be parted: a call with all its results, parallel calls, reasoning
-//! with what it led to.
+//! The groups of a conversation that cannot be parted: a call with all its results, parallel calls, reasoning with
+//! what it led to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -123,25 +123,25 @@ pub(crate) fn is_list(value: &RawValue) -> bool {
 
 /// A place in what is read, for messages: `messages[3].content[1]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(String);
+pub(crate) struct JsonPath(String);
 
-impl fmt::Display for Place {
+impl fmt::Display for JsonPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Place {
-    pub(crate) fn new(root: &str) -> Place {
-        Place(root.to_owned())
+impl JsonPath {
+    pub(crate) fn new(root: &str) -> JsonPath {
+        JsonPath(root.to_owned())
     }
 
-    pub(crate) fn at(&self, index: usize) -> Place {
-        Place(format!("{}[{index}]", self.0))
+    pub(crate) fn at(&self, index: usize) -> JsonPath {
+        JsonPath(format!("{}[{index}]", self.0))
     }
 
-    pub(crate) fn key(&self, key: &str) -> Place {
-        Place(format!("{}.{key}", self.0))
+    pub(crate) fn key(&self, key: &str) -> JsonPath {
+        JsonPath(format!("{}.{key}", self.0))
     }
 
     pub(crate) fn wrong(&self, what: impl Into<String>, expected: &str) -> Error {

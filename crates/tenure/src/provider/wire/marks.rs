@@ -4,11 +4,11 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::{Place, is_list};
+use super::json::{JsonPath, is_list};
 
 const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
-/// How deep blocks stand: in a message's content, and in a result's there.
+/// The depth of blocks: in a message's content, and in a result's there.
 const DEPTH: u32 = 3;
 
 /// The same JSON without marks in it or its blocks; all else byte for byte.
@@ -25,7 +25,7 @@ fn strip(value: &RawValue, depth: u32) -> String {
     if depth == 0 || !MARKS.iter().any(|mark| json.contains(mark)) {
         return json.to_owned();
     }
-    let place = Place::new("message");
+    let place = JsonPath::new("message");
     if is_list(value) {
         let values = place.list(value).unwrap_or_default();
         let values: Vec<String> = values

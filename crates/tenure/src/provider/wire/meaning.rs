@@ -1,9 +1,9 @@
-//! Whether two messages say the same, however they are written.
+//! The meaning of a message: the same for two that say the same, however they are written.
 
 use serde_json::value::RawValue;
 
 use super::Format;
-use super::json::{Fields, Place, is_list, is_string};
+use super::json::{Fields, JsonPath, is_list, is_string};
 use crate::base::digest::Digest;
 
 /// Values below this are compared as they are written.
@@ -35,7 +35,7 @@ pub fn meaning(format: Format, message: &str) -> Digest {
     Digest::of(out.as_bytes())
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     /// Among messages, blocks and their fields.
@@ -51,7 +51,7 @@ struct Writer {
 impl Writer {
     fn write(&self, value: &RawValue, within: Within, depth: u32, out: &mut String) {
         let raw = value.get();
-        let place = Place::new("");
+        let place = JsonPath::new("");
         match raw.as_bytes().first() {
             _ if depth > DEPTH => out.push_str(raw),
             Some(b'"') if raw.contains('\\') => match place.text(value) {
@@ -138,7 +138,7 @@ impl Writer {
 
     /// Arguments that are a text of JSON, which some clients write anew.
     fn arguments(&self, value: &RawValue, depth: u32, out: &mut String) {
-        let text = Place::new("").text(value);
+        let text = JsonPath::new("").text(value);
         let inner = text
             .as_deref()
             .ok()

@@ -1,4 +1,4 @@
-//! What stands in a text for what is no text: a line that says what was left out.
+//! Media in a text: a line that says what was left out.
 
 use crate::base::text::clip;
 
@@ -12,7 +12,7 @@ pub(crate) struct Media {
     pub(crate) source: Source,
 }
 
-/// Where media come from.
+/// The source of media.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Source {
     Base64(String),

@@ -54,10 +54,10 @@ pub use read::{read, read_after, read_message};
 pub use renewed::Renewed;
 pub use reply::{reply, streamed_reply};
 
-/// What a request of a provider holds.
+/// The contents of a provider's request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conversation {
-    /// Whose form it had.
+    /// The format that it had.
     pub format: Format,
     /// The system's text before the history, message by message or block by block, each with the
     /// rule that it becomes.
@@ -75,13 +75,13 @@ pub struct Conversation {
 /// One message of a provider; of the responses format, the items of one turn of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// Whose message it is.
+    /// The format of the message.
     pub format: Format,
     /// Its bytes.
     pub message: String,
-    /// What it means: turns and results in order; of instructions, a rule.
+    /// Its meaning: turns and results in order; of instructions, a rule.
     pub objects: Vec<ObjectDocument>,
-    /// Whether the provider signed any of it, so that it must go back as it is or not at all.
+    /// True if the provider signed any of it, so that it must go back as it is or not at all.
     pub signed: bool,
     /// The kinds of blocks that are kept unread, in order.
     pub opaque: Vec<String>,
@@ -96,7 +96,7 @@ impl Conversation {
         self.entries.iter().flat_map(|entry| &entry.objects)
     }
 
-    /// The same without the first messages, so many of them.
+    /// Returns the conversation without its first `count` messages.
     #[must_use]
     pub fn without_first(&self, count: usize) -> Conversation {
         Conversation {

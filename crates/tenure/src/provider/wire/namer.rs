@@ -7,7 +7,7 @@ use crate::object::{ObjectDocument, ObjectType, Protection, ToolCall};
 
 /// Names the objects of a conversation, and knows which calls are open.
 pub(super) struct Namer {
-    /// How many objects of the history there are.
+    /// The number of the history's objects.
     count: usize,
     calls: usize,
     rules: usize,

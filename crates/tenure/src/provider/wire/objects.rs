@@ -1,4 +1,4 @@
-//! What was read, as objects with names; and whether an object still says what its message says.
+//! The message of a wire object, and the check that the object still says what its message says.
 
 use super::parsed::{Parsed, Part};
 use super::read::parse_one;
@@ -8,8 +8,7 @@ use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::object::{MAX_CONTENT, ObjectDocument, ObjectType, Role, ToolCall};
 
-/// Whether an object says what its part of a message says. Ids that the provider did not give are
-/// ours.
+/// Returns whether an object says what its part of a message says. Ids that the provider did not give are ours.
 fn says(object: &ObjectDocument, part: &Part) -> bool {
     let object_type = object.object_type.unwrap_or(ObjectType::Rule);
     match part {
@@ -89,7 +88,7 @@ fn edited(broken: impl Fn(&str) -> Error, signed: bool) -> Error {
         .hint("to change what a message says, leave `wire` out: it is then written anew")
 }
 
-/// What `message` says, if these objects are its parts, whole and in order.
+/// Parses `message`, if these objects are its parts, whole and in order; none otherwise.
 pub(crate) fn checked_parts<'a>(
     wire: &Wire,
     message: &str,
@@ -104,12 +103,12 @@ pub(crate) fn checked_parts<'a>(
     (all && objects.next().is_none()).then_some(parsed)
 }
 
-/// How a message goes back to its provider.
+/// A message on its way back to its provider.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     /// Its bytes, less the marks of a cache: where those stand is the request's to say.
     pub(crate) message: Box<str>,
-    /// Whose it is.
+    /// The role that speaks.
     pub(crate) role: Role,
     /// The digest of what each part says, in order, and the call that it answers, where that is given.
     pub(crate) texts: Vec<(Digest, Option<String>)>,
@@ -117,12 +116,12 @@ pub(crate) struct Outgoing {
     pub(crate) unread: String,
     pub(crate) images: u32,
     pub(crate) joints: u32,
-    /// Whether it offers tools from here on, or takes some away.
+    /// True if it offers tools from here on, or takes some away.
     pub(crate) changes_tools: bool,
 }
 
-/// How a message goes back that was checked when its object was sealed; not as it is where it breaks
-/// a rule by itself.
+/// Returns the message of an object that was checked when it was sealed; not as it is where it breaks a rule by
+/// itself.
 pub(crate) fn outgoing(wire: &Wire) -> Option<Outgoing> {
     let message = wire.message.as_deref()?;
     let parsed = parse_one(wire.format, message).ok()?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use super::json::Place;
+use super::json::JsonPath;
 use super::media::Media;
 use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
@@ -18,13 +18,13 @@ pub(crate) struct Parsed {
     pub(crate) opaque: Vec<String>,
     /// The JSON of what is kept unread: what the parts' texts do not cover.
     pub(crate) unread: String,
-    /// How many images are kept unread.
+    /// The number of images that are kept unread.
     pub(crate) images: u32,
-    /// How many lines the texts join that stand apart in the message.
+    /// The number of lines that the texts join and that stand apart in the message.
     pub(crate) joints: u32,
     /// The rules that the message breaks by itself.
     pub(crate) faults: Vec<&'static str>,
-    /// Whether it carries marks of a cache, which are the request's and not the message's.
+    /// True if it carries marks of a cache, which are the request's and not the message's.
     pub(crate) marked: bool,
     /// Images and the like, with the lines that stand for them in the texts.
     pub(crate) media: Vec<Found>,
@@ -97,9 +97,9 @@ impl Parsed {
 
 /// Reads messages one by one.
 pub(crate) fn each(
-    root: &Place,
+    root: &JsonPath,
     messages: &[&RawValue],
-    read: fn(&Place, &RawValue) -> Result<Parsed, Error>,
+    read: fn(&JsonPath, &RawValue) -> Result<Parsed, Error>,
 ) -> Result<Vec<(String, Parsed)>, Error> {
     let messages = messages.iter().enumerate();
     messages

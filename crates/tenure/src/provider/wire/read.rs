@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::json::{Fields, Place, is_list, is_string};
+use super::json::{Fields, JsonPath, is_list, is_string};
 use super::namer::Namer;
 use super::parsed::{Parsed, Part};
 use super::{Conversation, Entry, Format, tools};
@@ -47,13 +47,13 @@ pub fn read_after(
     let dialect = dialect(format);
     let key = dialect.messages;
     if is_list(whole) {
-        let messages = Place::new(key).list(whole)?;
+        let messages = JsonPath::new(key).list(whole)?;
         take_messages(&mut conversation, &messages, &mut namer)?;
         return Ok(conversation);
     }
-    let place = Place::new("body");
+    let place = JsonPath::new("body");
     let fields = place.fields(whole)?;
-    let root = Place::new(key);
+    let root = JsonPath::new(key);
     let list = fields.get(key).ok_or_else(|| {
         let error = place.wrong(
             format!("`{key}` is missing"),
@@ -126,7 +126,7 @@ pub(super) fn parse(
     messages: &[&RawValue],
 ) -> Result<Vec<(String, Parsed)>, Error> {
     let dialect = dialect(format);
-    (dialect.read)(&Place::new(dialect.messages), messages)
+    (dialect.read)(&JsonPath::new(dialect.messages), messages)
 }
 
 /// Parses one message: the text as [`Entry::message`] holds it.
@@ -136,7 +136,7 @@ pub(crate) fn parse_one(format: Format, message: &str) -> Result<Parsed, Error> 
         Error::input("the message is no JSON").expected(format!("a message as {format} has it"))
     };
     let list: &RawValue = serde_json::from_str(&list).map_err(broken)?;
-    let items = Place::new(dialect(format).messages).list(list)?;
+    let items = JsonPath::new(dialect(format).messages).list(list)?;
     let mut parsed = parse(format, &items)?;
     match (parsed.pop(), parsed.is_empty()) {
         (Some((_, one)), true) => Ok(one),
@@ -158,7 +158,7 @@ pub fn read_message(format: Format, message: &str) -> Result<Entry, Error> {
 /// The format that this seems to have.
 pub(super) fn detect(json: &str) -> Option<Format> {
     let whole: &RawValue = serde_json::from_str(json).ok()?;
-    let place = Place::new("body");
+    let place = JsonPath::new("body");
     if is_list(whole) {
         return of_messages(&place.list(whole).ok()?);
     }
@@ -185,7 +185,7 @@ pub(super) fn detect(json: &str) -> Option<Format> {
 }
 
 fn of_messages(messages: &[&RawValue]) -> Option<Format> {
-    let place = Place::new("messages");
+    let place = JsonPath::new("messages");
     messages.iter().find_map(|message| {
         let fields = place.fields(message).ok()?;
         let kind = |fields: &Fields<'_>| fields.get("type").and_then(|kind| place.text(kind).ok());
@@ -218,7 +218,7 @@ fn of_messages(messages: &[&RawValue]) -> Option<Format> {
     })
 }
 
-/// How many items a message of several has.
+/// Returns the number of items in a message of several.
 pub(crate) fn items(message: &str) -> u32 {
     let list = format!("[{message}]");
     let items: Vec<&RawValue> = serde_json::from_str(&list).unwrap_or_default();
@@ -227,7 +227,7 @@ pub(crate) fn items(message: &str) -> u32 {
 
 /// The parts of a Gemini content, or the blocks of a message of Anthropic's, as they came.
 pub(crate) fn blocks(message: &str) -> Vec<String> {
-    let place = Place::new("message");
+    let place = JsonPath::new("message");
     let message = serde_json::from_str::<&RawValue>(message).ok();
     let fields = message.and_then(|message| place.fields(message).ok());
     let Some(list) = fields.and_then(|fields| fields.any(&["parts", "content"])) else {

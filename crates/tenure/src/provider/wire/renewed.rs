@@ -1,5 +1,5 @@
-//! What agents' clients renew with each request, each time elsewhere: files as they are now, examples, rules at the end
-//! of the newest message.
+//! Parts of messages that agents' clients renew with each request, each time elsewhere: files as they are now,
+//! examples, rules at the end of the newest message.
 //!
 //! It is the request's and not the history's: as part of the history it would make each request another conversation, and
 //! leave with the oldest messages. So it is taken out of the messages, and stands in what is sent as it came. Which
@@ -17,7 +17,7 @@ use crate::base::digest::Digest;
 use crate::base::error::Error;
 use crate::object::{ObjectType, Role};
 
-/// What a client renews with a request, taken out of its messages.
+/// The messages that a client renews with a request, taken out of the others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Renewed {
     format: Format,
@@ -37,7 +37,7 @@ struct Run {
 struct Next {
     /// The meaning of its first item: a client that writes a message again may write its characters otherwise.
     meaning: Digest,
-    /// How many items like it there are from it on, itself included.
+    /// The number of items like it from it on, itself included.
     like_it: usize,
 }
 
@@ -118,7 +118,7 @@ impl Renewed {
         runs.chain(closing).map(String::as_str)
     }
 
-    /// Whether the newest message has an end that it will not have in the next request.
+    /// Returns whether the newest message has an end that it will not have in the next request.
     pub fn closes(&self) -> bool {
         self.closing.is_some() || self.runs.iter().any(|run| run.next.is_none())
     }
@@ -206,7 +206,7 @@ impl Next {
         found
     }
 
-    /// Where it stands among the places of messages, which ascend, if it does.
+    /// Returns its place among the places of messages, which ascend, if it has one.
     fn place(&self, places: &BTreeMap<Digest, Vec<usize>>) -> Option<usize> {
         let like_it = places.get(&self.meaning)?;
         like_it
@@ -239,7 +239,7 @@ fn items_of(message: &str) -> Vec<String> {
     items.iter().map(|item| item.get().to_owned()).collect()
 }
 
-/// Where messages are that a client renews, and which client it is.
+/// Returns the places of the messages that a client renews, and the client's name.
 fn ranges(entries: &[Entry]) -> Option<(&'static str, Vec<Range<usize>>)> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut client = None;
@@ -274,7 +274,7 @@ fn form_of(asks: &Entry, answers: &Entry) -> Option<&'static RenewedForm> {
     })
 }
 
-/// What a message says that is one text, and whose.
+/// Returns the text of a message that is one text of this role.
 fn said_by(entry: &Entry, role: Role) -> Option<&str> {
     match entry.objects.as_slice() {
         [one]
@@ -300,7 +300,7 @@ fn begins_closing(client: &str, text: &str) -> bool {
     closings(client).any(|says| text.trim_start().starts_with(says.trim_start()))
 }
 
-/// Where the end of a text begins that its client added.
+/// Returns the place at which the end of a text begins that its client added.
 fn closing_of(client: &str, text: &str) -> Option<usize> {
     closings(client).find_map(|says| text.rfind(&format!("\n\n{says}")))
 }
@@ -328,7 +328,7 @@ fn with_text(message: &str, text: &str) -> Option<String> {
     with_fields(message, &[("content", &content)]).ok()
 }
 
-/// Whether a message of a list is the system's.
+/// Returns whether a message of a list is the system's.
 fn is_systems(message: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct By {

@@ -4,7 +4,7 @@
 //! What was given whole keeps its bytes. An answer that is not at its end makes no message.
 
 use super::Format;
-use super::json::Place;
+use super::json::JsonPath;
 use super::stream::json;
 use crate::base::error::Error;
 use crate::provider::formats::dialect;
@@ -23,7 +23,7 @@ use crate::provider::formats::dialect;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub fn reply(format: Format, answer: &str) -> Result<String, Error> {
-    let place = Place::new("answer");
+    let place = JsonPath::new("answer");
     let whole = json(&place, answer)?;
     let fields = place.fields(whole)?;
     let replies = dialect(format).replies.as_ref().ok_or_else(unknown)?;
@@ -52,7 +52,7 @@ pub fn streamed_reply(format: Format, events: &str) -> Result<String, Error> {
         if data.trim() == "[DONE]" {
             break;
         }
-        let place = Place::new("events").at(at);
+        let place = JsonPath::new("events").at(at);
         let event = json(&place, &data)?;
         let fields = place.fields(event)?;
         if fields.get("error").is_some() {
@@ -60,7 +60,7 @@ pub fn streamed_reply(format: Format, events: &str) -> Result<String, Error> {
         }
         stream.take(&place, &fields)?;
     }
-    stream.end(&Place::new("events"))
+    stream.end(&JsonPath::new("events"))
 }
 
 fn unknown() -> Error {

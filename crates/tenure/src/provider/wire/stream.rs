@@ -2,25 +2,25 @@
 
 use serde_json::value::RawValue;
 
-use super::json::{Fields, Place};
+use super::json::{Fields, JsonPath};
 use crate::base::error::Error;
 
 /// The message that grows from the events of a stream.
 pub(crate) trait Stream {
     /// Takes the next event.
-    fn take(&mut self, place: &Place, event: &Fields<'_>) -> Result<(), Error>;
+    fn take(&mut self, place: &JsonPath, event: &Fields<'_>) -> Result<(), Error>;
     /// Returns the message; an error where the stream is not at its end.
-    fn end(self: Box<Self>, place: &Place) -> Result<String, Error>;
+    fn end(self: Box<Self>, place: &JsonPath) -> Result<String, Error>;
 }
 
 /// The text as JSON.
-pub(crate) fn json<'t>(place: &Place, text: &'t str) -> Result<&'t RawValue, Error> {
+pub(crate) fn json<'t>(place: &JsonPath, text: &'t str) -> Result<&'t RawValue, Error> {
     serde_json::from_str(text)
         .map_err(|error| place.wrong(format!("not JSON: {error}"), "what a provider answers"))
 }
 
 /// The error of an answer that stops before its end.
-pub(crate) fn unfinished(place: &Place) -> Error {
+pub(crate) fn unfinished(place: &JsonPath) -> Error {
     place.wrong("the answer is not at its end", "a whole answer")
 }
 

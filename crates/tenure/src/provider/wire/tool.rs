@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::{Fields, Place};
+use super::json::{Fields, JsonPath};
 use crate::base::error::Error;
 
 /// A tool, as any provider describes it.
@@ -25,7 +25,11 @@ impl Tool {
 
 impl Tool {
     /// Reads a tool whose schema stands under the first of these keys that it has.
-    pub(crate) fn read(place: &Place, fields: &Fields<'_>, schema: &[&str]) -> Result<Tool, Error> {
+    pub(crate) fn read(
+        place: &JsonPath,
+        fields: &Fields<'_>,
+        schema: &[&str],
+    ) -> Result<Tool, Error> {
         let read = |json: &RawValue| -> Result<Value, Error> {
             serde_json::from_str(json.get()).map_err(|error| {
                 place.wrong(format!("the schema cannot be read: {error}"), "JSON Schema")

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::Place;
+use super::json::JsonPath;
 use super::tool::Tool;
 use super::{Conversation, Format, Wire};
 use crate::base::digest::Digest;
@@ -11,7 +11,7 @@ use crate::base::error::Error;
 use crate::object::{ObjectDocument, ObjectType, canonical_schema, empty_schema};
 use crate::provider::formats::dialect;
 
-/// Whether an object says what a tool's JSON says.
+/// Returns whether an object says what a tool's JSON says.
 pub(crate) fn says(object: &ObjectDocument, tool: &Tool) -> bool {
     let schema = |schema: &Option<Value>| match schema {
         Some(schema) => canonical_schema(schema.clone()),
@@ -25,7 +25,7 @@ pub(crate) fn says(object: &ObjectDocument, tool: &Tool) -> bool {
 /// Reads the tools of a request into objects, and keeps those that the provider runs itself.
 pub(crate) fn read(conversation: &mut Conversation, tools: &RawValue) -> Result<(), Error> {
     let format = conversation.format;
-    let place = Place::new("tools");
+    let place = JsonPath::new("tools");
     if super::json::is_null(tools) {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub(crate) fn read(conversation: &mut Conversation, tools: &RawValue) -> Result<
     Ok(())
 }
 
-fn take(conversation: &mut Conversation, place: &Place, json: &RawValue) -> Result<(), Error> {
+fn take(conversation: &mut Conversation, place: &JsonPath, json: &RawValue) -> Result<(), Error> {
     let format = conversation.format;
     let Some(tool) = (dialect(format).tool)(place, &place.fields(json)?)? else {
         conversation.server_tools.push(json.get().to_owned());
@@ -72,6 +72,6 @@ fn take(conversation: &mut Conversation, place: &Place, json: &RawValue) -> Resu
 pub(crate) fn one(format: Format, json: &str) -> Result<Option<Tool>, Error> {
     let json: &RawValue = serde_json::from_str(json)
         .map_err(|_| Error::input("the tool is no JSON").expected("a tool's definition"))?;
-    let place = Place::new("tool");
+    let place = JsonPath::new("tool");
     (dialect(format).tool)(&place, &place.fields(json)?)
 }

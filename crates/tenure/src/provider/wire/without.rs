@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::json::{Place, is_list, with_fields};
+use super::json::{JsonPath, is_list, with_fields};
 use super::read::parse_one;
 use super::{Entry, Format, Wire};
 use crate::base::digest::Digest;
@@ -16,8 +16,8 @@ impl Entry {
     /// of reasoning alone keeps no objects: a provider takes no empty message.
     ///
     /// Anthropic binds reasoning to everything before it on some models
-    /// ([`MessageRules::bound_reasoning`](crate::provider::catalogue::MessageRules::bound_reasoning)), and refuses a request in
-    /// which that changed. Reasoning may be left out whole; edited, it is refused as well.
+    /// ([`MessageRules::bound_reasoning`](crate::provider::catalogue::MessageRules::bound_reasoning)), and refuses a
+    /// request in which that changed. Reasoning may be left out whole; edited, it is refused as well.
     #[must_use]
     pub fn without_reasoning(&self) -> Option<Entry> {
         let reasons = self.opaque.iter().any(|kind| REASONING.contains(&&**kind));
@@ -71,7 +71,7 @@ impl Entry {
 
 /// A message of Anthropic's without its blocks of these kinds.
 fn without_blocks(message: &str, kinds: &[&str]) -> Option<String> {
-    let place = Place::new("message");
+    let place = JsonPath::new("message");
     let raw: &RawValue = serde_json::from_str(message).ok()?;
     let fields = place.fields(raw).ok()?;
     let content = fields.get("content").filter(|content| is_list(content))?;

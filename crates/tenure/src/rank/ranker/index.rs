@@ -1,6 +1,5 @@
-//! Which units hold which terms, and how they stand to each other. What is made here depends on the
-//! units alone; what counts beside them (which of them are seen, how rare a term is among those, the
-//! weights) comes with each question.
+//! The terms of units, and the units' neighbours. What is made here depends on the units alone; what counts beside
+//! them (which of them are seen, how rare a term is among those, the weights) comes with each question.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -23,17 +22,17 @@ pub(crate) struct Index {
     units: usize,
 }
 
-/// Units that were read together. Their numbers begin with nought.
+/// Units that were read together. Their numbers begin with 0.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     terms: HashMap<Box<str>, u32, FixedState>,
     postings: Vec<Vec<Posting>>,
-    /// How many terms the text of each unit has.
+    /// The number of terms in the text of each unit.
     lengths: Vec<u32>,
     total: u64,
     /// The places of the units in ordered material, in their order; those that have none are not here.
     places: Arc<[Placed]>,
-    /// Who says each unit, as a place in `speakers`.
+    /// The speaker of each unit, as a place in `speakers`.
     said_by: Vec<Option<u32>>,
     /// The words of each speaker's name.
     speakers: Vec<Vec<Box<str>>>,
@@ -47,20 +46,20 @@ struct Posting {
     rest: [u8; FIELDS - 1],
 }
 
-/// Where a unit stands in ordered material. What ends where the next one begins is its neighbour.
+/// The place of a unit in ordered material. A unit that ends where the next one begins is its neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Place {
-    /// Which material, the same in every part.
+pub(crate) struct Position {
+    /// The material, the same in every part.
     pub(crate) material: u128,
-    /// Where it begins.
+    /// The beginning.
     pub(crate) from: u64,
-    /// Where the next one begins at the latest.
+    /// The beginning of the next one at the latest.
     pub(crate) until: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Placed {
-    place: Place,
+    place: Position,
     unit: u32,
 }
 
@@ -69,7 +68,7 @@ struct Placed {
 pub(crate) struct Seen<'a> {
     /// One flag a unit, or `None` when all count.
     pub(crate) rows: Option<&'a [bool]>,
-    /// How many count.
+    /// The number of those that count.
     pub(crate) count: usize,
 }
 
@@ -79,19 +78,19 @@ impl Seen<'_> {
     }
 }
 
-/// What the vectors say.
+/// The similarities by vectors.
 #[derive(Clone, Copy)]
 pub(crate) struct Dense<'a> {
-    /// How similar each unit is to the query; less than nought where nobody knows.
+    /// The similarity of each unit to the query; less than 0 where it is not known.
     pub(crate) similarities: &'a [f64],
-    /// What texts that have nothing to do with each other may have in common. A unit without a term of
-    /// the query that is no nearer than that is not near at all.
+    /// The similarity that texts without a common subject may have. A unit without a term of the query that is no
+    /// nearer than that is not near at all.
     pub(crate) unrelated: f64,
 }
 
 impl Part {
     /// Reads units, each with its place in ordered material if it has one.
-    pub(crate) fn of<'u>(units: impl IntoIterator<Item = (Unit<'u>, Option<Place>)>) -> Part {
+    pub(crate) fn of<'u>(units: impl IntoIterator<Item = (Unit<'u>, Option<Position>)>) -> Part {
         let mut part = Part::default();
         let mut terms = Terms::default();
         let mut places = Vec::new();
@@ -194,12 +193,12 @@ impl Index {
         index
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     pub(crate) fn len(&self) -> usize {
         self.units
     }
 
-    /// The score of each unit that is seen, from 0 to 1, where the greatest is 1; nought for the others.
+    /// The score of each unit that is seen, from 0 to 1, where the greatest is 1; 0 for the others.
     pub(crate) fn scores(
         &self,
         query: &str,
@@ -366,7 +365,7 @@ impl Index {
         }
         let [before, after, second_before, second_after] = weights.neighbours;
         let line = self.places.iter().filter(|placed| seen.has(placed.unit));
-        let line: Vec<(Place, usize, f64)> = line
+        let line: Vec<(Position, usize, f64)> = line
             .map(|placed| {
                 (
                     placed.place,

@@ -25,7 +25,7 @@ mod terms;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) use self::index::{Dense, Index, Part, Place, Seen};
+pub(crate) use self::index::{Dense, Index, Part, Position, Seen};
 pub use self::terms::Terms;
 pub(crate) use self::terms::each_term;
 
@@ -36,30 +36,30 @@ pub struct Unit<'t> {
     pub name: &'t str,
     /// Words to find it by.
     pub tags: &'t str,
-    /// Who says it.
+    /// The speaker.
     pub speaker: &'t str,
-    /// When it was said, as text.
+    /// The date of speaking, as text.
     pub date: &'t str,
-    /// What it says.
+    /// The text.
     pub text: &'t str,
     /// Its place in ordered material. Units at most two places apart are neighbours.
     pub order: Option<u64>,
 }
 
-/// How much everything counts. [`Weights::default`] is what the development sets under `models/eval/`
-/// chose; `docs/ranking.md` tells how.
+/// The weights of the ranker. [`Weights::default`] is what the development sets under `models/eval/` chose;
+/// `docs/ranking.md` tells how.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weights {
     /// The weight of a term in the name, the tags, the speaker, the date and the text.
     pub fields: [f64; FIELDS],
-    /// How soon a term that is repeated counts no more (BM25's k₁).
+    /// The saturation of a term that is repeated (BM25's k₁).
     pub saturation: f64,
-    /// How much longer texts are discounted (BM25's b), for the text; the other fields are not.
+    /// The discount of longer texts (BM25's b), for the text; the other fields have none.
     pub length: f64,
-    /// What a unit takes over of the scores of the one before it, the one after it, the second before
-    /// and the second after.
+    /// The shares that a unit takes over of the scores of the one before it, the one after it, the second before and
+    /// the second after.
     pub neighbours: [f64; 4],
-    /// What is added for a unit whose speaker the query names, where the greatest score is 1.
+    /// The bonus of a unit whose speaker the query names, where the greatest score is 1.
     pub named: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
@@ -93,7 +93,7 @@ impl Weights {
     }
 }
 
-/// How many fields a unit has.
+/// The number of a unit's fields.
 pub const FIELDS: usize = 5;
 const SPEAKER: usize = 2;
 const TEXT: usize = 4;
@@ -109,7 +109,7 @@ impl Ranker {
     /// Reads the units.
     pub fn new(units: &[Unit<'_>], weights: Weights) -> Ranker {
         let placed = units.iter().map(|unit| {
-            let place = unit.order.map(|order| Place {
+            let place = unit.order.map(|order| Position {
                 material: 0,
                 from: order,
                 until: order.saturating_add(1),
@@ -120,18 +120,18 @@ impl Ranker {
         Ranker { weights, index }
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The units with their scores from 0 to 1, the best first; equal ones in their own order. `dense`
-    /// holds each unit's similarity to the query, where somebody has vectors.
+    /// holds each unit's similarity to the query, where someone has vectors.
     pub fn rank(&self, query: &str, dense: Option<&[f64]>) -> Vec<(usize, f64)> {
         let scores = self.scores(query, dense);
         let mut ranked: Vec<(usize, f64)> = scores.into_iter().enumerate().collect();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is not seen counts for nothing: scores are those of an index that never held it.
+        /// Unseen units count for nothing: scores are those of an index that never held them.
         #[test]
         fn what_is_not_seen_changes_nothing(
             all in prop::collection::vec(drawn(), 1..9),
@@ -281,7 +281,7 @@ mod tests {
             let index = |units: &[&Drawn]| {
                 let units = units.iter().map(|(text, speaker, order, ..)| {
                     let unit = Unit { text, speaker, ..Unit::default() };
-                    let place = |from: u64| Place { material: 1, from, until: from + 2 };
+                    let place = |from: u64| Position { material: 1, from, until: from + 2 };
                     (unit, order.map(place))
                 });
                 Index::of([Arc::new(Part::of(units))])

@@ -67,8 +67,8 @@ fn add_mark(word: &mut String, mark: char) {
     }
 }
 
-/// What joins or separates letters within a word without being seen: the joiners of Indic scripts and
-/// of Persian, the soft hyphen, the Arabic line that stretches a word.
+/// Returns whether a character joins or separates letters within a word without being seen: the joiners of Indic
+/// scripts and of Persian, the soft hyphen, the Arabic line that stretches a word.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{640}' | '\u{200C}' | '\u{200D}')
 }

@@ -80,7 +80,7 @@ pub(super) fn looked_at(piece: Piece, revision: &Revision) -> Piece {
     }
 }
 
-/// What calls cost that no template could be asked about.
+/// Returns a bound on the cost of calls that no template could be asked about.
 fn calls_at_most(world: &World, revision: &Revision) -> u32 {
     let calls = revision.tool_calls().iter().map(|call| {
         let text = world

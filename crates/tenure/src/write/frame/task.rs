@@ -89,8 +89,8 @@ impl TaskLines {
         }
     }
 
-    /// What is new since another state was said. Nothing where data that was said no longer holds: of that
-    /// only the whole can tell.
+    /// Returns the lines that are new since another state was said. Nothing where data that was said no longer holds:
+    /// of that only the whole can tell.
     fn since(&self, said: &TaskLines) -> Option<TaskLines> {
         let stands =
             |lines: &[String], said: &[String]| said.iter().all(|line| lines.contains(line));

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::object::{ObjectType, Revision, Role, Tool, ToolCall};
 use crate::provider::target::Target;
 use crate::provider::wire::{self, Outgoing};
-use crate::write::render::parts::{Place, array, list, object, quoted};
+use crate::write::render::parts::{BodyPosition, array, list, object, quoted};
 
 /// A tool as the API takes it.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
@@ -39,8 +39,7 @@ pub(crate) fn input(call: &ToolCall) -> String {
 
 /// The blocks and messages of a body in the making.
 pub(crate) struct Messages<'a> {
-    /// Whether what the model said in two messages becomes one: Gemini takes a call only after words
-    /// of the user.
+    /// True if what the model said in two messages becomes one: Gemini takes a call only after words of the user.
     splices: bool,
     /// The texts of the system, by their places among the texts.
     pub(crate) system: Vec<usize>,
@@ -63,7 +62,7 @@ pub(crate) enum Content<'a> {
 pub(crate) enum Block<'a> {
     /// Text pieces, by their place among the texts.
     Text(usize),
-    /// What a turn says.
+    /// The text of a turn.
     Said(&'a str),
     ToolUse(&'a ToolCall),
     ToolResult {
@@ -89,10 +88,10 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a block for a text.
-    pub(crate) fn text(&mut self, role: Role, text: usize) -> Place {
+    pub(crate) fn text(&mut self, role: Role, text: usize) -> BodyPosition {
         if role == Role::System {
             self.system.push(text);
-            return Place {
+            return BodyPosition {
                 message: None,
                 block: Some(self.system.len() as u32 - 1),
             };
@@ -102,7 +101,7 @@ impl<'a> Messages<'a> {
 
     /// Adds a turn that says `said`, or a tool's result. Blank words are left out: no block may be
     /// blank.
-    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
+    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> BodyPosition {
         let role = match revision.speaker() {
             Some(Role::Assistant) => Role::Assistant,
             _ => Role::User,
@@ -126,29 +125,29 @@ impl<'a> Messages<'a> {
             .extend(calls.map(|call| (call.id.as_str(), call.name.as_str())));
     }
 
-    /// Whether the system may speak next: behind the user, or in the message that is its own already.
+    /// Returns whether the system may speak next: behind the user, or in the message that is its own already.
     pub(crate) fn takes_system(&self) -> bool {
         let last = self.messages.last();
         last.is_some_and(|last| matches!(last.role, Role::User | Role::System))
     }
 
     /// Adds a message of the system in the middle of the conversation.
-    pub(crate) fn late(&mut self, revision: &'a Revision) -> Place {
+    pub(crate) fn late(&mut self, revision: &'a Revision) -> BodyPosition {
         self.add(Role::System, [Block::Said(revision.content())])
     }
 
     /// Adds what the system says behind all that was said.
-    pub(crate) fn late_text(&mut self, text: usize) -> Place {
+    pub(crate) fn late_text(&mut self, text: usize) -> BodyPosition {
         self.add(Role::System, [Block::Text(text)])
     }
 
     /// Adds a tool behind all that was said.
-    pub(crate) fn late_tool(&mut self, json: &'a str) -> Place {
+    pub(crate) fn late_tool(&mut self, json: &'a str) -> BodyPosition {
         self.add(Role::System, [Block::ToolAddition(json)])
     }
 
     /// Adds what goes back as it came.
-    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: &[&'a Revision]) -> Place {
+    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: &[&'a Revision]) -> BodyPosition {
         parts.iter().for_each(|part| self.called(part));
         if self.is_one(raw.role) && self.ends_with(raw.role) {
             let blocks = wire::blocks(&raw.message);
@@ -158,14 +157,14 @@ impl<'a> Messages<'a> {
             role: raw.role,
             content: Content::Raw(&raw.message),
         });
-        Place {
+        BodyPosition {
             message: Some(self.messages.len() as u32 - 1),
             block: None,
         }
     }
 
-    /// Whether neighbours of this role become one message, also where they came as messages: of the system there is
-    /// only one between the user and the model.
+    /// Returns whether neighbours of this role become one message, also where they came as messages: of the system
+    /// there is only one between the user and the model.
     fn is_one(&self, role: Role) -> bool {
         role == Role::System || (self.splices && role == Role::Assistant)
     }
@@ -176,12 +175,12 @@ impl<'a> Messages<'a> {
 
     /// Adds blocks to the last message, or to a new one where the last is another's or goes back as
     /// it came.
-    fn add(&mut self, role: Role, blocks: impl IntoIterator<Item = Block<'a>>) -> Place {
+    fn add(&mut self, role: Role, blocks: impl IntoIterator<Item = Block<'a>>) -> BodyPosition {
         let mut blocks = blocks.into_iter().peekable();
         let (at, is_one) = (self.messages.len(), self.is_one(role));
         if blocks.peek().is_none() {
             // Nothing is said: it stands empty where the next would stand.
-            return Place {
+            return BodyPosition {
                 message: Some(at as u32),
                 block: Some(0),
             };
@@ -198,7 +197,7 @@ impl<'a> Messages<'a> {
             if let Content::Blocks(content) = &mut last.content {
                 let block = content.len();
                 content.extend(blocks);
-                return Place {
+                return BodyPosition {
                     message: Some(at as u32 - 1),
                     block: Some(block as u32),
                 };
@@ -208,7 +207,7 @@ impl<'a> Messages<'a> {
             role,
             content: Content::Blocks(blocks.collect()),
         });
-        Place {
+        BodyPosition {
             message: Some(at as u32),
             block: Some(0),
         }

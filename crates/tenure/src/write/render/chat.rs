@@ -1,5 +1,5 @@
-//! What the bodies of chat requests share: whose words a piece is, which pieces share a message, and
-//! the gathering of a body.
+//! The common part of the bodies of chat requests: whose words a piece is, which pieces share a message, and the
+//! gathering of a body.
 
 use crate::base::error::Error;
 use crate::input::policy::{Order, Policy, TaskPosition};
@@ -11,7 +11,7 @@ use crate::provider::template::ChatTemplate;
 use crate::provider::wire::Outgoing;
 use crate::write::piece::Piece;
 use crate::write::render::Applied;
-use crate::write::render::parts::Place;
+use crate::write::render::parts::BodyPosition;
 use crate::write::render::plain::{self, Plain};
 use crate::write::render::{anthropic, gemini, openai_chat, openai_responses};
 use crate::write::span::Span;
@@ -29,18 +29,18 @@ pub(crate) fn tool_json(object: &ContextObject, tool: &Tool, target: Target) -> 
     json.to_string()
 }
 
-/// Where a text stands among the messages. Texts of one joint that follow each other share their
-/// message, or their content block.
+/// The place of a text among the messages. Texts of one joint that follow each other share their message, or their
+/// content block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Joint {
     pub(crate) role: Role,
     /// The section, where each section's text is a block of its own.
     section: Option<Section>,
-    /// Whether it stands behind all else, by the provider's channel for what the system says late.
+    /// True if it stands behind all else, by the provider's channel for what the system says late.
     late: bool,
 }
 
-/// What stands in a body by the provider's channels for what comes late.
+/// The parts of a body that stand in the provider's channels for what comes late.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct LateParts {
     pub(crate) texts: bool,
@@ -48,14 +48,14 @@ pub(crate) struct LateParts {
 }
 
 impl Joint {
-    /// What the compiler says as the user, so that the messages are legal.
+    /// The words of the user that the compiler adds, so that the messages are legal.
     pub(crate) const USER: Joint = Joint {
         role: Role::User,
         section: None,
         late: false,
     };
 
-    /// What the system says in the middle of the conversation.
+    /// The words of the system in the middle of the conversation.
     pub(crate) const LATE: Joint = Joint {
         role: Role::System,
         section: None,
@@ -94,8 +94,8 @@ impl Joint {
     }
 }
 
-/// Whether text of this section is a message of its own: it stands between turns, so how many
-/// messages there are would otherwise depend on which of its neighbours fit.
+/// Returns whether text of this section is a message of its own: it stands between turns, so how many messages there
+/// are would otherwise depend on which of its neighbours fit.
 pub(crate) fn is_alone(section: Section) -> bool {
     section == Section::History
 }
@@ -107,7 +107,7 @@ pub(crate) struct SharedMessages {
 }
 
 struct TextPlace {
-    /// Whether the compiler's own text stands there.
+    /// True if the compiler's own text stands there.
     is_added: bool,
     /// The sections whose candidates stand there, a bit each.
     candidates: u32,
@@ -157,8 +157,8 @@ impl SharedMessages {
         }
     }
 
-    /// How many there are where candidates of these sections stand. More sections never make fewer, so the count for
-    /// all candidates is a bound for any choice.
+    /// Returns their number where candidates of these sections stand. More sections never make fewer, so the count
+    /// for all candidates is a bound for any choice.
     pub(crate) fn count(&self, candidates: &[bool; Section::COUNT], late: LateParts) -> u32 {
         let stand = Section::ALL
             .iter()
@@ -179,9 +179,9 @@ impl SharedMessages {
     }
 }
 
-/// Whether the history must open with words of the user: the first message of blocks is the user's,
-/// and the first that stands of the history may be the assistant's when the assistant is `unled`,
-/// that is speaks before the user's first turn.
+/// Returns whether the history must open with words of the user: the first message of blocks is the user's, and the
+/// first that stands of the history may be the assistant's when the assistant is `unled`, that is speaks before the
+/// user's first turn.
 pub(crate) fn needs_opening(policy: &Policy, target: Target, unled: bool) -> bool {
     let document = policy.document();
     let after_task =
@@ -189,8 +189,8 @@ pub(crate) fn needs_opening(policy: &Policy, target: Target, unled: bool) -> boo
     target.by_turns() && unled && !after_task
 }
 
-/// Whether words of the user must end the messages: the last message of blocks is the user's, and a
-/// layout may end with the history. `added` are the sections that the compiler adds pieces to.
+/// Returns whether words of the user must end the messages: the last message of blocks is the user's, and a layout
+/// may end with the history. `added` are the sections that the compiler adds pieces to.
 pub(crate) fn needs_closing(
     policy: &Policy,
     target: Target,
@@ -216,7 +216,7 @@ pub(crate) struct Body<'a> {
     texts: Vec<String>,
     tools: Vec<&'a str>,
     /// The last text, where more may follow it.
-    last: Option<(Joint, Place)>,
+    last: Option<(Joint, BodyPosition)>,
     shared: u32,
     late_tools: bool,
     changes_tools: bool,
@@ -232,7 +232,7 @@ enum Form<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// A body; `speaks`: anybody but the system will speak in it.
+    /// A body; `speaks`: anyone but the system will speak in it.
     pub(crate) fn new(target: Target, model: &Model, speaks: bool) -> Body<'a> {
         let rules = model.messages.unwrap_or_default();
         Body {
@@ -392,7 +392,7 @@ impl<'a> Body<'a> {
         &self.applied
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     fn messages(&self) -> usize {
         match &self.form {
             Form::Flat(messages) => messages.messages.len(),
@@ -400,17 +400,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether any message goes back as it came.
+    /// Returns whether any message goes back as it came.
     pub(crate) fn has_raw(&self) -> bool {
         self.has_raw
     }
 
-    /// Whether tools are offered, or taken away, in the middle of the conversation.
+    /// Returns whether tools are offered, or taken away, in the middle of the conversation.
     pub(crate) fn changes_tools(&self) -> bool {
         self.changes_tools
     }
 
-    /// How many messages, or blocks, texts share, and whether tools are offered: what the overhead
+    /// Returns the number of messages, or blocks, that texts share, and whether tools are offered: what the overhead
     /// follows from.
     pub(crate) fn around(&self) -> (u32, bool) {
         (self.shared, !self.tools.is_empty())

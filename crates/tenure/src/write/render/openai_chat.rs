@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::object::{ObjectType, Revision, Role, Tool};
 use crate::provider::target::Target;
 use crate::provider::wire::Outgoing;
-use crate::write::render::parts::{Place, list, object, quoted};
+use crate::write::render::parts::{BodyPosition, list, object, quoted};
 
 /// A tool as the API takes it.
 pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
@@ -25,12 +25,12 @@ pub(crate) fn tool(name: &str, description: &str, tool: &Tool) -> Value {
 
 /// The messages of a body in the making.
 pub(crate) struct Messages<'a> {
-    /// Whether these are items, of which a turn may be several.
+    /// True if these are items, of which a turn may be several.
     responses: bool,
-    /// Whether text of the system that leads stands beside the messages.
+    /// True if text of the system that leads stands beside the messages.
     apart: bool,
     pub(crate) messages: Vec<Message<'a>>,
-    /// How many messages or items these are in the body.
+    /// The number of messages or items in the body.
     count: u32,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Message<'a> {
     Text(Role, usize),
     /// A turn or a result, and what it says.
     Turn(&'a Revision, Option<&'a str>),
-    /// What goes back as it came.
+    /// A message that goes back as it came.
     Raw(&'a str),
     /// Tools that are offered in the middle of the conversation.
     Tools(Vec<&'a str>),
@@ -52,7 +52,7 @@ impl<'a> Messages<'a> {
         let responses = target == Target::OpenAiResponses;
         Messages {
             responses,
-            // Somebody must speak in the input.
+            // Someone must speak in the input.
             apart: responses && speaks,
             messages: Vec::new(),
             count: 0,
@@ -60,10 +60,10 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a message for a text.
-    pub(crate) fn text(&mut self, role: Role, text: usize) -> Place {
+    pub(crate) fn text(&mut self, role: Role, text: usize) -> BodyPosition {
         if self.apart && role == Role::System && self.messages.is_empty() {
             self.messages.push(Message::Instructions(text));
-            return Place {
+            return BodyPosition {
                 message: None,
                 block: None,
             };
@@ -72,10 +72,10 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a tool in the middle of the conversation, to those that stand last. Gives its place among them.
-    pub(crate) fn late_tool(&mut self, json: &'a str) -> (Place, u32) {
+    pub(crate) fn late_tool(&mut self, json: &'a str) -> (BodyPosition, u32) {
         if let Some(Message::Tools(tools)) = self.messages.last_mut() {
             tools.push(json);
-            let place = Place {
+            let place = BodyPosition {
                 message: Some(self.count - 1),
                 block: None,
             };
@@ -85,7 +85,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds a turn or a tool's result.
-    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> Place {
+    pub(crate) fn turn(&mut self, revision: &'a Revision, said: Option<&'a str>) -> BodyPosition {
         let is_result = revision.object_type() == ObjectType::ToolResult;
         let calls = revision.tool_calls().len() as u32;
         let said = said.filter(|said| is_result || !said.trim().is_empty());
@@ -97,7 +97,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Adds what goes back as it came.
-    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: Vec<&'a Revision>) -> Place {
+    pub(crate) fn raw(&mut self, raw: &'a Outgoing, parts: Vec<&'a Revision>) -> BodyPosition {
         // Several items that are one turn stand with commas between.
         let items = if self.responses {
             crate::provider::wire::items(&raw.message)
@@ -107,11 +107,11 @@ impl<'a> Messages<'a> {
         self.push(Message::Raw(&raw.message), items)
     }
 
-    fn push(&mut self, message: Message<'a>, items: u32) -> Place {
+    fn push(&mut self, message: Message<'a>, items: u32) -> BodyPosition {
         self.messages.push(message);
         let at = self.count;
         self.count += items;
-        Place {
+        BodyPosition {
             message: Some(at),
             block: None,
         }

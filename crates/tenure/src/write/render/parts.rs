@@ -1,15 +1,15 @@
-//! What the writers of bodies share: JSON of what is JSON already, and where a piece stands.
+//! Helpers of the writers of bodies: JSON of what is JSON already, and the place of a piece.
 
 use crate::write::span::Span;
 
-/// Where a piece stands in a body.
+/// The place of a piece in a body.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct BodyPosition {
     pub(crate) message: Option<u32>,
     pub(crate) block: Option<u32>,
 }
 
-impl Place {
+impl BodyPosition {
     pub(super) fn span(self, start: usize, end: usize) -> Span {
         Span {
             message: self.message,

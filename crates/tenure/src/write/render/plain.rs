@@ -14,8 +14,8 @@ use crate::object::{ObjectType, Revision, Role, ToolCall};
 use crate::provider::template::{Call, ChatTemplate, Function, Marks, Message, TOOLS, map_texts};
 use crate::write::render::{Applied, openai_chat};
 
-/// Where the content of a message stands in the text: what is at `from` of the content is at `at` of the text, and
-/// nothing stands after `to` of the content.
+/// The place of a message's content in the text: what is at `from` of the content is at `at` of the text, and nothing
+/// stands after `to` of the content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stands {
     pub(crate) at: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Stands {
 pub(crate) struct Plain {
     pub(crate) text: String,
     pub(crate) places: Vec<Option<Stands>>,
-    /// What the template could not say as it was given.
+    /// The rules by which the template's text differs from the messages.
     pub(crate) applied: Applied,
 }
 
@@ -193,7 +193,7 @@ struct Built {
 }
 
 impl Built {
-    /// What the system says before all else.
+    /// Adds the system's words before all else.
     fn preface(&mut self, text: &str) {
         self.messages.push(Message::new("system", text));
     }
@@ -202,7 +202,7 @@ impl Built {
         *self.applied.entry(rule).or_default() += 1;
     }
 
-    /// What else a turn is: the source map knows it by its first message.
+    /// Adds the other messages of a turn: the source map knows it by its first.
     fn follow(&mut self, more: Vec<Message>, template: &ChatTemplate) {
         if !more.is_empty() {
             self.apply("template_calls_apart");
@@ -252,7 +252,7 @@ impl Built {
         }
     }
 
-    /// Where the template knows no system message, its words open the first message of the user.
+    /// Moves the system's words into the first message of the user where the template knows no system message.
     fn fold(&mut self) {
         if let [first, second, ..] = self.messages.as_slice()
             && first.role == "system"
@@ -279,13 +279,13 @@ impl Built {
             && first.role == "system"
             && second.role != "system"
         {
-            // Nobody of the user's speaks first: the system's words are the first of theirs.
+            // No one of the user's speaks first: the system's words are the first of theirs.
             first.role = "user";
             self.apply("template_system");
         }
     }
 
-    /// Gives each result the name of the tool that it came from; somebody of the user's speaks.
+    /// Gives each result the name of the tool that it came from; someone of the user's speaks.
     fn finish(&mut self) {
         let calls = self.messages.iter().flat_map(|message| &message.tool_calls);
         let calls = calls.map(|call| (call.id.clone(), call.function.name.clone()));
@@ -421,7 +421,7 @@ fn whole(
             );
             return Err(Error::input(what)
                 .expected("the content of each message, as it is given")
-                .hint("nothing is reported as included that the model does not see"));
+                .hint("an object is reported as included only if the model sees it"));
         }
     }
     Ok(())
@@ -439,8 +439,8 @@ fn enclosures(messages: &[Message], text: &str) -> Option<(char, char)> {
     Some((free.next()?, free.next()?))
 }
 
-/// Where the contents stand in the text, and what stands of contents besides. The template is asked again, with
-/// each content enclosed; where that does not give the same text but for the enclosures, nothing is said.
+/// Returns the places of the contents in the text, and the rules that changed contents. The template is asked again,
+/// with each content enclosed; where that does not give the same text but for the enclosures, nothing is said.
 fn located<'t>(
     messages: &[Message],
     tools: &[Value],

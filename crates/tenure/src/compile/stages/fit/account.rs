@@ -15,7 +15,7 @@ use crate::write::piece::Piece;
 use crate::write::render::chat::{LateParts, SharedMessages};
 use crate::write::world::World;
 
-/// What a provider adds around the text, as it follows from what stands in the body.
+/// The overhead that a provider adds around the text, as it follows from the contents of the body.
 pub(super) struct Around<'p> {
     pub(super) policy: &'p Policy,
     messages: SharedMessages,
@@ -23,7 +23,7 @@ pub(super) struct Around<'p> {
     pub(super) chat: Option<ChatOverhead>,
 }
 
-/// What stands in a body, as far as the provider's overhead depends on it.
+/// The contents of a body, as far as the provider's overhead depends on them.
 #[derive(Clone, Copy, PartialEq, Default)]
 pub(super) struct Present {
     pub(super) texts: [bool; Section::COUNT],
@@ -58,7 +58,7 @@ impl<'p> Around<'p> {
         messages * (chat.per_message + 1) + chat.reply + tools
     }
 
-    /// What letting in more adds.
+    /// Returns the overhead that letting in more adds.
     pub(super) fn more(&self, before: &Present, after: &Present) -> u32 {
         if before == after {
             0
@@ -109,12 +109,12 @@ pub(super) struct Account<'c, 'a> {
 }
 
 impl Account<'_, '_> {
-    /// What a row cannot stand without.
+    /// Returns the rows that a row cannot stand without.
     pub(super) fn needs(&self, row: u32) -> Vec<u32> {
         self.contained.links.of(row).collect()
     }
 
-    /// What was let into a section last.
+    /// Returns the row that was let into a section last.
     pub(super) fn last_in(&self, section: Section) -> Option<Arc<str>> {
         self.last_in[section.index()].map(|row| self.set().name(row))
     }
@@ -124,7 +124,7 @@ impl Account<'_, '_> {
         self.contained.epoch.section(row)
     }
 
-    /// What the row costs in the form that it has now.
+    /// Returns the row's tokens in the form that it has now.
     pub(super) fn tokens(&self, row: u32) -> u32 {
         if let Some(at) = self.short.of(row)
             && let Some((_, piece)) = self.forms(row).get(at)
@@ -134,7 +134,7 @@ impl Account<'_, '_> {
         self.full_tokens(row)
     }
 
-    /// What the row costs in full.
+    /// Returns the row's tokens in full.
     pub(super) fn full_tokens(&self, row: u32) -> u32 {
         self.contained.pieces.tokens(row)
     }
@@ -171,8 +171,8 @@ impl Account<'_, '_> {
             .filter(|row| !self.chosen[*row as usize])
     }
 
-    /// What letting `row` in costs: its closure, the headings of sections that it opens, and what
-    /// the provider adds around them.
+    /// Returns the cost of letting `row` in: its closure, the headings of sections that it opens, and what the
+    /// provider adds around them.
     pub(super) fn cost(&self, row: u32) -> u32 {
         let mut opens = self.opened;
         let mut present = self.present;
@@ -186,7 +186,7 @@ impl Account<'_, '_> {
         cost.saturating_add(self.around.more(&self.present, &present))
     }
 
-    /// What of `row` matters to the provider's overhead.
+    /// Adds the properties of `row` that the provider's overhead depends on.
     pub(super) fn place(&self, row: u32, present: &mut Present) {
         if self.around.chat.is_none() {
             return;
@@ -205,7 +205,7 @@ impl Account<'_, '_> {
         }
     }
 
-    /// Whether the row stands behind all that was sent, and so under no heading.
+    /// Returns whether the row stands behind all that was sent, and so under no heading.
     pub(super) fn is_late(&self, row: u32) -> bool {
         self.contained.epoch.late.rows.contains(&row)
     }
@@ -214,7 +214,7 @@ impl Account<'_, '_> {
         self.contained.live.set
     }
 
-    /// What opening the row's section costs, and that it is open from now on.
+    /// Returns the cost of opening the row's section, and marks it as open.
     pub(super) fn open(&self, row: u32, opened: &mut [bool; Section::COUNT]) -> u32 {
         let section = self.section(row).index();
         if self.is_late(row) || std::mem::replace(&mut opened[section], true) {

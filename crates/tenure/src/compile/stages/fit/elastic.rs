@@ -1,4 +1,4 @@
-//! The elastic budget: shared among the sections as their utilities say (Prefill Compiler, 6.2), and
+//! The elastic budget: shared among the sections as their utilities say, and
 //! spent within each in the order of the ranks.
 //!
 //! Within a section breadth goes before depth: who is in, by rank; then who stands at least in the
@@ -19,11 +19,11 @@ use crate::object::Protection;
 use crate::object::section::Section;
 use crate::rank::allocate::{Allocation, Certificate, Claim, Problem};
 
-/// How the elastic budget was shared among the sections. Empty where they are one flow.
+/// The shares of the elastic budget, by section. Empty where the sections are one flow.
 #[derive(Clone, Default)]
 pub(crate) struct Shares {
     pub(crate) reports: Vec<AllocationReport>,
-    /// Why no other allocation is worth more.
+    /// The proof that no other allocation is worth more.
     pub(crate) certificate: Option<Certificate>,
 }
 
@@ -31,21 +31,21 @@ pub(crate) struct Shares {
 #[derive(Clone)]
 pub(super) struct Elastic<'p> {
     policy: &'p Policy,
-    /// What is to be shared out in each section, in registry order, until it is filled.
+    /// The rows to be shared out in each section, in registry order, until it is filled.
     pub(super) queues: [Vec<u32>; Section::COUNT],
-    /// What other objects stand for, while they stand.
+    /// The rows that other objects stand for, while those stand.
     near: BTreeMap<u32, Near>,
-    /// What then still waits, by rank.
+    /// The rows that then still wait, by rank.
     pub(super) waiting: [Vec<Waiting>; Section::COUNT],
-    /// What stands in a shorter form, by rank.
+    /// The rows in a shorter form, by rank.
     growing: [Vec<u32>; Section::COUNT],
     demands: Vec<u32>,
-    /// Whether a section waits that others may bring along objects from.
+    /// True if a section waits that others may bring along objects from.
     parted: bool,
     /// The most that each section may spend: its maximum, net of what stands of it in this epoch.
     pub(super) most: [u32; Section::COUNT],
     pub(super) allocation: Allocation,
-    /// What each section has spent, flow-back included, and what of its own allocation.
+    /// The tokens that each section has spent, flow-back included, and those of its own allocation.
     pub(super) used: [u32; Section::COUNT],
     own: [u32; Section::COUNT],
     /// The rows that were passed over as longer than an item's share, with that share.
@@ -56,9 +56,9 @@ pub(super) struct Elastic<'p> {
 }
 
 impl<'p> Elastic<'p> {
-    /// What is not chosen yet, and what it may spend. What is near to something else claims nothing.
-    /// `apart`: the evidence is not chosen with the rest, so only evidence and what stands already may
-    /// stand for others.
+    /// Collects the rows that are not chosen yet, and what they may spend. What is near to something else claims
+    /// nothing. `apart`: the evidence is not chosen with the rest, so only evidence and what stands already may stand
+    /// for others.
     pub(super) fn new(
         account: &Account<'_, '_>,
         policy: &'p Policy,
@@ -151,7 +151,7 @@ impl<'p> Elastic<'p> {
         })
     }
 
-    /// Whether the budget keeps some section from what it could use.
+    /// Returns whether the budget keeps some section from what it could use.
     pub(super) fn is_cut(&self) -> bool {
         self.allocation.tokens != self.allocation.ceilings
     }
@@ -224,8 +224,8 @@ impl<'p> Elastic<'p> {
         (account, shares)
     }
 
-    /// Where something that was to stand for others got no room, the next of them waits for what is
-    /// left, and stands for the rest. Whether there is any.
+    /// Queues the next of near-duplicates whose representative got no room: it waits for what is left, and stands for
+    /// the rest. Whether there is any.
     fn next_in_line(&mut self, account: &Account<'_, '_>) -> bool {
         let chosen = |row: u32| account.chosen[row as usize];
         let alone = self.near.iter().map(|(row, near)| (*row, near.of));
@@ -374,7 +374,8 @@ impl<'p> Elastic<'p> {
         }
     }
 
-    /// What a section may still spend: of what is left, within its maximum and what is worth its cost.
+    /// Returns the tokens that a section may still spend: of what is left, within its maximum and what is worth its
+    /// cost.
     pub(super) fn room(&self, account: &Account<'_, '_>, section: Section) -> u32 {
         let at = section.index();
         account
@@ -410,7 +411,7 @@ impl<'p> Elastic<'p> {
         }
     }
 
-    /// Why a row that waits in this section, where that was let in last, gets nothing of what is left, and needs so
+    /// Returns the reason why a row that waits in this section gets none of what is left, after `last`, and needs so
     /// much.
     pub(super) fn why(
         &self,
@@ -446,7 +447,7 @@ impl<'p> Elastic<'p> {
         self.own[at] = tokens.min(self.allocation.tokens[at]);
     }
 
-    /// What each section was given and used.
+    /// Returns the report of each section: its allocation and its use.
     pub(super) fn shares(&self, account: &Account<'_, '_>) -> Shares {
         // Where all is near to something, whatever comes in for it after all has its report, too.
         let near = |section: Section| {
@@ -563,15 +564,16 @@ pub(super) struct Waiting {
     rank: u64,
     /// The content's own key.
     tie: u64,
-    /// Whether it is a tool, and whether it is a text, of those that make the provider add something.
+    /// True if it is a tool, and whether it is a text, of those that make the provider add something.
     tool: bool,
     text: bool,
-    /// Whether it brings others along.
+    /// True if it brings others along.
     tied: bool,
 }
 
 impl Waiting {
-    /// What letting it in costs: as [`Account::cost`], and from what stands here where nothing comes along.
+    /// Returns the cost of letting it in: as [`Account::cost`], and from the fields here where it brings nothing
+    /// along.
     fn cost(&self, account: &Account<'_, '_>, section: Section) -> u32 {
         if self.tied || account.chosen[self.row as usize] {
             return account.cost(self.row);

@@ -1,5 +1,4 @@
-//! Which turns the history can do without: what loses least when it is left out gets its place last
-//! (Prefill Compiler, 6.7.2).
+//! The turns that the history can do without: the one whose omission loses least gets its place last.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +10,7 @@ use crate::object::section::Section;
 use crate::object::{ObjectType, Role};
 use crate::session::{Step, superseded};
 
-/// Why a turn may be left out, by row; nothing of the others.
+/// The class of each turn that may be left out, by row.
 pub(super) type Losses = BTreeMap<u32, Omission>;
 
 /// The turns of the history that may be left out before others: those of a subtask that is done, results

@@ -1,6 +1,5 @@
-//! The evidence spread over several payloads (Prefill Compiler, 6.4.3, *Paginate*): each fits, together
-//! they hold all of it, and everything else stands the same on each, but for what a page's evidence brings
-//! along and the others have no room for.
+//! The evidence spread over several payloads: each fits, together they hold all of it, and everything else stands the
+//! same on each, but for what a page's evidence brings along and the others have no room for.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +18,11 @@ use crate::write::piece::Piece;
 struct Page<'c, 'a> {
     account: Account<'c, 'a>,
     verdicts: Vec<(u32, Reason)>,
-    /// What the evidence on it costs.
+    /// The tokens of the evidence on it.
     used: u32,
 }
 
-/// What is chosen for each page. Every page keeps room for the line that says which one it is.
+/// Returns the choice for each page. Every page keeps room for the line with its number.
 pub(super) fn paginate(
     account: &Account<'_, '_>,
     mandatory: &[(u32, Reason)],
@@ -71,7 +70,7 @@ struct Split<'m, 'c, 'a, 'p> {
     /// By rank.
     evidence: Vec<u32>,
     max_pages: u32,
-    /// What the evidence of a page may cost: its section's allocation, and at least the longest of it.
+    /// The tokens that the evidence of a page may cost: its section's allocation, and at least the longest of it.
     /// Both grow with the budget, so a larger one never makes more pages.
     room: u32,
 }

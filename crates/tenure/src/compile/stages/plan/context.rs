@@ -1,4 +1,4 @@
-//! The switch between a corpus as a whole and retrieval (Deep Memory, the context manager).
+//! The switch between a corpus as a whole and retrieval.
 //!
 //! The whole is chosen only where it surely fits: its own cost is exact, and the cost of what stands
 //! beside it is bounded from above.
@@ -103,7 +103,7 @@ pub(super) fn choose(
     Ok(())
 }
 
-/// What the choice rests on.
+/// The figures that the choice rests on.
 struct Scales {
     report: ContextReport,
     /// The cost of the cheapest document.

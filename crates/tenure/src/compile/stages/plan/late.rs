@@ -1,5 +1,5 @@
-//! What is new in the middle of an epoch and need not end it: the provider has a channel of its own for it, by
-//! which it stands behind all that was sent.
+//! Objects that are new in the middle of an epoch and need not end it: the provider has a channel of its own for it,
+//! by which it stands behind all that was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub(super) struct Channels {
     system: bool,
     /// For tools.
     tools: bool,
-    /// Whether the provider refuses a tool that is defined behind a call of it.
+    /// True if the provider refuses a tool that is defined behind a call of it.
     defined_first: bool,
-    /// What is new among the tools and a gate may turn away: it chose when the epoch began, and they wait for the next.
+    /// The new tools that a gate may turn away: it chose when the epoch began, and they wait for the next.
     pub(super) gated: BTreeSet<u32>,
     /// The new tools whose definition would stand behind a call of them.
     called: BTreeSet<u32>,
@@ -98,8 +98,8 @@ impl Channels {
         }
     }
 
-    /// Whether this row may go by one of them: a tool, or what the platform or the developer say, and of the floor's own
-    /// rules what the user does. What else is new stands among the words of the user.
+    /// Returns whether this row may go by one of them: a tool, or what the platform or the developer say, and of the
+    /// floor's own rules what the user does. What else is new stands among the words of the user.
     pub(super) fn take(&self, set: &Normalized, row: u32) -> bool {
         let found = set.row(row);
         let commands = |least: Authority| self.system && found.authority <= least;
@@ -115,7 +115,7 @@ impl Channels {
     }
 }
 
-/// What goes by the channels, and what went.
+/// The rows that go by the channels, and the tools that went.
 #[derive(Clone, Default)]
 pub(crate) struct Late {
     pub(crate) rows: BTreeSet<u32>,

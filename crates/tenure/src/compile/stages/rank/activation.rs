@@ -1,5 +1,5 @@
-//! Which objects are out of place in this task by their own conditions: the types of task that they apply
-//! to, and what a preference is good for (Tenure Principle, `why_it_matters`).
+//! Objects that are out of place in this task by their own conditions: the types of task that they apply to, and what
+//! a preference is good for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::object::ObjectType;
 
 use crate::rank::ranker::terms_of;
 
-/// What is idle in this task, and why.
+/// The rows that are idle in this task, with the reasons.
 pub(super) struct Idle {
     pub(super) rows: BTreeMap<u32, Reason>,
     /// The vectors that were used.
@@ -37,7 +37,7 @@ impl Idle {
     }
 }
 
-/// What a preference is good for, where it says so.
+/// Returns the purpose of a preference, where it says so.
 fn why(set: &Normalized, row: u32) -> Option<&str> {
     let facts = set.row(row);
     let preference = facts.rare && facts.object_type == ObjectType::Preference;

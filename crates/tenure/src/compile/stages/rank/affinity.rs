@@ -1,4 +1,4 @@
-//! How near each row is to the task: the built-in ranker over what the caller may see.
+//! The nearness of each row to the task: the built-in ranker over what the caller may see.
 
 use crate::base::digest::Digest;
 use crate::base::num::Score;
@@ -10,7 +10,7 @@ use crate::input::facts::{Asked, Facts, Need, Next};
 use crate::input::policy::{Policy, Scorer};
 use crate::rank::ranker::{Dense, Seen};
 
-/// How near each row is, where the nearest has 1, and what was used to find out.
+/// The nearness of each row, where the nearest has 1, and the facts that were used.
 pub(super) struct Nearness {
     pub(super) raw: Vec<f64>,
     /// By row, what is known of the similarity of its vector to that of the task.
@@ -131,7 +131,7 @@ pub(super) fn drop_unrelated(
     }
 }
 
-/// The similarity of each row that is in to the query, less than nought where its vector is missing; what
+/// The similarity of each row that is in to the query, less than 0 where its vector is missing; what
 /// unrelated texts have in common; and the digest of all facts that were used. Nothing is known of a row
 /// that is not in, and nothing of it is looked at.
 fn similarities(
@@ -193,7 +193,7 @@ fn similarities(
     (Some((similarities, model.unrelated.to_f64())), used)
 }
 
-/// How near these rows are to a text, compared with each other alone, by their terms and by these vectors.
+/// Returns the nearness of these rows to a text, compared with each other alone, by their terms and by these vectors.
 pub(super) fn among(
     set: &Normalized,
     rows: &[u32],
@@ -215,15 +215,15 @@ pub(super) fn among(
     set.index().scores(text, &weights, seen, dense)
 }
 
-/// How similar rows are to a text.
+/// The similarity of rows to a text.
 pub(super) struct Cosines {
-    /// By row; less than nought where nobody knows.
+    /// By row; less than 0 where no one knows.
     pub(super) of: Vec<f64>,
-    /// What unrelated texts have in common.
+    /// The similarity of unrelated texts.
     pub(super) unrelated: f64,
 }
 
-/// How similar these rows are to a text, where somebody supplied its vector. `marks` says what was used.
+/// Returns the similarity of these rows to a text whose vector was supplied. `marks` says which vectors were used.
 pub(super) fn cosines(
     set: &Normalized,
     rows: &[u32],

@@ -1,4 +1,4 @@
-//! How rows stand before the gates of a compile.
+//! The standing of rows before the gates of a compile.
 
 use crate::base::num::Score;
 use crate::compile::links::Links;
@@ -8,7 +8,7 @@ use crate::input::candidates::Normalized;
 use crate::input::gate::{Gate, Standing};
 use crate::object::section::Section;
 
-/// How rows stand before their gates.
+/// The standing of rows before their gates.
 #[derive(Default)]
 pub(crate) struct Standings {
     /// Those that are gated, of each gate the nearest first.
@@ -23,14 +23,14 @@ impl Standings {
         &self.by_rank
     }
 
-    /// How a row stands; none where it is not gated.
+    /// Returns the standing of a row; none where it is not gated.
     pub(crate) fn of(&self, row: u32) -> Option<Standing> {
         let place = self.places.get(row as usize)?.checked_sub(1)?;
         let (_, standing) = self.by_rank.get(place as usize)?;
         Some(*standing)
     }
 
-    /// Whether a row is turned away.
+    /// Returns whether a row is turned away.
     pub(crate) fn bars(&self, row: u32) -> bool {
         self.of(row).is_some_and(|standing| !standing.passes)
     }
@@ -79,7 +79,7 @@ pub(crate) struct Before {
     pub(crate) rows: Vec<(u32, Score)>,
 }
 
-/// How each row stands before its gate.
+/// Decides the standing of each row before its gate.
 pub(crate) fn decide(
     set: &Normalized,
     links: &Links<'_>,

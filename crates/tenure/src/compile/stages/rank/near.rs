@@ -1,5 +1,5 @@
-//! Of what says nearly the same, wherever it stands, the highest stands for the others (Prefill
-//! Compiler, 6.7.3). Which of them has room only the fit knows, so nothing is omitted here.
+//! Of what says nearly the same, wherever it stands, the highest stands for the others. Which of them has room only
+//! the fit knows, so nothing is omitted here.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

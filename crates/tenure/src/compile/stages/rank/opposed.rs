@@ -89,7 +89,7 @@ fn with_topics<'a>(
     topics.collect()
 }
 
-/// Which of at most [`COMPARED`] topics have a word: the bits of a number, one for each topic.
+/// The words of at most [`COMPARED`] topics: for each word a number with a bit for each topic that has it.
 struct SharedWords {
     topics: DigestMap<u64>,
     count: usize,
@@ -109,8 +109,8 @@ impl SharedWords {
         }
     }
 
-    /// How many words each topic has in common with this one. All of them count at once: the first number
-    /// holds the lowest bit of every topic's count, the second the next.
+    /// Returns the number of words that each topic has in common with this one. All of them count at once: the first
+    /// number holds the lowest bit of every topic's count, the second the next.
     fn count(&self, other: &Topic) -> impl Iterator<Item = u32> {
         let mut counts: Vec<u64> = Vec::with_capacity(8);
         for word in other.words() {

@@ -1,4 +1,4 @@
-//! What the request's retrieval plan fetches, and what it leaves.
+//! The rows that the request's retrieval plan fetches, and those that it leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::object::section::Section;
 
 use super::affinity::{self, cosines};
 
-/// Where a neighbourhood begins that names nothing: at so many of the nearest.
+/// The number of nearest rows at which a neighbourhood begins that names nothing.
 const SEEDS: usize = 3;
 
-/// What came of a plan.
+/// The result of a plan.
 pub(super) struct Retrieved {
     pub(super) report: RetrievalReport,
-    /// Why each row stays away that the plan might have brought and did not.
+    /// The reason why each row stays away that the plan might have brought.
     pub(super) left: BTreeMap<u32, Reason>,
-    /// How near what was brought is to the subquery that it is nearest to.
+    /// The nearness of each row that was brought to its nearest subquery.
     pub(super) nearness: BTreeMap<u32, f64>,
-    /// Where neighbourhoods should begin and nothing is.
+    /// The beginnings of neighbourhoods that are not among the candidates.
     pub(super) unfetched: Vec<Unfetched>,
     /// The digest of the vectors that were used.
     pub(super) used: Digest,
@@ -37,10 +37,10 @@ pub(super) struct Retrieved {
 /// One row that a subquery finds.
 struct Found {
     row: u32,
-    /// What is shown of its score.
+    /// The score that is shown.
     score: Option<Score>,
     hops: Option<u32>,
-    /// How near that is, where the nearest has 1.
+    /// The nearness, where the nearest has 1.
     near: f64,
 }
 
@@ -133,7 +133,7 @@ pub(super) fn retrieve(
     }
 }
 
-/// What all subqueries look into.
+/// The rows that all subqueries search.
 struct Search<'s> {
     set: &'s Normalized,
     /// Everything that is in.
@@ -215,7 +215,7 @@ impl Search<'_> {
         (found, fell_back)
     }
 
-    /// What is linked to where it begins, the nearest links first, then what is nearest to the text.
+    /// Returns the rows linked to the beginning, the nearest links first, then those nearest to the text.
     fn neighbourhood(
         &self,
         subquery: &Subquery,
@@ -272,12 +272,12 @@ impl Search<'_> {
     }
 }
 
-/// Who is linked to whom: by `keep_with`, in both directions, and by the entities they speak of.
+/// The links between rows: by `keep_with`, in both directions, and by the entities they speak of.
 struct Graph<'s> {
     named: BTreeMap<&'s str, Vec<u32>>,
-    /// Who is kept with a name.
+    /// The rows that are kept with a name.
     holders: BTreeMap<&'s str, Vec<u32>>,
-    /// Who speaks of an entity.
+    /// The rows that speak of an entity.
     speakers: BTreeMap<&'s str, Vec<u32>>,
 }
 
@@ -307,7 +307,7 @@ impl<'s> Graph<'s> {
         graph
     }
 
-    /// Follows the links, so many of them, from what is reached already.
+    /// Follows up to `hops` links from what is reached already.
     fn spread(&self, set: &Normalized, reached: &mut BTreeMap<u32, u32>, hops: u32) {
         let mut spent: BTreeSet<&str> = BTreeSet::new();
         // The names that were followed: to those who bear them, and to those who are kept with them.

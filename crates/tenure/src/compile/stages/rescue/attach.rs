@@ -1,6 +1,6 @@
-//! Which small units, omitted because they are far from the task, are of use beside something that
-//! stands: Aff(u, s | q) = ωᵀ[q_rel, f_skill, r_sel, g_same, g_active] (A Self-Optimizing Deterministic
-//! Context Assembly Engine, stage 6; after SkillRAE).
+//! The attachment of small units, omitted because they are far from the task, to objects that stand. The affinity of a
+//! unit u to an object s is the weighted sum of five parts: the relevance of u, the fit of u to s, the relevance of s,
+//! whether both are of one source, and whether u speaks of what is being done.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ pub(super) fn attach(
     best
 }
 
-/// Whether a row is small, was omitted for its distance from the task alone, and needs nothing.
+/// Returns whether a row is small, was omitted for its distance from the task alone, and needs nothing.
 fn is_unit(ranked: &Ranked<'_>, policy: &Policy, row: u32, verdict: Option<&Reason>) -> bool {
     let far = matches!(
         verdict,
@@ -177,7 +177,7 @@ fn same_source(one: &ContextObject, other: &ContextObject) -> bool {
     (one.0.is_some() && one.0 == other.0) || (one.1.is_some() && one.1 == other.1)
 }
 
-/// The words of an object's name and tags: what it is about where nobody has vectors.
+/// The words of an object's name and tags: what it is about where no one has vectors.
 fn words(object: &ContextObject) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let texts = [object.name()].into_iter().chain(object.revision().tags());
