@@ -15,7 +15,7 @@ TEXTS = [
 ]  # fmt: skip
 
 AMONG = ["dog tax", "dog food", "The dog barks at night.", "A recipe for bread", "東京 and Paris", ""]
-FOLDER = HERE.parent.parent / "crates/tenure-workspace/tests/fixtures/embed"
+FOLDER = HERE.parent.parent / "crates/tenure-adapters/tests/fixtures/embed"
 
 
 def save(name, table, texts, factors=None):

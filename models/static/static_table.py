@@ -1,4 +1,4 @@
-"""The table's file format, and the same integer arithmetic as the Rust reader (crates/tenure-workspace/src/embed)."""
+"""The table's file format, and the same integer arithmetic as the Rust reader (crates/tenure-adapters/src/embed)."""
 
 import hashlib
 import struct

@@ -24,6 +24,8 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 //!
+//! The engine on PostgreSQL is the Cargo feature `postgres`, which is off by default.
+//!
 //! | what | where |
 //! |---|---|
 //! | the verbs | [`Tenant`] |
@@ -43,6 +45,7 @@ mod judge;
 mod judged;
 mod keep;
 mod labels;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod repeat;
 mod resident;
@@ -53,6 +56,7 @@ mod store;
 mod sweep;
 mod tenant;
 mod texts;
+#[cfg(feature = "tls")]
 pub mod tls;
 
 pub use doc::{Line, StoredObject};

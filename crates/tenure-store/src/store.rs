@@ -7,6 +7,7 @@ use tenure::object::clip;
 use tenure::{Error, ErrorKind};
 
 use crate::engine::{Engine, Watch};
+#[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
 use crate::sqlite::{Machine, Outside, Sqlite};
 use crate::tenant::Tenant;
@@ -32,7 +33,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Usage`] when the URL is of nothing known; [`ErrorKind::Input`] when what is there
+    /// [`ErrorKind::Usage`] when the URL is of nothing known, or of PostgreSQL in a build without it; [`ErrorKind::Input`] when what is there
     /// is no store, or one of a newer version; [`ErrorKind::Unavailable`] when it cannot be reached.
     pub fn open(url: &str) -> Result<Store, Error> {
         if let Some(path) = url.strip_prefix("sqlite://") {
@@ -45,7 +46,7 @@ impl Store {
             return Store::sqlite(Path::new(path));
         }
         if url.starts_with("postgresql://") || url.starts_with("postgres://") {
-            return Ok(Store::over(Arc::new(Postgres::open(url)?)));
+            return postgresql(url);
         }
         // Nothing else of it is shown: it may hold a password.
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
@@ -145,6 +146,16 @@ impl Store {
         }
         Ok(Tenant::new(Arc::clone(&self.engine), name))
     }
+}
+
+#[cfg(feature = "postgres")]
+fn postgresql(url: &str) -> Result<Store, Error> {
+    Ok(Store::over(Arc::new(Postgres::open(url)?)))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgresql(_: &str) -> Result<Store, Error> {
+    Err(Error::without_feature("PostgreSQL", "postgres"))
 }
 
 impl std::fmt::Debug for Store {

@@ -51,7 +51,7 @@ fn source(ending: &str) -> (String, Vec<Elidable>) {
         text.push_str(&function(ending, at));
         at += 1;
     }
-    let parts = outline(&text, ending);
+    let parts = outline(&text, ending).unwrap();
     (text, parts)
 }
 

@@ -11,7 +11,8 @@ use tenure::object::{MAX_NAME, ObjectType, clip};
 use tenure::{Error, ObjectDocument, Unfetched};
 
 use crate::collect::{Warning, WarningKind};
-use crate::read::{KERNEL, is_of_the_kernel, read_up_to};
+use crate::read::{KERNEL, is_of_the_kernel};
+use tenure_adapters::read::read_up_to;
 
 /// The most entries that a tree may have.
 const MAX_ENTRIES: usize = 100_000;

@@ -16,10 +16,10 @@ use tenure::{Candidates, ContextObject, Error, ObjectDocument};
 
 use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
-use crate::read::read_text;
 use crate::snapshot::{is_snapshot, only_label, read_snapshot};
 use crate::sources::Sourced;
 use crate::walk::{Found, Source, find};
+use tenure_adapters::read::read_text;
 
 /// What was collected.
 #[derive(Debug, Default)]

@@ -6,10 +6,10 @@ use tenure::condense::{
 };
 use tenure::num::Score;
 use tenure::{Error, Tokenizer, pointer_line};
+use tenure_adapters::code::outline;
+use tenure_adapters::read::text_of;
 
-use crate::code::outline;
 use crate::originals::{Originals, Pointer};
-use crate::read::text_of;
 use crate::workspace::Workspace;
 
 /// The text is made smaller for the sake of its pointer at most so often.
@@ -81,7 +81,9 @@ impl Workspace {
             None => detect(text),
         });
         let is_code = content_type == ContentType::Code;
-        let parts = is_code.then(|| outline(text, ending.unwrap_or_default()));
+        let parts = is_code
+            .then(|| outline(text, ending.unwrap_or_default()))
+            .transpose()?;
         let within = |tokens: u32| {
             let goal = Goal {
                 tokens,

@@ -8,8 +8,8 @@ use tenure::ranker::{Ranker, Unit, Weights};
 use tenure::vectors::Vectors;
 use tenure::{Digest, Error, Facts};
 
-use crate::embed::{Embedder, Rarity, StaticTable, Vector, builtin_model};
-use crate::relevance::RelevanceScorer;
+use tenure_adapters::RelevanceScorer;
+use tenure_adapters::embed::{Embedder, Rarity, StaticTable, Vector, builtin_model};
 
 /// One set to find things in, and what is asked: a line of an evaluation file.
 #[derive(Clone, Debug, Deserialize)]

@@ -40,7 +40,7 @@ pub fn load_frame_key(path: &Path) -> Result<FrameKey, Error> {
                 .hint("name a file that can be written with --frame-key")
         })?;
     }
-    let text = crate::read::read_text(path)?;
+    let text = tenure_adapters::read::read_text(path)?;
     let secret = parse(text.trim()).ok_or_else(|| {
         Error::input("the file holds no frame key")
             .at(&shown, None)

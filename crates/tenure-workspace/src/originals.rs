@@ -14,7 +14,8 @@ use tenure::{Digest, Error, FrameKey, PointerId, pointer_id};
 use tenure_store::Tenant;
 
 use crate::files::{Over, put};
-use crate::read::{MAX_FILE, user_folder};
+use crate::read::user_folder;
+use tenure_adapters::read::MAX_FILE;
 
 /// Where originals are kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
 /// `~/.local/state`, in `tenure/originals`.

@@ -11,11 +11,11 @@ use tenure::object::clip;
 use tenure::{Error, ObjectDocument};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::read::read_text;
 use crate::sources::frontmatter::{cut, mapping};
 use crate::sources::skill::{
     MAX_DEPTH, MAX_DESCRIPTION, MAX_FOLDERS, MAX_NAME, SKILL_FILE, line_of,
 };
+use tenure_adapters::read::read_text;
 
 /// The longest `compatibility`, in characters.
 const MAX_COMPATIBILITY: usize = 500;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tenure::{ChatTemplate, Error};
 
-use crate::read::read_text;
+use tenure_adapters::read::read_text;
 
 /// Where the tokens stand that a template of its own names.
 const CONFIG: &str = "tokenizer_config.json";

@@ -10,13 +10,14 @@ use tenure::object::{MAX_NAME, clip};
 use tenure::{Error, Unfetched};
 
 use crate::collect::{Collect, Warning, WarningKind};
-use crate::read::{KERNEL, is_of_the_kernel, read_text};
+use crate::read::{KERNEL, is_of_the_kernel};
 use crate::sources::agents::{Near, priority};
 use crate::sources::claude::{self, Kind, MAX_HOPS, MAX_IMPORT, Mention, Target};
 use crate::sources::frontmatter::{cut, mapping, tags};
 use crate::sources::seed::opens_section;
 use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
 use crate::sources::{GUIDANCE, Sourced, markdown};
+use tenure_adapters::read::read_text;
 
 /// The most entries that a walk looks at.
 const MAX_ENTRIES: usize = 100_000;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use tenure::gate::Gating;
 use tenure::policy::Scorer;
@@ -12,17 +11,18 @@ use tenure::{
     Need, Outcome, PointerId, Policy, Request, World,
 };
 
+use tenure_adapters::code::outline;
+use tenure_adapters::embed::{Embedder, Vectorizer};
+use tenure_adapters::read::read_text;
+use tenure_adapters::relevance::{RelevanceScorer, add_scores};
+use tenure_adapters::tokenizer_json;
 use tenure_store::Tenant;
 
 use crate::clock::Clock;
-use crate::code::outline;
 use crate::collect::{Collect, Collected, collect};
-use crate::embed::{Embedder, Vectorizer};
 use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::originals::{Originals, Pointer};
-use crate::read::{read_text, user_folder};
-use crate::relevance::{RelevanceScorer, add_scores};
-use crate::tokenizer_json::TokenizerJson;
+use crate::read::user_folder;
 
 /// Where a user's own models are kept unless the caller says otherwise: under `$XDG_CONFIG_HOME`, or
 /// `~/.config`, in `tenure/models.toml`. None where there is no home or no such file.
@@ -185,13 +185,13 @@ impl Workspace {
         if !model.ends_with(".json") {
             return World::from_catalogue(&self.catalogue, model, frame_key);
         }
-        let tokenizer = TokenizerJson::load(Path::new(model))?;
+        let tokenizer = tokenizer_json::open(Path::new(model))?;
         // What a file of tokens does not say is taken from no model: the window is the request's.
         let unknown = Model::new(128_000, 4_096, model);
         Ok(World::new(
-            tenure::Tokenizer::name(&tokenizer).to_owned(),
+            tokenizer.name().to_owned(),
             unknown,
-            Arc::new(tokenizer),
+            tokenizer,
             frame_key,
         ))
     }
@@ -335,8 +335,10 @@ impl Workspace {
         }
         for asked in needs.asked {
             if let (true, Need::Outline { ending, .. }) = (outlines, &asked.need) {
-                let parts = outline(asked.text(candidates), ending);
-                facts.insert(&asked.need, Fact::Outline { parts });
+                // Of a build without parsers, the trace notes that the fact is missing.
+                if let Ok(parts) = outline(asked.text(candidates), ending) {
+                    facts.insert(&asked.need, Fact::Outline { parts });
+                }
             }
         }
         Ok(facts)

@@ -14,6 +14,7 @@ mod harness;
 mod server;
 mod support;
 
+mod adapters;
 mod bound_reasoning;
 mod cache_marks;
 mod cases;

@@ -47,24 +47,74 @@ const UPWARD: [(&str, &str); 1] = [
 ];
 
 /// Files that import each other, near or far, by crate; a module and the one that it stands in are left out of account.
-const CIRCLES: [(&str, &[&str]); 5] = [
+const CIRCLES: [(&str, &[&str]); 6] = [
     ("tenure", &[]),
     ("tenure-store", &[]),
+    ("tenure-adapters", &[]),
     ("tenure-workspace", &[]),
     ("tenure-cli", &[]),
     ("tenure-server", &[]),
 ];
 
-/// What no crate may depend on, so that it stays what it is.
-const ABSENT: [(&str, &[&str]); 3] = [
+/// The crates that a crate of ours does not depend on with its default features.
+const ABSENT: [(&str, &[&str]); 5] = [
     (
         "tenure-store",
-        &["axum", "hyper", "ureq", "reqwest", "tonic", "clap"],
+        &[
+            "axum", "hyper", "ureq", "reqwest", "tonic", "clap", "tokio", "rustls", "postgres",
+        ],
     ),
-    ("tenure-workspace", &["axum", "clap"]),
-    // For tests alone: what it brings along takes a tenth of a build.
-    ("tenure-cli", &["jsonschema"]),
+    (
+        "tenure-adapters",
+        &[
+            "axum",
+            "clap",
+            "hyper",
+            "tokio",
+            "rusqlite",
+            "ort",
+            "tokenizers",
+            "tree-sitter",
+        ],
+    ),
+    (
+        "tenure-workspace",
+        &[
+            "axum",
+            "clap",
+            "hyper",
+            "tokio",
+            "ort",
+            "tokenizers",
+            "tree-sitter",
+            "postgres",
+        ],
+    ),
+    (
+        "tenure-server",
+        &["clap", "ort", "tokenizers", "tree-sitter", "postgres"],
+    ),
+    // `jsonschema` is for tests alone: it and what it brings along took a tenth of a build.
+    (
+        "tenure-cli",
+        &["jsonschema", "ort", "postgres", "tokio-postgres"],
+    ),
 ];
+
+/// The heavy crates that stand behind a Cargo feature, each with the one crate of ours that names it.
+const BEHIND_FEATURES: [(&str, &str); 8] = [
+    ("ort", "tenure-adapters"),
+    ("tokenizers", "tenure-adapters"),
+    ("tree-sitter", "tenure-adapters"),
+    ("tree-sitter-rust", "tenure-adapters"),
+    ("postgres", "tenure-store"),
+    ("rusqlite", "tenure-store"),
+    ("axum", "tenure-server"),
+    ("clap", "tenure-cli"),
+];
+
+/// The most crates that the command in the README builds.
+const MOST_CRATES: usize = 232;
 
 /// What no source of the crate says outside its tests.
 #[rustfmt::skip]
@@ -74,10 +124,19 @@ const UNSPEAKABLE: [&str; 14] = [
     "HashSet::new()", "RandomState", "static mut",
 ];
 
-/// All that a crate depends on.
+/// All that a crate depends on with its default features.
 fn dependencies(of: &str) -> BTreeSet<String> {
+    let packages = tree(&["-p", of, "-e", "normal"]);
+    let names = packages.iter().filter_map(|line| line.split(' ').next());
+    names.map(str::to_owned).collect()
+}
+
+/// The packages, with their versions, that `cargo tree` lists for these arguments.
+fn tree(arguments: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "-p", of, "-e", "normal", "--prefix", "none"])
+        .arg("tree")
+        .args(arguments)
+        .args(["--prefix", "none", "--format", "{p}", "--no-dedupe"])
         .args(["--offline", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -85,8 +144,7 @@ fn dependencies(of: &str) -> BTreeSet<String> {
     let tree = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let names = tree.lines().filter_map(|line| line.split(' ').next());
-    names.map(str::to_owned).collect()
+    tree.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -111,6 +169,46 @@ fn crates_do_without_what_is_not_theirs() {
             assert!(!crates.contains(*name), "{of} depends on `{name}`");
         }
     }
+}
+
+#[test]
+fn what_is_heavy_stands_behind_a_feature_of_one_crate() {
+    let full = tree(&["-p", "tenure-cli", "-e", "normal", "--features", "full"]);
+    for (heavy, owner) in BEHIND_FEATURES {
+        assert!(
+            full.iter()
+                .any(|line| line.split(' ').next() == Some(heavy)),
+            "`full` builds no `{heavy}`"
+        );
+        let users = tree(&[
+            "-p",
+            "tenure-cli",
+            "-e",
+            "normal",
+            "--features",
+            "full",
+            "--depth",
+            "1",
+            "-i",
+            heavy,
+        ]);
+        let ours: Vec<&str> = users
+            .iter()
+            .filter_map(|line| line.split(' ').next())
+            .filter(|name| name.starts_with("tenure"))
+            .collect();
+        assert_eq!(ours, [owner], "{heavy}");
+    }
+}
+
+#[test]
+fn the_command_of_the_readme_builds_few_crates() {
+    let crates = tree(&["-p", "tenure-cli", "-e", "normal,build"]);
+    assert!(
+        (100..=MOST_CRATES).contains(&crates.len()),
+        "{} crates, at most {MOST_CRATES}",
+        crates.len()
+    );
 }
 
 /// The imports of a crate of the workspace.

@@ -3,9 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use tenure_server::Limits;
 
 use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl};
+
+/// The longest time that a limit may be, in seconds.
+#[cfg(feature = "server")]
+const LONGEST: u64 = tenure_server::Limits::LONGEST.as_secs();
+#[cfg(not(feature = "server"))]
+const LONGEST: u64 = u64::MAX;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -53,7 +58,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub(crate) max_body: usize,
     /// The longest silence of an upstream, before its answer or within it, in seconds, at most a year
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=Limits::LONGEST.as_secs()))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
     pub(crate) upstream_timeout: u64,
     /// How long requests may go on once the server is told to stop, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]

@@ -20,6 +20,7 @@ pub(crate) mod reading;
 pub(crate) mod registry;
 pub(crate) mod rehydrate;
 pub(crate) mod schema;
+#[cfg_attr(not(feature = "server"), allow(unused_imports))]
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod skills;

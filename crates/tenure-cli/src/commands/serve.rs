@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure::Error;
 use tenure::object::Classification;
 use tenure::time::Instant;
+#[cfg(feature = "server")]
 use tenure_server::{Jwt, Limits, Mode, Options, Server, Upstream};
 use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
@@ -18,7 +19,13 @@ use crate::args::{
 };
 use crate::failure::{Failure, cell};
 
+#[cfg(not(feature = "server"))]
+pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
+    Err(Error::without_feature("server", "server").into())
+}
+
 /// Answers until the process is told to stop.
+#[cfg(feature = "server")]
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let upstreams = args.upstreams.iter().map(|text| text.parse());
     let mut upstreams: Vec<Upstream> = usage(upstreams.collect())?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use tenure::error::Location;
 
-use crate::encoder::Encoder;
 use crate::sources::Formats;
 use crate::sources::markdown::Split;
 use crate::sources::skill::Disclosure;
+use tenure_adapters::Encoder;
 
 /// How to collect.
 ///

@@ -145,6 +145,23 @@ impl Error {
         Error::new(ErrorKind::Input, format!("{what} is not supported yet"))
     }
 
+    /// An error of a build without the Cargo feature that `what` needs. The hint says how to build with it.
+    ///
+    /// ```
+    /// let error = tenure::Error::without_feature("PostgreSQL", "postgres");
+    /// assert_eq!(error.what, "this build has no PostgreSQL: it was made without the feature `postgres`");
+    /// assert!(error.hint.unwrap().ends_with("cargo install --path crates/tenure-cli --locked --features postgres`"));
+    /// ```
+    pub fn without_feature(what: impl fmt::Display, feature: &str) -> Error {
+        Error::new(
+            ErrorKind::Usage,
+            format!("this build has no {what}: it was made without the feature `{feature}`"),
+        )
+        .hint(format!(
+            "in a checkout: `cargo install --path crates/tenure-cli --locked --features {feature}`"
+        ))
+    }
+
     /// A broken promise of this crate.
     pub fn assertion(what: impl fmt::Display) -> Error {
         Error::new(ErrorKind::Internal, format!("assertion failed: {what}"))

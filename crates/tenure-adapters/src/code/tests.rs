@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use tenure::condense::code::{condense, outline as elide};
+use tenure::condense::code::{Filler, condense, outline as elide};
 use tenure::condense::{ContentType, Goal, Method, detect};
 
 use super::*;
+
+fn outline(text: &str, ending: &str) -> Vec<Elidable> {
+    super::outline(text, ending).unwrap()
+}
 
 const FILLING: usize = 8;
 
@@ -563,86 +567,5 @@ proptest! {
             _ => prop_assert!(done.to <= tokens && done.to < done.from && !done.lossless),
         }
         prop_assert_eq!(&done, &condense(&text, &parts, &goal));
-    }
-}
-
-#[test]
-fn a_source_in_a_compile_is_condensed_by_its_parts() {
-    use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request};
-
-    let function = |at: usize| {
-        let name = if at == 31 {
-            "drain_valve".to_owned()
-        } else {
-            format!("step_{at}")
-        };
-        let body = filled("    $\n", &format!("count += lookup({at}, table);"));
-        format!("fn {name}(count: &mut u32) {{\n{body}}}\n\n")
-    };
-    let source: String = (0..60).map(function).collect();
-    let passage = |name: &str, content: &str| {
-        let document = serde_json::json!({
-            "name": name, "content": content, "object_type": "retrieved_passage",
-            "provenance": { "source_id": "src/pump.rs", "retrieved_at": "2026-05-01" },
-        });
-        let document: ObjectDocument = serde_json::from_value(document).unwrap();
-        document.seal().unwrap()
-    };
-    let workspace = crate::Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-    let policy = Policy::preset("standard").unwrap();
-    let request = Request::new("Why does drain_valve hang?", Budget::tokens(4_400));
-    let candidates = Candidates::new(vec![passage("pump", &source)]);
-
-    let world = workspace.world("gpt-4o").unwrap();
-    let facts = workspace
-        .answer(&world, &policy, &request, &candidates)
-        .unwrap();
-    let run = |facts: &Facts| {
-        let world = workspace.world("gpt-4o").unwrap();
-        let outcome = tenure::compile(&world, &policy, &request, &candidates, facts).unwrap();
-        outcome.single().unwrap().clone()
-    };
-    let compiled = run(&facts);
-    let [condensed] = &compiled.trace.condensed[..] else {
-        panic!("{:?}", compiled.trace.verdicts);
-    };
-    assert_eq!(condensed.method, Method::Elided);
-    assert!(compiled.trace.notes.is_empty() && condensed.pointer.is_some());
-    assert!(compiled.envelope.total_tokens <= 4_400);
-    let payload = |compiled: &tenure::Compiled| {
-        let payload = compiled.envelope.payload.as_ref().unwrap();
-        String::from_utf8(payload.bytes().to_vec()).unwrap()
-    };
-    let text = payload(&compiled);
-    assert!(text.contains(function(31).trim_end()), "{text}");
-    assert!(
-        text.contains("fn step_59(count: &mut u32) { … 8 lines left out }"),
-        "{text}"
-    );
-    assert_eq!(text.matches("; original ").count(), 1);
-
-    // The answers, written and read, give the same bytes; without them nothing is cut, and a note says so.
-    let read: Facts = serde_json::from_str(&serde_json::to_string(&facts).unwrap()).unwrap();
-    let again = run(&read);
-    assert_eq!((payload(&again), &again.trace), (text, &compiled.trace));
-    let without = run(&Facts::none());
-    assert!(without.trace.condensed.is_empty());
-    let notes = serde_json::to_value(&without.trace.notes).unwrap();
-    assert_eq!(
-        [&notes[0]["code"], &notes[1]["code"]],
-        ["no_vectors", "fact_missing"]
-    );
-    // Nobody asks about the parts of what is short, or no code.
-    let workspace = workspace.without_vectors();
-    for content in [
-        function(1).repeat(3),
-        "It rained, and nobody minded. ".repeat(300),
-    ] {
-        let document = ObjectDocument::new("note", content.as_str());
-        let candidates = Candidates::new(vec![document.seal().unwrap()]);
-        let facts = workspace
-            .answer(&world, &policy, &request, &candidates)
-            .unwrap();
-        assert_eq!(facts, Facts::none());
     }
 }

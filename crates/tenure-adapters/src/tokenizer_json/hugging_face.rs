@@ -1,4 +1,4 @@
-//! Exact counts for other models: a `tokenizer.json` in the Hugging Face format.
+//! A tokenizer as Hugging Face's library runs it.
 
 use std::path::Path;
 

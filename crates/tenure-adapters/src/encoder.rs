@@ -68,7 +68,7 @@ impl Encoder {
     /// offered.
     ///
     /// ```
-    /// use tenure_workspace::Encoder;
+    /// use tenure_adapters::Encoder;
     /// assert_eq!(Encoder::named("e5-base-v2")?.max_tokens, 512);
     /// # Ok::<(), tenure::Error>(())
     /// ```
@@ -120,7 +120,7 @@ impl Encoder {
     }
 
     /// Whether a text is longer than the encoder sees, and about how many tokens it has.
-    pub(crate) fn overrun(&self, text: &str) -> Option<usize> {
+    pub fn overrun(&self, text: &str) -> Option<usize> {
         let tokens = estimate(text);
         (tokens > self.max_tokens as usize).then_some(tokens)
     }

@@ -65,7 +65,7 @@ const WORTH_THREADS: usize = 512;
 
 /// Where vectors come from, and those that were made for what was compiled last.
 #[derive(Default)]
-pub(crate) struct Vectorizer {
+pub struct Vectorizer {
     source: Source,
     recent: Mutex<Vec<Remembered>>,
 }
@@ -86,14 +86,16 @@ struct Remembered {
 }
 
 impl Vectorizer {
-    pub(crate) fn own(embedder: impl Embedder + 'static) -> Vectorizer {
+    /// Vectors of this embedder, instead of the built-in table's.
+    pub fn own(embedder: impl Embedder + 'static) -> Vectorizer {
         Vectorizer {
             source: Source::Own(Box::new(embedder)),
             ..Vectorizer::default()
         }
     }
 
-    pub(crate) fn nothing() -> Vectorizer {
+    /// No vectors.
+    pub fn nothing() -> Vectorizer {
         Vectorizer {
             source: Source::Nothing,
             ..Vectorizer::default()
@@ -102,13 +104,17 @@ impl Vectorizer {
 
     /// Whether it must be told which texts the caller may see: the built-in table keeps to itself what it
     /// is asked about.
-    pub(crate) fn asks_outside(&self) -> bool {
+    pub fn asks_outside(&self) -> bool {
         matches!(self.source, Source::Own(_))
     }
 
     /// Adds the vectors of these texts, of which the query is one, and of these candidates; of one's own
     /// embedder, of what it may be asked about alone.
-    pub(crate) fn answer(
+    ///
+    /// # Errors
+    ///
+    /// The embedder's own; [`ErrorKind::Input`](tenure::ErrorKind::Input) when its vectors are not as its model says.
+    pub fn answer(
         &self,
         facts: &mut Facts,
         texts: &[&str],
@@ -165,7 +171,11 @@ impl Vectorizer {
 
     /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;
     /// none where there are no vectors.
-    pub(crate) fn similarities(
+    ///
+    /// # Errors
+    ///
+    /// As [`Vectorizer::answer`].
+    pub fn similarities(
         &self,
         query: &str,
         texts: &[(Digest, &str)],
@@ -348,10 +358,7 @@ fn embed_all(table: &StaticTable, texts: &[&str]) -> Vec<[i8; DIMENSIONS]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use tenure::{Budget, FrameKey, ObjectDocument, Policy, Request};
-
-    use crate::Workspace;
+    use tenure::ObjectDocument;
 
     fn candidates(texts: &[&str]) -> Candidates {
         let seal = |text: &&str| ObjectDocument::new(*text, *text).seal().unwrap();
@@ -398,77 +405,6 @@ mod tests {
             WORTH_THREADS + 6,
         ] {
             assert_eq!(&all[at], table.embed(texts[at]).components());
-        }
-    }
-
-    /// Counts what it is asked, and answers with the length of the text, or badly.
-    struct Lengths {
-        asked: Arc<AtomicUsize>,
-        bad: Option<f32>,
-    }
-
-    impl Embedder for Lengths {
-        fn model(&self) -> VectorModel {
-            VectorModel {
-                dimensions: 2,
-                ..VectorModel::new("lengths", Digest::of(b"lengths"))
-            }
-        }
-
-        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
-            self.asked.fetch_add(texts.len(), Ordering::Relaxed);
-            let hidden = texts.iter().any(|text| text.contains("secret"));
-            assert!(!hidden, "asked about what the caller may not see");
-            let vector = |text: &&str| vec![1.0, self.bad.unwrap_or(text.len() as f32)];
-            Ok(texts.iter().map(vector).collect())
-        }
-    }
-
-    #[test]
-    fn an_embedder_of_ones_own_sees_what_the_caller_may_see_once() {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let own = Lengths {
-            asked: Arc::clone(&asked),
-            bad: None,
-        };
-        let key = || FrameKey::new("test", [7; 32]);
-        let workspace = Workspace::new(key()).unwrap().with_embedder(own);
-        let world = workspace.world("gpt-4o").unwrap();
-        let policy = Policy::preset("standard").unwrap();
-        let request = Request::new("Pets.", Budget::tokens(400));
-        let mut objects = candidates(&["Feed the cat.", "Walk the dog."])
-            .objects()
-            .to_vec();
-        let secret = ObjectDocument {
-            tenant_id: Some("other".into()),
-            ..ObjectDocument::new("s", "A secret.")
-        };
-        objects.push(secret.seal().unwrap());
-        let candidates = Candidates::new(objects);
-        let run = || {
-            workspace
-                .compile(&world, &policy, &request, &candidates)
-                .unwrap()
-        };
-        let first = run();
-        let after = asked.load(Ordering::Relaxed);
-        assert_eq!(after, 3, "two texts and the query");
-        let again = run();
-        assert_eq!(asked.load(Ordering::Relaxed), after + 1, "the query alone");
-        let digests =
-            [first, again].map(|outcome| outcome.single().unwrap().envelope.payload_digest);
-        assert_eq!(digests[0], digests[1]);
-
-        for bad in [f32::NAN, f32::INFINITY] {
-            let own = Lengths {
-                asked: Arc::clone(&asked),
-                bad: Some(bad),
-            };
-            let workspace = Workspace::new(key()).unwrap().with_embedder(own);
-            let error = workspace
-                .compile(&world, &policy, &request, &candidates)
-                .unwrap_err();
-            assert!(error.what.contains("`lengths`"), "{error}");
         }
     }
 }

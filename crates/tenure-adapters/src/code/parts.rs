@@ -1,17 +1,11 @@
-//! Source code as its parts: where the bodies of functions, the rest of long comments and long
-//! values begin and end. The answer to [`Need::Outline`](tenure::Need::Outline).
-//!
-//! A parser reads the text (tree-sitter); what it cannot make sense of stays as it is, so that no
-//! declaration is lost in a body that only seems to enclose it.
-
-mod languages;
+//! The parts that can go of a text whose language is known, found in the tree of its parser.
 
 use std::ops::{ControlFlow, Range};
 
 use tenure::condense::code::{Elidable, Filler};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree, TreeCursor};
 
-pub use languages::Language;
+use super::Language;
 
 /// Longer texts are no source code that somebody wrote; parsing takes some forty times the text.
 const LONGEST: usize = 4 << 20;
@@ -26,14 +20,8 @@ const LEAST: usize = 48;
 /// What encloses more than so many others is of no interest to anybody.
 const DEEPEST: usize = 64;
 
-/// The parts of a source text that can go without changing what it declares, by where they start.
-/// `ending` is that of the name of its file, where it is known; else the text must say what it is.
-/// None of a text that no parser knows.
-pub fn outline(text: &str, ending: &str) -> Vec<Elidable> {
-    let language = Language::of_ending(ending).or_else(|| Language::of_text(text));
-    let Some(language) = language else {
-        return Vec::new();
-    };
+/// The parts of a text by where they start; none of one that the parser gives up.
+pub(super) fn parts(text: &str, language: Language) -> Vec<Elidable> {
     let Some(tree) = parse(text, language) else {
         return Vec::new();
     };
@@ -296,6 +284,3 @@ fn doc_string(block: Node<'_>) -> Option<Node<'_>> {
     (first.kind() == "expression_statement" && first.named_child_count() == 1 && is_string)
         .then_some(first)
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use tenure::{Error, num::Score};
-//! use tenure_workspace::RelevanceScorer;
+//! use tenure_adapters::RelevanceScorer;
 //!
 //! struct LikesCats;
 //!
@@ -15,7 +15,9 @@
 //! }
 //! ```
 
+#[cfg(feature = "onnx")]
 mod cross;
+#[cfg(feature = "http")]
 mod judge;
 
 use std::collections::BTreeMap;
@@ -24,7 +26,9 @@ use std::path::Path;
 use tenure::num::Score;
 use tenure::{Candidates, Error, Fact, Facts, Need, Needs};
 
+#[cfg(feature = "onnx")]
 pub use cross::CrossEncoder;
+#[cfg(feature = "http")]
 pub use judge::Judge;
 
 use crate::settings::{Given, in_file, variable};
@@ -49,27 +53,40 @@ impl<S: RelevanceScorer + ?Sized> RelevanceScorer for Box<S> {
     }
 }
 
-/// The scorer that stands here: a folder with a cross-encoder in the ONNX format, or a TOML file that names one (`onnx`)
-/// or a judge behind an OpenAI-compatible endpoint (`url`). `library` is the ONNX Runtime that runs a model.
+/// Opens the scorer at this path: a folder with a cross-encoder in the ONNX format, or a TOML file that names one
+/// (`onnx`) or a judge behind an OpenAI-compatible endpoint (`url`). `library` is the ONNX Runtime that runs a model.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line, or what is wrong with the model.
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line, or what is wrong with the model;
+/// [`ErrorKind::Usage`](tenure::ErrorKind::Usage) in a build without the feature `onnx` or `http`.
 pub fn open(path: &Path, library: Option<&Path>) -> Result<Box<dyn RelevanceScorer>, Error> {
-    Ok(match Given::open(path)? {
-        Given::Folder(folder) => Box::new(CrossEncoder::open(&folder, library)?),
+    match Given::open(path)? {
+        #[cfg(feature = "onnx")]
+        Given::Folder(folder) => Ok(Box::new(CrossEncoder::open(&folder, library)?)),
+        #[cfg(feature = "onnx")]
         Given::Onnx { text, base } => {
             let scorer = CrossEncoder::from_toml(&text, &base, library);
-            Box::new(scorer.map_err(in_file(path, WHAT))?)
+            Ok(Box::new(scorer.map_err(in_file(path, WHAT))?))
         }
+        #[cfg(not(feature = "onnx"))]
+        Given::Folder(_) | Given::Onnx { .. } => Err(crate::without_onnx()),
+        #[cfg(feature = "http")]
         Given::Endpoint(text) => {
-            Box::new(Judge::from_toml(&text, &variable).map_err(in_file(path, WHAT))?)
+            let judge = Judge::from_toml(&text, &variable);
+            Ok(Box::new(judge.map_err(in_file(path, WHAT))?))
         }
-    })
+        #[cfg(not(feature = "http"))]
+        Given::Endpoint(_) => Err(crate::without_http()),
+    }
 }
 
-/// Adds what the scorer says of all that relevance is needed of.
-pub(crate) fn add_scores(
+/// Adds the scorer's answers to all needs of relevance.
+///
+/// # Errors
+///
+/// The scorer's own; [`ErrorKind::Input`](tenure::ErrorKind::Input) when it has not one answer for each text.
+pub fn add_scores(
     scorer: &dyn RelevanceScorer,
     needs: &Needs,
     candidates: &Candidates,

@@ -277,8 +277,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
-    use crate::Workspace;
-    use tenure::{Budget, Candidates, ErrorKind, FrameKey, ObjectDocument, Policy, Request};
+    use tenure::ErrorKind;
 
     /// A real server on the loopback that gives these answers in turn and tells what it was asked.
     fn server(answers: Vec<(&'static str, String)>) -> (String, Receiver<String>) {
@@ -368,34 +367,6 @@ mod tests {
             assert!(told.recv().unwrap().contains(&input), "{asked}");
         }
         assert_ne!(known.model().digest, bare.model().digest);
-    }
-
-    #[test]
-    fn a_compile_uses_it_and_its_vectors_never_meet_others() {
-        let two = r#"{"index":0,"embedding":[0.1,1.0]},{"index":1,"embedding":[1.0,0.0]}"#;
-        let (url, _told) = server(vec![rows(two), rows(ONE)]);
-        let key = || FrameKey::new("test", [7; 32]);
-        let workspace = Workspace::new(key()).unwrap();
-        let world = workspace.world("gpt-4o").unwrap();
-        let workspace = workspace.with_embedder(endpoint(&url, "").unwrap());
-        let seal = |name: &str, text: &str| ObjectDocument::new(name, text).seal().unwrap();
-        let candidates = Candidates::new(vec![seal("a", "Bees."), seal("b", "Wasps.")]);
-        let request = Request::new("Zebras.", Budget::tokens(400));
-        let policy = Policy::preset("standard").unwrap();
-        let facts = workspace
-            .answer(&world, &policy, &request, &candidates)
-            .unwrap();
-        let model = facts.vectors()[0].model();
-        assert_eq!((model.name.as_str(), model.dimensions), ("mine", 2));
-        let other = endpoint(&url, "revision = \"2\"").unwrap().model();
-        assert_ne!(model.digest, other.digest);
-        let mut mixed = facts.clone();
-        let others = std::sync::Arc::new(tenure::vectors::Vectors::new(other));
-        assert!(mixed.add_vectors(others).is_err());
-        let compiled = tenure::compile(&world, &policy, &request, &candidates, &facts).unwrap();
-        let trace = &compiled.single().unwrap().trace;
-        let relevance = |name: &str| trace.verdict(name).unwrap().score.unwrap().relevance;
-        assert!(relevance("b") > relevance("a"));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! only the exact operations of IEEE 754, so a text has the same bytes as its vector everywhere.
 //!
 //! ```
-//! use tenure_workspace::embed::StaticTable;
+//! use tenure_adapters::embed::StaticTable;
 //! let table = StaticTable::builtin()?;
 //! let [cat, kitten, tax] = ["my cat is asleep", "the kitten naps", "file the tax return"].map(|text| table.embed(text));
 //! assert!(cat.similarity(&kitten) > cat.similarity(&tax));
@@ -14,7 +14,9 @@
 //! ```
 
 mod embedder;
+#[cfg(feature = "http")]
 mod endpoint;
+#[cfg(feature = "onnx")]
 mod onnx;
 mod table;
 mod wordpiece;
@@ -25,9 +27,10 @@ use tenure::Error;
 
 use crate::settings::{Given, in_file, variable};
 
-pub(crate) use embedder::Vectorizer;
-pub use embedder::{Embedder, builtin_model};
+pub use embedder::{Embedder, Vectorizer, builtin_model};
+#[cfg(feature = "http")]
 pub use endpoint::Endpoint;
+#[cfg(feature = "onnx")]
 pub use onnx::OnnxEncoder;
 pub use table::{DIMENSIONS, Rarity, StaticTable, Vector, Weights};
 pub use wordpiece::LONGEST_WORD;
@@ -35,23 +38,32 @@ pub use wordpiece::LONGEST_WORD;
 /// What an error calls settings of an encoder whose file it does not know.
 const WHAT: &str = "embedder";
 
-/// The encoder that stands here: a folder with a model in the ONNX format, or a TOML file that names one (`onnx`) or
+/// Opens the encoder at this path: a folder with a model in the ONNX format, or a TOML file that names one (`onnx`) or
 /// an OpenAI-compatible endpoint (`url`). `library` is the ONNX Runtime that runs a model.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line, or what is wrong with the model.
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line, or what is wrong with the model;
+/// [`ErrorKind::Usage`](tenure::ErrorKind::Usage) in a build without the feature `onnx` or `http`.
 pub fn open(path: &Path, library: Option<&Path>) -> Result<Box<dyn Embedder>, Error> {
-    Ok(match Given::open(path)? {
-        Given::Folder(folder) => Box::new(OnnxEncoder::open(&folder, library)?),
+    match Given::open(path)? {
+        #[cfg(feature = "onnx")]
+        Given::Folder(folder) => Ok(Box::new(OnnxEncoder::open(&folder, library)?)),
+        #[cfg(feature = "onnx")]
         Given::Onnx { text, base } => {
             let encoder = OnnxEncoder::from_toml(&text, &base, library);
-            Box::new(encoder.map_err(in_file(path, WHAT))?)
+            Ok(Box::new(encoder.map_err(in_file(path, WHAT))?))
         }
+        #[cfg(not(feature = "onnx"))]
+        Given::Folder(_) | Given::Onnx { .. } => Err(crate::without_onnx()),
+        #[cfg(feature = "http")]
         Given::Endpoint(text) => {
-            Box::new(Endpoint::from_toml(&text, &variable).map_err(in_file(path, WHAT))?)
+            let endpoint = Endpoint::from_toml(&text, &variable);
+            Ok(Box::new(endpoint.map_err(in_file(path, WHAT))?))
         }
-    })
+        #[cfg(not(feature = "http"))]
+        Given::Endpoint(_) => Err(crate::without_http()),
+    }
 }
 
 #[cfg(test)]

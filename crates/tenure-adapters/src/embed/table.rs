@@ -189,7 +189,7 @@ impl fmt::Debug for StaticTable {
 /// BM25. Vectors to be compared must have been made with the same weights.
 ///
 /// ```
-/// use tenure_workspace::embed::{Rarity, StaticTable};
+/// use tenure_adapters::embed::{Rarity, StaticTable};
 /// let table = StaticTable::builtin()?;
 /// let texts = ["the dog barks at night", "the dog sleeps in the sun"];
 /// let mut rarity = Rarity::new(table);

@@ -1,0 +1,36 @@
+//! Source code as its parts: where the bodies of functions, the rest of long comments and long
+//! values begin and end. The answer to [`Need::Outline`](tenure::Need::Outline).
+//!
+//! A parser reads the text (tree-sitter); what it cannot make sense of stays as it is, so that no
+//! declaration is lost in a body that only seems to enclose it.
+
+#[cfg(feature = "code")]
+mod grammars;
+mod languages;
+#[cfg(feature = "code")]
+mod parts;
+
+use tenure::Error;
+use tenure::condense::code::Elidable;
+
+pub use languages::Language;
+
+/// The parts of a source text that can go without changing what it declares, by where they start.
+/// `ending` is that of the name of its file, where it is known; else the text must say what it is.
+/// None of a text that no parser knows.
+///
+/// # Errors
+///
+/// [`ErrorKind::Usage`](tenure::ErrorKind::Usage) for a text of a known language, in a build without the feature `code`.
+pub fn outline(text: &str, ending: &str) -> Result<Vec<Elidable>, Error> {
+    match Language::of_ending(ending).or_else(|| Language::of_text(text)) {
+        #[cfg(feature = "code")]
+        Some(language) => Ok(parts::parts(text, language)),
+        #[cfg(not(feature = "code"))]
+        Some(_) => Err(Error::without_feature("outlines of source code", "code")),
+        None => Ok(Vec::new()),
+    }
+}
+
+#[cfg(all(test, feature = "code"))]
+mod tests;

@@ -1,0 +1,152 @@
+//! Reading a text from outside: size, kind and encoding are checked before anything else sees it.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use tenure::Error;
+
+/// The largest file, in bytes.
+pub const MAX_FILE: u64 = 64 << 20;
+
+/// The text of a file. A byte order mark is dropped and CRLF becomes LF, so that the same text has
+/// the same digest wherever it was saved.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and, for bytes that are not UTF-8 or NUL, the line.
+pub fn read_text(path: &Path) -> Result<String, Error> {
+    decode(read_bytes(path)?).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        error.at(path.display().to_string(), line)
+    })
+}
+
+/// The bytes of a file as they are.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, is a folder or is too large.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    read_up_to(path, MAX_FILE)
+}
+
+/// The bytes of a file that may have `most` bytes.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read, is a folder or is too large.
+pub fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let shown = path.display().to_string();
+    let file = fs::File::open(path).map_err(|error| failed(&shown, error))?;
+    let metadata = file.metadata().map_err(|error| failed(&shown, error))?;
+    if metadata.is_dir() {
+        return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
+    }
+    take(file, &shown, most)
+}
+
+/// The bytes of what is read under this name.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read or is too large.
+pub fn read_bytes_from(source: impl Read, shown: &str) -> Result<Vec<u8>, Error> {
+    take(source, shown, MAX_FILE)
+}
+
+fn take(source: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    // One byte more than allowed tells a large file, and a pipe that never ends, from a full one.
+    source
+        .take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| failed(shown, error))?;
+    if bytes.len() as u64 > most {
+        return Err(
+            Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
+                .hint("split it into smaller files"),
+        );
+    }
+    Ok(bytes)
+}
+
+fn failed(shown: &str, error: std::io::Error) -> Error {
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    Error::input(format!("cannot read `{shown}`: {reason}")).caused_by(error)
+}
+
+/// Bytes as text, or the line at which they are none.
+fn decode(bytes: Vec<u8>) -> Result<String, Error> {
+    let text = text_of(&bytes)?;
+    Ok(if text.contains('\r') {
+        text.replace("\r\n", "\n")
+    } else {
+        text.to_owned()
+    })
+}
+
+/// Bytes as the text that they are but for a byte order mark; carriage returns stay.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line of what is not UTF-8 or NUL.
+pub fn text_of(bytes: &[u8]) -> Result<&str, Error> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Err(Error::input("the text is UTF-16")
+            .expected("UTF-8")
+            .hint("save it as UTF-8"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let valid = error.valid_up_to();
+        let line = 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count();
+        Error::input(format!("byte {valid} is not UTF-8"))
+            .at("", Some(line))
+            .expected("UTF-8")
+            .hint("save it as UTF-8")
+    })?;
+    if let Some(at) = text.find('\0') {
+        let line = 1 + text[..at].matches('\n').count();
+        return Err(Error::input("a NUL character stands in the text")
+            .at("", Some(line))
+            .expected("text")
+            .hint("binary data has no place in a text"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_utf8_without_mark_and_with_plain_newlines() {
+        assert_eq!(
+            decode(b"\xEF\xBB\xBFa\r\nb\rc".to_vec()).unwrap(),
+            "a\nb\rc"
+        );
+        assert!(
+            decode(b"a\n\xFF".to_vec())
+                .unwrap_err()
+                .to_string()
+                .contains("(:2)")
+        );
+        assert!(
+            decode(b"\xFF\xFEa\0".to_vec())
+                .unwrap_err()
+                .to_string()
+                .contains("UTF-16")
+        );
+        assert!(
+            decode(b"a\n\nb\0".to_vec())
+                .unwrap_err()
+                .to_string()
+                .contains("(:3)")
+        );
+    }
+}
