@@ -2,7 +2,7 @@
 
 usage: interop.py openai-chat|openai-responses|anthropic-messages < OUTCOME.json
 
-OUTCOME.json is what `tenure compile --format json` printed. The body must have the types of the SDK's
+OUTCOME.json is the output of `tenure compile --format json`. The body must have the types of the SDK's
 request, with nothing in it that they do not know, and must arrive at a local server as it was compiled.
 """
 

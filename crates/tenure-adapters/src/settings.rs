@@ -18,7 +18,7 @@ pub(crate) enum Given {
 }
 
 impl Given {
-    /// What stands at this path.
+    /// Opens the path and says what stands there.
     pub(crate) fn open(path: &Path) -> Result<Given, Error> {
         if path.is_dir() {
             return Ok(Given::Folder(path.to_owned()));

@@ -48,47 +48,46 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Compile sources and a task into a payload that fits the budget
     Compile(CompileArgs),
-    /// Show how a compile came to its result, stage by stage
+    /// Show the decisions of a compile, stage by stage
     ///
-    /// Of a request that went through a gateway, named by its record (`gw-…`) in the place of sources, it shows what was
-    /// done to it and why.
+    /// With the record of a gateway request (`gw-…`) instead of sources, it shows what was done to that request and
+    /// why.
     Explain(ExplainArgs),
-    /// Let only the blocks near a task pass, in their order, and show which
+    /// Show which blocks are near enough to a task, in their order
     ///
-    /// Blocks that are not removable stay, and what they need. Nothing is compiled, and no model is asked but an encoder or a scorer that is named.
+    /// Blocks that are not removable stay, with the blocks that they need. Nothing is compiled, and no model is
+    /// called but a named encoder or scorer.
     Gate(GateSourcesArgs),
-    /// Show how a budget is shared, and what another would change
+    /// Show how a budget is shared among sections, and how another budget would be
     ///
     /// From numbers: `--demand` for each section, under a policy, or `--claims FILE`. Or from a
     /// request: sources and a task, as `tenure compile` takes them, compiled at each budget without a
     /// payload. All budgets, demands and shares are in tokens.
     Allocate(AllocateArgs),
-    /// Make a text smaller, without loss where that is enough
+    /// Condense a text to a number of tokens
     ///
-    /// Prints a form of the text that has at most `--to` tokens: without loss where that is enough,
-    /// else with what the task names, what went wrong and what is unlike the rest. Then the original is
-    /// kept, and the last line says what was left out and what to read it back with:
-    /// `[omitted: 812 records; original ID]`. A text that has no such form is printed as it is,
-    /// with a warning. Standard error says in one line what was done.
+    /// Prints a form of the text with at most `--to` tokens. If a lossless form is too long, it keeps what the task
+    /// names, errors and outliers; then the original is kept, and the last line says what was left out and how to
+    /// read it back: `[omitted: 812 records; original ID]`. A text without such a form is printed unchanged, with a
+    /// warning. A summary goes to standard error.
     Condense(CondenseArgs),
-    /// Print the original that a pointer names, byte for byte
+    /// Print the original of a pointer, byte for byte
     Rehydrate(RehydrateArgs),
-    /// Find passages of what is not shown: what answers the tool `query_archive`
+    /// Find passages in sources and the store, like the tool `query_archive`
     ///
-    /// Looks into files and folders and into the store, archived and demoted objects included, and prints
-    /// the passages that are nearest to the query, within so many tokens.
+    /// Searches files, folders and the store, archived and demoted objects included, and prints the passages that are
+    /// nearest to the query, within --tokens.
     Query(QueryArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
-    /// Name the rules of a provider that a request's messages break
+    /// Check a request's messages against the provider's rules
     ///
-    /// Reads the body of a request, its bare array of messages, or what `tenure compile --format json`
-    /// printed. Exit code 2 when any rule is broken. Rules that hold for some models only are checked
-    /// with `--model`.
+    /// Reads the body of a request, its bare array of messages, or the output of `tenure compile --format json`. The
+    /// exit code is 2 if any rule is broken. `--model` adds the rules of that model.
     Check(CheckArgs),
-    /// Plan what a provider's cache does with a request, or say why it misses
+    /// Plan a request's cache breakpoints, or explain a cache miss
     Cache(CacheArgs),
-    /// List the models that are known, or show what is known of one
+    /// List the known models, or show one
     Models(ModelsArgs),
     /// Compare two traces by section and object
     Diff(DiffArgs),
@@ -96,33 +95,31 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Change or show the registries of a snapshot
     Registry(RegistryArgs),
-    /// Keep objects in a store, and ask what is, was and will be believed
+    /// Read and write the objects of a store
     ///
-    /// A store keeps every revision of an object, and when each was believed. `put` writes, `get` shows
-    /// what is believed now or was at an instant, `history` everything, `erase` leaves nothing.
+    /// A store keeps every revision of an object, and the time in which each was believed. `put` writes, `get` shows
+    /// the beliefs of now or of an instant, `history` shows all, `erase` removes every trace.
     Store(StoreArgs),
     /// Keep conversations of any length, and compile their next requests
     ///
-    /// A session keeps every message byte for byte. Its requests fit the budget, stay byte-identical as far
-    /// as they were sent, and stand for older messages by summaries; `rehydrate` gives the originals.
+    /// A session keeps every message byte for byte. Its requests fit the budget, repeat byte for byte what was sent
+    /// before, and replace older messages by summaries; `rehydrate` prints the originals.
     Session(SessionArgs),
-    /// Print what the gateway did with a conversation, request by request
+    /// Show what the gateway did with a conversation, request by request
     ///
-    /// For each request: when it came, for which model and in which mode, the tokens that it came with and those that
-    /// were sent, what was summarised, the evidence that was added, the epoch that began and why, what the provider
-    /// read from its cache, what went wrong, and how it ended.
+    /// For each request: its time, model and mode, the tokens that came and that were sent, summaries, added
+    /// evidence, a new epoch and its cause, the provider's cache reads, errors, and the outcome.
     Log(ConversationArgs),
-    /// Make a recorded compile again, byte for byte, and prove it
+    /// Repeat a recorded compile and prove that it is identical
     ///
-    /// Prints the payload, or of a request that went through a gateway (`gw-…`) the body that was sent. Standard error
-    /// says what is proven; where something was erased since, it says so, and which other pieces still stand as they
-    /// stood.
+    /// Prints the payload, or for a gateway request (`gw-…`) the body that was sent. The proof goes to standard
+    /// error; if something was erased since, it says so and counts the pieces that are unchanged.
     Replay(ReplayArgs),
     /// Serve the HTTP API and the gateway
     ///
-    /// Prints the address that it listens on. The API at `/api/v1/` has the verbs of this command; the
-    /// gateway at `/v1/` forwards what agents ask their providers, and records it. Stops on SIGTERM and
-    /// SIGINT once what is under way has come to its end.
+    /// Prints the address that it listens on. The API at `/api/v1/` has the verbs of this program; the gateway at
+    /// `/v1/` forwards the requests of agents to their providers and records them. On SIGTERM or SIGINT it finishes
+    /// the requests under way, then stops.
     Serve(ServeArgs),
     /// Make, list and revoke the keys of a server
     Keys(KeysArgs),
@@ -150,7 +147,7 @@ pub(crate) enum Format {
 pub(crate) enum View {
     /// Everything
     Operator,
-    /// What the caller was admitted to
+    /// Only what the caller may see
     Caller,
 }
 
@@ -177,19 +174,19 @@ pub(crate) struct CompileArgs {
     /// The current request, when it differs from the objective
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
-    /// Offer tools that are new in the middle of an epoch by the provider's own channel, where the catalogue knows one;
-    /// the trace names the beta that the request's headers must then have
+    /// Offer new tools in the middle of an epoch by the provider's own channel, if the catalogue knows one; the trace
+    /// names the beta header that the request then needs
     #[arg(long)]
     pub(crate) late_tools: bool,
     /// The kind of work: code_generation, analytical_reporting, data_extraction or
     /// system_orchestration
     #[arg(long, value_name = "TYPE")]
     pub(crate) task_type: Option<String>,
-    /// A whole request as JSON (see `tenure schema request`); the other arguments override it
+    /// A whole request as JSON (see `tenure schema request`), overridden by the other arguments
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) request: Option<PathBuf>,
 
-    /// The most tokens that the payload may have [default: window less reserve]
+    /// The most tokens of the payload [default: window minus reserve]
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) budget: Option<u32>,
     /// The model's window in tokens [default: the catalogue's]
@@ -217,19 +214,19 @@ pub(crate) struct CompileArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) chat_template: Option<PathBuf>,
 
-    /// Whether a corpus stands in the payload whole: auto, full or retrieve [default: the policy's]
+    /// The corpus, whole or by retrieval: auto, full or retrieve [default: the policy's]
     #[arg(long, value_name = "MODE")]
     pub(crate) context: Option<String>,
-    /// How careful the task is, which decides what happens when not everything fits: interactive,
-    /// batch or safety_critical [default: the task's, or interactive]
+    /// The class of the task, which decides what happens if not everything fits: interactive, batch or
+    /// safety_critical [default: the task's, or interactive]
     #[arg(long, value_name = "CLASS")]
     pub(crate) task_class: Option<String>,
 
     /// The registry of a snapshot whose blocks are taken [default: the only one]
     #[arg(long, value_name = "LABEL")]
     pub(crate) registry: Option<String>,
-    /// Take the blocks of this registry of the store, too, behind the sources and before what else the store
-    /// holds; LABEL@ENTRY as it stood at an entry of its log
+    /// Also take the blocks of this registry of the store, after the sources and before the store's other objects;
+    /// LABEL@ENTRY takes its state at an entry of its log
     #[arg(long, value_name = "LABEL[@ENTRY]", conflicts_with = "no_store")]
     pub(crate) stored_registry: Option<String>,
     #[command(flatten)]
@@ -237,10 +234,10 @@ pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) stored: StoredArgs,
 
-    /// Look from this instant, on both time axes [default: now]
+    /// The instant to compile for, on both time axes [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) as_of: Option<String>,
-    /// Look at what was known at this instant
+    /// Use only what was known at this instant
     #[arg(long, value_name = "T")]
     pub(crate) known_at: Option<String>,
 
@@ -250,29 +247,28 @@ pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
 
-    /// The result of the call before (`--format json`): what it served stays as it was sent as long as
-    /// the epoch lasts, and the result says what of it stands unchanged
+    /// The result of the call before (`--format json`): what it sent stays unchanged while the epoch lasts, and the
+    /// result says which part that is
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) previous: Option<PathBuf>,
-    /// Write the cache's breakpoints into the body, where the target and the model take them
-    /// (`tenure cache plan`)
+    /// Write cache breakpoints into the body, if the target and the model take them (`tenure cache plan`)
     #[arg(long, conflicts_with = "record")]
     pub(crate) cache: bool,
 
-    /// Whose trace: with everything, or with what the caller was admitted to
+    /// The view of the trace: everything, or only what the caller may see
     #[arg(long, value_enum, default_value = "operator")]
     pub(crate) view: View,
     /// Write the trace to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
-    /// Price only: the same numbers, no payload
+    /// Print the same numbers without the payload
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The folder that keeps the originals of what is condensed with loss
-    /// [default: the store, where there is one, else $XDG_STATE_HOME/tenure/originals]
+    /// The folder that keeps the originals of what is condensed with loss [default: the store, if there is one, else
+    /// $XDG_STATE_HOME/tenure/originals]
     #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
     pub(crate) originals: Option<PathBuf>,
     /// The file that holds the key of the frames [default: $XDG_STATE_HOME/tenure/frame-key]
@@ -280,7 +276,7 @@ pub(crate) struct CompileArgs {
     pub(crate) frame_key: Option<PathBuf>,
 }
 
-/// On whose behalf something is asked.
+/// The caller on whose behalf a command runs.
 #[derive(Debug, Args)]
 pub(crate) struct CallerArgs {
     /// The caller
@@ -292,7 +288,7 @@ pub(crate) struct CallerArgs {
     /// A role of the caller (may be repeated)
     #[arg(long = "role", value_name = "R")]
     pub(crate) roles: Vec<String>,
-    /// The most sensitive class that may be seen [default: highly_restricted]
+    /// The most sensitive class that the caller may see [default: highly_restricted]
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
 }
@@ -314,14 +310,14 @@ pub(crate) struct GateSourcesArgs {
     pub(crate) registry: Option<String>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// What passages should say something about
+    /// The query: a question or subject
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) text: String,
     /// Files, snapshots and folders, as `tenure compile` takes them
@@ -333,62 +329,62 @@ pub(crate) struct QueryArgs {
     /// The most passages [default: as many as fit]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u32>,
-    /// The result of a compile (`--format json`), or its trace: what stands there whole is not found again
+    /// The result of a compile (`--format json`), or its trace: objects that stand there whole are left out
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) after: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// Read no store, even where the project has one
+    /// Read no store, even if the project has one
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Whose objects
+    /// The tenant
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
-    /// A model of the catalogue, or a path to a tokenizer.json: whose tokens are counted
+    /// A model of the catalogue, or a path to a tokenizer.json, to count tokens
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// What a compile reads of a store, and leaves there.
+/// The store that a compile reads, and whether it keeps a record there.
 #[derive(Debug, Args)]
 pub(crate) struct StoredArgs {
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// Read no store, even where the project has one
+    /// Read no store, even if the project has one
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Keep a record of the compile in the store, from which `tenure replay` makes it again
+    /// Keep a record of the compile in the store, from which `tenure replay` repeats it
     #[arg(long, conflicts_with = "no_store")]
     pub(crate) record: bool,
 }
 
-/// How sources are read.
+/// Options for reading sources.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
     /// The file or folder that is worked on: only the CLAUDE.md, AGENTS.md and rules that apply to
     /// it are loaded, the nearest with the highest priority [default: all of them]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) near: Option<PathBuf>,
-    /// A tree of source code, each file of which becomes an artifact (may be repeated); what its
-    /// .gitignore and .ignore name is left out, and what is no text
+    /// A tree of source code, each file of which becomes an artifact (may be repeated); files that .gitignore or
+    /// .ignore name and binary files are left out
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) code: Vec<PathBuf>,
-    /// How much of each skill is loaded
+    /// The parts of each skill to load
     #[arg(long, value_enum, default_value = "body")]
     pub(crate) skills: Skills,
     /// Split plain Markdown with more bytes than this at its headings, or `never`
     #[arg(long, value_name = "BYTES", default_value = "4096")]
     pub(crate) split: String,
-    /// The encoder whose limit objects are warned about, or `none`
+    /// Warn about objects that are longer than this encoder reads, or `none`
     #[arg(long, value_name = "NAME", default_value = "all-MiniLM-L6-v2")]
     pub(crate) encoder: String,
 }
@@ -411,7 +407,7 @@ pub(crate) struct SkillsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
-    /// Report everything in which skills break the Agent Skills specification
+    /// Report all violations of the Agent Skills specification
     Check(SkillsCheckArgs),
 }
 
@@ -420,7 +416,7 @@ pub(crate) struct SkillsCheckArgs {
     /// A skill's folder, or a folder of skills
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
-    /// How to print the report
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -447,7 +443,7 @@ pub(crate) struct TokensArgs {
     pub(crate) model: String,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -457,15 +453,15 @@ pub(crate) struct CheckArgs {
     /// The messages, or `-` for standard input
     #[arg(value_name = "FILE|-", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Whose messages: openai-chat, openai-responses, anthropic or gemini [default: as they look]
+    /// The format of the messages: openai-chat, openai-responses, anthropic or gemini [default: detected]
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
-    /// A model of the catalogue, whose own rules are checked, too
+    /// A model of the catalogue, whose own rules are also checked
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -475,10 +471,10 @@ pub(crate) struct DiffArgs {
     /// A trace, or the output of `compile --format json`
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub(crate) before: PathBuf,
-    /// The other
+    /// The trace to compare with
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub(crate) after: PathBuf,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }

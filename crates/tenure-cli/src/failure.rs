@@ -1,4 +1,4 @@
-//! How a failure ends the process: its message on standard error and its exit code.
+//! Failures of a command: the message on standard error and the exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// What ended the command.
+/// The failure that ended the command.
 pub(crate) enum Failure {
     /// Something that the library or the command refused.
     Refused(Error),
@@ -36,7 +36,7 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    /// Prints the message, and gives the exit code.
+    /// Prints the message, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let Failure::Refused(error) = self else {
             return ExitCode::SUCCESS;

@@ -5,13 +5,13 @@
 
 use std::fmt::Write;
 
-/// How wide a plot is, in characters.
+/// The width of a plot, in characters.
 pub(crate) const COLUMNS: usize = 80;
 
 /// The characters of a stack's series, in an order in which neighbours differ.
 pub(crate) const FILLS: [char; 5] = ['█', '░', '▓', '▚', '▒'];
 
-/// What the parts of a row stand for.
+/// The meaning of one part of each row.
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) fill: char,

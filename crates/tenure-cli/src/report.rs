@@ -17,7 +17,7 @@ const RED: Style = AnsiColor::Red.on_default();
 
 /// The most verdicts of one kind that are listed.
 pub(crate) const LISTED: usize = 60;
-/// How wide a bar is, in characters.
+/// The width of a bar, in characters.
 const BAR: u64 = 40;
 
 /// Prints an outcome with its payloads.
@@ -117,14 +117,14 @@ fn explain(text: &mut String, compiled: &Compiled, stages: bool) {
     verdicts(text, trace, true);
 }
 
-/// Which of several payloads this is.
+/// Names the payload, if there are several.
 fn part(text: &mut String, compiled: &Compiled) {
     if let Some(Part { number, of }) = compiled.envelope.part {
         let _ = writeln!(text, "{BOLD}PAGE {number} OF {of}{BOLD:#}\n");
     }
 }
 
-/// What a deferred compile leaves for a later turn.
+/// Lists what a deferred compile leaves for a later turn.
 fn pending(text: &mut String, outcome: &Outcome) {
     let Outcome::Deferred { pending, .. } = outcome else {
         return;
@@ -136,7 +136,7 @@ fn pending(text: &mut String, outcome: &Outcome) {
     text.push('\n');
 }
 
-/// How the model comes by the corpus, and what that rests on.
+/// Says how the model gets the corpus, and why.
 fn context(text: &mut String, trace: &Trace) {
     let Some(strategy) = trace.strategy else {
         return;
@@ -165,7 +165,7 @@ fn context(text: &mut String, trace: &Trace) {
     text.push('\n');
 }
 
-/// What one more token is worth, in words.
+/// The worth of one more token, in words.
 pub(crate) fn shadow_price(lambda: f64, whose: &str) -> String {
     if lambda > 0.0 {
         let worth = worth(lambda);
@@ -244,7 +244,7 @@ fn bar(part: u32, whole: u32, width: u64) -> String {
     "▇".repeat(filled as usize)
 }
 
-/// What each subquery of the request's plan brought.
+/// Lists what each subquery of the request's plan found.
 fn retrieval(text: &mut String, trace: &Trace) {
     let Some(report) = &trace.retrieval else {
         return;

@@ -345,7 +345,7 @@ fn mistakes_in_the_arguments_are_usage() {
             assert!(message.contains(part), "{part}: {message}");
         }
     };
-    let nothing = "nothing to share the budget among";
+    let nothing = "no section or claim to share the budget among";
     check(&[], &[nothing, "--demand SECTION=TOKENS"]);
     check(&["--budget", "9"], &[nothing]);
     let claims = |more: &[&'static str]| with(&["--claims", "claims.toml"], more);

@@ -122,7 +122,7 @@ fn mistakes_are_named() {
         (
             2,
             &["cache", "plan", "rules.md"],
-            "nothing says whose messages",
+            "the format of the messages is unknown",
         ),
         (1, &["cache", "plan", "nameless.json"], "--model"),
         (
@@ -285,10 +285,7 @@ fn the_call_before_keeps_what_it_served() {
     assert_eq!(third["cache"]["first"]["before"]["object"], "brief");
     assert_eq!(third["cache"]["first"]["after"]["object"], "brief");
     let message = bench.refused(2, &with(&args, &["--previous", "trace.json"]));
-    assert!(
-        message.contains("no account of what was served"),
-        "{message}"
-    );
+    assert!(message.contains("no list of served revisions"), "{message}");
 }
 
 #[test]

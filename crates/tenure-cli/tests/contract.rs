@@ -652,16 +652,16 @@ fn a_project_is_compiled_with_what_applies_to_a_file() {
     assert_eq!(
         messages,
         "warning: bad: not loaded: the skill has no description (p/.claude/skills/bad/SKILL.md:2)\n\
-         warning: @~/.claude/me.md: not imported: in the home folder, which is not read (p/CLAUDE.md:2)\n"
+         warning: @~/.claude/me.md: not imported: in the home folder, which is never read (p/CLAUDE.md:2)\n"
     );
     let message = bench.refused(2, &["compile", "p/web", "--near", "p/api", "--task", "x"]);
     assert!(
-        message.contains("lies in none of the folders that were named"),
+        message.contains("is outside all named folders"),
         "{message}"
     );
     let message = bench.refused(1, &["compile", "p", "--split", "lots", "--task", "x"]);
     assert!(
-        message.contains("`lots` is no number of bytes"),
+        message.contains("`lots` is not a number of bytes"),
         "{message}"
     );
 }

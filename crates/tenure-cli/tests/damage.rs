@@ -153,7 +153,7 @@ fn a_store_that_may_only_be_read_is_read() {
     assert!(text(&run(&["store", "get", "limit"]).stdout).contains("10 kW"));
     let written = run(&["store", "retract", "limit"]);
     assert_eq!(written.status.code(), Some(6), "{}", text(&written.stderr));
-    assert!(text(&written.stderr).contains("can only be read"));
+    assert!(text(&written.stderr).contains("is read-only"));
     assert_eq!(files(folder), before);
     mode(folder, 0o755);
 }

@@ -333,7 +333,7 @@ fn looking_needs_no_key_and_new_snapshots_are_private() {
         std::os::unix::fs::symlink("nowhere", bench.folder.path().join("dangling")).unwrap();
         let dangling = ["import", "seeds.md", "--snapshot", "dangling"];
         let message = bench.refused(2, &dangling);
-        assert!(message.contains("a link to nothing"), "{message}");
+        assert!(message.contains("a broken link"), "{message}");
     }
 }
 

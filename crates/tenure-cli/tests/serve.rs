@@ -216,7 +216,7 @@ fn keys_are_made_listed_and_revoked() {
                 2,
                 &["keys", "create", "--tenant", "a", "--expires", "2000-01-01"]
             )
-            .contains("ended before")
+            .contains("expire before")
     );
     assert!(
         bench
@@ -228,12 +228,12 @@ fn keys_are_made_listed_and_revoked() {
     );
     let silent = bench.refused(2, &["keys", "create", "--tenant", "a", "--role", "reader"]);
     assert!(
-        silent.contains("states no clearance") && silent.contains("highly_restricted"),
+        silent.contains("has no clearance") && silent.contains("highly_restricted"),
         "{silent}"
     );
     assert!(
         bench
             .refused(2, &["keys", "create", "--tenant", "tenure:keys"])
-            .contains("no key can be made")
+            .contains("cannot create a key")
     );
 }

@@ -241,7 +241,7 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (
             &["session", "import", "words.txt"],
             2,
-            "no provider that can be made out",
+            "the format of the messages is unknown",
         ),
         (
             &["session", "rehydrate", &id, "--id", "x9"],

@@ -7,7 +7,7 @@ use tenure::{Digest, Error, ErrorKind};
 
 use crate::engine::Write;
 
-/// What an erased object's id leaves behind.
+/// The tombstone of an erased object: a keyed digest of its id.
 pub(crate) fn buried_as(key: &[u8; 32], id: ObjectId) -> Digest {
     Digest::keyed(key, &[b"object", &id.bits().to_be_bytes()])
 }
@@ -30,12 +30,12 @@ pub(crate) fn buried(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<BTreeSet<
     Ok(found.copied().collect())
 }
 
-/// What an erased log's name leaves behind.
+/// The tombstone of an erased log: a keyed digest of its name.
 pub(crate) fn log_buried_as(key: &[u8; 32], log: &str) -> Digest {
     Digest::keyed(key, &[b"log", log.as_bytes()])
 }
 
-/// What an erased text leaves behind.
+/// The tombstone of an erased text: a keyed digest of its digest.
 pub(crate) fn blob_buried_as(key: &[u8; 32], digest: Digest) -> Digest {
     Digest::keyed(key, &[b"blob", digest.bytes()])
 }
@@ -49,7 +49,7 @@ pub(crate) fn refuse_buried_log(rows: &mut dyn Write, log: &str) -> Result<(), E
         return Ok(());
     }
     let what = format!("the log `{}` was erased", clip(log));
-    Err(Error::new(ErrorKind::Policy, what).hint("begin another under another name"))
+    Err(Error::new(ErrorKind::Policy, what).hint("use another name"))
 }
 
 /// Refuses texts of which one was erased.

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure::object::{Authority, ObjectId, ObjectType, RevisionId, Sealer};
 use tenure::{Digest, Error, ErrorKind};
 
-use crate::doc::read_revision;
 use crate::engine::{Damage, Read};
 use crate::labels::labelled;
 use crate::search::misplaced;
 use crate::store::Store;
+use crate::stored::read_revision;
 use crate::tenant::{Tenant, Writing, Written};
 
 /// The findings of a look through everything that is kept of a tenant.
 #[derive(Default)]
-struct Looked {
+struct Findings {
     tenant: String,
     damaged: Vec<Damage>,
     /// The revisions that are damaged and were not set aside yet.
@@ -28,8 +28,8 @@ struct Looked {
 }
 
 impl Store {
-    /// Whether the store as a whole is what was written: where it is, its schema, the rows of its tenants. Quick
-    /// enough to be asked often.
+    /// Checks the store as a whole: that it is there, its schema, the rows of its tenants. Quick enough to be called
+    /// often.
     ///
     /// # Errors
     ///
@@ -64,8 +64,8 @@ impl Tenant {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn check(&self) -> Result<Vec<Damage>, Error> {
-        let looked = self.read(|rows| Ok(look(rows, &self.name)))?;
-        Ok(looked.damaged)
+        let findings = self.read(|rows| Ok(look(rows, &self.name)))?;
+        Ok(findings.damaged)
     }
 
     /// The objects that come from the web, or were made from what does, and may command or guide all the same: they state
@@ -110,12 +110,14 @@ impl Tenant {
     pub fn repair(&self, writing: &Writing) -> Result<Written, Error> {
         let tenant = std::sync::Arc::clone(&self.name);
         self.once(writing, "repair", Digest::of(b"repair"), move |rows| {
-            let looked = look(rows, &tenant);
-            let revisions: Vec<RevisionId> = looked.revisions.into_iter().collect();
+            let findings = look(rows, &tenant);
+            let revisions: Vec<RevisionId> = findings.revisions.into_iter().collect();
             rows.put_aside(&revisions)?;
-            let links: Vec<_> = looked.links.into_iter().collect();
-            let subjects: Vec<_> = looked.subjects.into_iter().collect();
-            let lossy = looked.lossy.map(|ids| ids.into_iter().collect::<Vec<_>>());
+            let links: Vec<_> = findings.links.into_iter().collect();
+            let subjects: Vec<_> = findings.subjects.into_iter().collect();
+            let lossy = findings
+                .lossy
+                .map(|ids| ids.into_iter().collect::<Vec<_>>());
             rows.relink(&links, &subjects, lossy.as_deref())?;
             Ok(Vec::new())
         })
@@ -123,15 +125,15 @@ impl Tenant {
 }
 
 /// Looks at one kind of thing.
-type Look<R> = fn(&mut R, &mut Looked) -> Result<(), Error>;
+type Check<R> = fn(&mut R, &mut Findings) -> Result<(), Error>;
 
 /// Looks at one kind of thing after the other: where one cannot be read to its end, the next still may.
-fn look<R: Read + ?Sized>(rows: &mut R, tenant: &str) -> Looked {
-    let mut looked = Looked {
+fn look<R: Read + ?Sized>(rows: &mut R, tenant: &str) -> Findings {
+    let mut findings = Findings {
         tenant: tenant.to_owned(),
-        ..Looked::default()
+        ..Findings::default()
     };
-    let kinds: [(&str, Look<R>); 7] = [
+    let kinds: [(&str, Check<R>); 7] = [
         ("tenant", tenant_row),
         ("revision", revisions),
         ("derived", derived),
@@ -141,17 +143,17 @@ fn look<R: Read + ?Sized>(rows: &mut R, tenant: &str) -> Looked {
         ("record", records),
     ];
     for (what, kind) in kinds {
-        if let Err(error) = kind(rows, &mut looked) {
-            looked.add(what, error.what, false);
+        if let Err(error) = kind(rows, &mut findings) {
+            findings.add(what, error.what, false);
         }
     }
-    for damage in &mut looked.damaged {
+    for damage in &mut findings.damaged {
         damage.tenant = Some(tenant.to_owned());
     }
-    looked
+    findings
 }
 
-impl Looked {
+impl Findings {
     fn add(&mut self, what: &str, which: String, repairable: bool) {
         self.damaged.push(Damage {
             tenant: None,
@@ -163,25 +165,25 @@ impl Looked {
 }
 
 /// The tenant's own row, and the line of each of its versions.
-fn tenant_row<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
+fn tenant_row<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     let version = rows.version()?;
     rows.key()?;
     let log = rows.log(0, u32::MAX)?;
     let lines = log.iter().map(|write| write.stamp.version);
     if !lines.eq(1..=version) {
         let which = format!("the log of writes has {} lines of {version}", log.len());
-        looked.add("tenant", which, false);
+        findings.add("tenant", which, false);
     }
     Ok(())
 }
 
 /// Every revision that was ever believed, by its digest; what it says is derived is noted.
-fn revisions<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
+fn revisions<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     let aside = rows.set_aside()?;
     let mut sealer = Sealer::default();
     let mut seen: BTreeMap<ObjectId, bool> = BTreeMap::new();
     let mut lossy = BTreeSet::new();
-    let tenant = looked.tenant.clone();
+    let tenant = findings.tenant.clone();
     rows.each_ever(&mut |row, body| {
         let tenant = tenant.as_str();
         let held = seen.entry(row.object).or_default();
@@ -190,25 +192,25 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), 
             Ok(object) => {
                 let revision = object.revision();
                 let parents = revision.derived_from().iter();
-                looked
+                findings
                     .links
                     .extend(parents.map(|parent| (row.object, *parent)));
                 let labels = labelled(&mut sealer, tenant, row.object, &row.labels, None);
                 if !labels.is_ok_and(|labels| labels.access() == object.access()) {
                     let which = format!("who may see the object {}", row.object);
-                    looked.add("rows", which, false);
+                    findings.add("rows", which, false);
                 }
                 let subjects = revision.subjects().iter();
-                looked
+                findings
                     .subjects
                     .extend(subjects.map(|who| (row.object, who.clone())));
             }
             Err(error) if error.kind == ErrorKind::Damaged => {
                 lossy.insert(row.object);
                 let is_new = !aside.contains(&row.revision);
-                if is_new && looked.revisions.insert(row.revision) {
+                if is_new && findings.revisions.insert(row.revision) {
                     let which = format!("{} of the object {}", row.revision, row.object);
-                    looked.add("revision", which, true);
+                    findings.add("revision", which, true);
                 }
             }
             Err(error) => return Err(error),
@@ -217,17 +219,17 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), 
     })?;
     let objects: BTreeSet<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
     for id in seen.keys().filter(|id| !objects.contains(id)) {
-        looked.add("rows", format!("the object {id} has no row"), false);
+        findings.add("rows", format!("the object {id} has no row"), false);
     }
     for id in objects.iter().filter(|id| !seen.contains_key(id)) {
-        looked.add(
+        findings.add(
             "rows",
             format!("nothing was ever believed of the object {id}"),
             false,
         );
         lossy.insert(*id);
     }
-    looked.lossy = Some(lossy);
+    findings.lossy = Some(lossy);
     // By its id and by its name, each is found.
     let ids: Vec<ObjectId> = objects.into_iter().collect();
     let standing = rows.standing(&ids)?;
@@ -237,12 +239,12 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), 
         };
         if standing.beliefs.is_empty() == *held {
             let which = format!("what is believed of the object {id} is not found");
-            looked.add("derived", which, true);
+            findings.add("derived", which, true);
         }
         if !rows.named(&standing.name)?.contains(id) {
-            looked.add(
+            findings.add(
                 "derived",
-                format!("the object {id} is not found by its name"),
+                format!("the object {id} is missing in the index of names"),
                 true,
             );
         }
@@ -251,8 +253,8 @@ fn revisions<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), 
 }
 
 /// Compares the links between objects and their subjects with what the revisions say.
-fn derived<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
-    let Some(lossy) = looked.lossy.clone() else {
+fn derived<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
+    let Some(lossy) = findings.lossy.clone() else {
         return Ok(());
     };
     // What a damaged revision said is not known: of its object, more may be kept.
@@ -261,7 +263,7 @@ fn derived<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Er
         expected.is_subset(&found) && found.difference(expected).all(|id| lossy.contains(id))
     };
     let mut children: BTreeMap<ObjectId, BTreeSet<ObjectId>> = BTreeMap::new();
-    for (child, parent) in &looked.links {
+    for (child, parent) in &findings.links {
         children.entry(*parent).or_default().insert(*child);
     }
     for (_, id) in rows.objects()? {
@@ -270,11 +272,11 @@ fn derived<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Er
             &children.remove(&id).unwrap_or_default(),
         ) {
             let which = format!("what was made from the object {id}");
-            looked.add("derived", which, true);
+            findings.add("derived", which, true);
         }
     }
     let mut about: BTreeMap<&str, BTreeSet<ObjectId>> = BTreeMap::new();
-    for (id, subject) in &looked.subjects {
+    for (id, subject) in &findings.subjects {
         about.entry(subject).or_default().insert(*id);
     }
     let mut wrong = 0;
@@ -282,50 +284,50 @@ fn derived<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Er
         wrong += usize::from(!is_kept(rows.about(subject)?, &ids));
     }
     if wrong > 0 {
-        looked.add("derived", format!("what is about {wrong} people"), true);
+        findings.add("derived", format!("what is about {wrong} people"), true);
     }
     Ok(())
 }
 
-fn index<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
+fn index<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     let wrong = misplaced(rows)?;
     if wrong > 0 {
-        let which = format!("the index of terms is wrong of {wrong} terms");
-        looked.add("derived", which, true);
+        let which = format!("the index of terms is wrong for {wrong} terms");
+        findings.add("derived", which, true);
     }
     Ok(())
 }
 
-fn texts<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
+fn texts<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     for digest in rows.blobs()? {
         let bytes = rows.blob(digest)?;
         if bytes.is_none_or(|bytes| Digest::of(&bytes) != digest) {
-            looked.add("text", digest.to_string(), false);
+            findings.add("text", digest.to_string(), false);
         }
     }
     Ok(())
 }
 
-fn logs<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
+fn logs<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     for (log, last) in rows.logs()? {
         match rows.entries(&log, 1..u64::MAX) {
             Ok(entries) if entries.iter().map(|(number, _)| *number).eq(1..=last) => {}
             Ok(entries) => {
                 let which = format!("`{log}` has {} entries of {last}", entries.len());
-                looked.add("log", which, false);
+                findings.add("log", which, false);
             }
-            Err(error) => looked.add("log", format!("`{log}`: {}", error.what), false),
+            Err(error) => findings.add("log", format!("`{log}`: {}", error.what), false),
         }
     }
     Ok(())
 }
 
-fn records<R: Read + ?Sized>(rows: &mut R, looked: &mut Looked) -> Result<(), Error> {
+fn records<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
     for (id, _) in rows.records(None, u32::MAX)? {
         match rows.record(&id) {
             Ok(Some(_)) => {}
-            Ok(None) => looked.add("record", format!("`{id}` is not found"), false),
-            Err(error) => looked.add("record", format!("`{id}`: {}", error.what), false),
+            Ok(None) => findings.add("record", format!("`{id}` is not found"), false),
+            Err(error) => findings.add("record", format!("`{id}`: {}", error.what), false),
         }
     }
     Ok(())

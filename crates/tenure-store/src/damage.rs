@@ -11,9 +11,9 @@ use std::sync::Arc;
 use tenure::object::{Authority, Classification, ObjectId, RevisionId, Sealer, Status};
 use tenure::{ContextObject, Error, ErrorKind, ObjectDocument};
 
-use crate::doc::read_revision;
 use crate::engine::{BeliefRow, Read};
 use crate::labels::{PERSONAL, document_of, labelled};
+use crate::stored::read_revision;
 
 /// The content of an object that stands in for a lost one.
 const LOST: &str = "[damaged]";
@@ -30,7 +30,7 @@ pub(crate) struct StandIn {
     pub(crate) place: u64,
     pub(crate) row: BeliefRow,
     pub(crate) object: Arc<ContextObject>,
-    /// Whether the revision was set aside, so that only its labels are of any use.
+    /// Set where the revision was set aside, so that only its labels are of any use.
     pub(crate) is_aside: bool,
 }
 
@@ -84,7 +84,7 @@ impl Reading {
         Ok(found)
     }
 
-    /// Who may see a revision of which nothing else is told.
+    /// A stand-in for a revision that shows nothing but who may see it.
     fn only_labels(&mut self, tenant: &str, row: &BeliefRow) -> Result<Arc<ContextObject>, Error> {
         match labelled(&mut self.sealer, tenant, row.object, &row.labels, None) {
             Err(error) if error.kind == ErrorKind::Damaged => {

@@ -1,7 +1,7 @@
-//! What an engine can do: the rows that it holds, and a transaction over those of one tenant.
+//! The interface to an engine: the rows that it holds, and a transaction over those of one tenant.
 //!
-//! Everything that decides anything is above this line ([`Tenant`](crate::Tenant), `settle.rs`); an
-//! engine reads and writes rows, one tenant at a time, and guards what must never change.
+//! All decisions are made above this line ([`Tenant`](crate::Tenant), `settle.rs`); an engine reads and writes rows,
+//! one tenant at a time, and guards what must never change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,8 +12,8 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId, Usage
 use tenure::time::{Instant, Interval};
 use tenure::{Digest, Error};
 
-/// When a write took effect: the tenant's version after it, and its instant in transaction time.
-/// Both rise with every write of the tenant.
+/// The moment of a write: the tenant's version after it, and its instant in transaction time. Both rise with every
+/// write of the tenant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Stamp {
     /// The version.
@@ -27,11 +27,11 @@ pub struct Stamp {
 pub struct RevisionRow {
     /// The digest.
     pub revision: RevisionId,
-    /// Whose revision it is.
+    /// The object that it is a revision of.
     pub object: ObjectId,
     /// The digest of the content.
     pub content: Digest,
-    /// What of it says who may see it, as JSON.
+    /// The fields that decide who may see it, as JSON.
     pub labels: Arc<str>,
     /// The published form of the revision, canonical JSON.
     pub body: Arc<str>,
@@ -51,20 +51,20 @@ pub struct BeliefRow {
     pub closed: Option<Stamp>,
     /// The revision.
     pub revision: RevisionId,
-    /// When it is held to be true in the world.
+    /// The time in which it is held to be true in the world.
     pub valid: Interval,
-    /// Whether anything contradicts it.
+    /// The judgement on contradictions.
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
     pub superseded_by: Option<ObjectId>,
-    /// How far its life has come.
+    /// The stage of its life.
     pub lifecycle: Lifecycle,
-    /// What of the revision says who may see it, as JSON: it is read before the revision is.
+    /// The fields of the revision that decide who may see it, as JSON: they are read before the revision is.
     pub labels: Arc<str>,
 }
 
 impl BeliefRow {
-    /// Whether it was held at this instant in transaction time.
+    /// Returns whether it was held at this instant in transaction time.
     pub fn held_at(&self, known: Instant) -> bool {
         self.opened.at <= known && self.closed.is_none_or(|closed| known < closed.at)
     }
@@ -79,11 +79,11 @@ pub struct Standing {
     pub name: String,
     /// The revision that was written last.
     pub head: RevisionId,
-    /// What is believed now; empty once it is retracted.
+    /// The current beliefs; empty once it is retracted.
     pub beliefs: Vec<BeliefRow>,
 }
 
-/// What one write changes in the objects of a tenant.
+/// The changes of one write to the objects of a tenant.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Change {
     /// Objects that are new or were written again: id, place, name, head.
@@ -94,7 +94,7 @@ pub struct Change {
     pub close: Vec<(ObjectId, Stamp, u32)>,
     /// Beliefs that begin.
     pub open: Vec<BeliefRow>,
-    /// Which object was made from which.
+    /// Links from an object to one that it was made from.
     pub links: Vec<(ObjectId, ObjectId)>,
     /// Whom an object is about.
     pub subjects: Vec<(ObjectId, String)>,
@@ -103,13 +103,13 @@ pub struct Change {
 /// A line of the tenant's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteRow {
-    /// When.
+    /// Its version and instant.
     pub stamp: Stamp,
-    /// What kind of write it was.
+    /// The kind of write.
     pub verb: String,
-    /// Who wrote, where somebody said.
+    /// The author, if named.
     pub author: Option<String>,
-    /// How many objects it touched.
+    /// The number of objects that it touched.
     pub objects: u64,
 }
 
@@ -118,7 +118,7 @@ pub struct WriteRow {
 pub struct Tombstone {
     /// The keyed digest of its id, or of a revision's digest.
     pub digest: Digest,
-    /// When it was erased.
+    /// The version and the instant of the erasure.
     pub erased: Stamp,
 }
 
@@ -127,7 +127,7 @@ pub struct Tombstone {
 pub struct RecordRow {
     /// The record's id.
     pub id: String,
-    /// When the compile was made.
+    /// The instant of the compile.
     pub compiled_at: Instant,
     /// The record, JSON.
     pub body: String,
@@ -140,11 +140,11 @@ pub struct RecordRow {
 pub struct Answered {
     /// The digest of what was asked.
     pub asked: Digest,
-    /// What was answered, JSON.
+    /// The answer, JSON.
     pub answer: String,
 }
 
-/// What is read of one tenant, in one consistent state.
+/// Reads of one tenant, in one consistent state.
 pub trait Read {
     /// The tenant's version; 0 where nothing was written.
     fn version(&mut self) -> Result<u64, Error>;
@@ -173,14 +173,15 @@ pub trait Read {
     fn history(&mut self, id: ObjectId) -> Result<Vec<BeliefRow>, Error> {
         self.history_after(id, None, u32::MAX)
     }
-    /// The same of at most so many that were opened after an instant, and all that were opened with the last of them.
+    /// The same, for at most `most` beliefs that were opened after an instant, and all that were opened with the last
+    /// of them.
     fn history_after(
         &mut self,
         id: ObjectId,
         after: Option<Instant>,
         most: u32,
     ) -> Result<Vec<BeliefRow>, Error>;
-    /// What was believed about an object at an instant in transaction time.
+    /// The beliefs about an object at an instant in transaction time.
     fn held(&mut self, id: ObjectId, known: Instant) -> Result<Vec<BeliefRow>, Error>;
     /// Calls `each` with the place and the body of every belief held at an instant (now where none
     /// is given), by place, then valid time.
@@ -208,11 +209,11 @@ pub trait Read {
     fn log(&mut self, after: u64, most: u32) -> Result<Vec<WriteRow>, Error>;
     /// The last write up to this version.
     fn written(&mut self, version: u64) -> Result<Option<Stamp>, Error>;
-    /// Whether anything was erased.
+    /// Returns whether anything was erased.
     fn any_tombstone(&mut self) -> Result<bool, Error>;
     /// The tombstones with these digests.
     fn tombstones(&mut self, digests: &[Digest]) -> Result<Vec<Tombstone>, Error>;
-    /// What was answered under this key.
+    /// The answer that was given under this key.
     fn answered(&mut self, key: &str) -> Result<Option<Answered>, Error>;
     /// A record.
     fn record(&mut self, id: &str) -> Result<Option<RecordRow>, Error>;
@@ -236,12 +237,12 @@ pub trait Read {
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error>;
 }
 
-/// What is written of one tenant. All of it takes effect, or nothing.
+/// Writes of one tenant. All of them take effect, or none.
 pub trait Write: Read {
-    /// The stamp of this write. The first call makes it, and holds up other writers of the tenant. Whoever
-    /// takes one notes the write: an engine refuses a version without a line in the log.
+    /// The stamp of this write. The first call makes it, and holds up other writers of the tenant. A caller that
+    /// takes one must note the write: an engine refuses a version without a line in the log.
     fn stamp(&mut self) -> Result<Stamp, Error>;
-    /// How many places are taken; the next object has this place.
+    /// Takes places for new objects; returns the first of them.
     fn take_places(&mut self, count: u64) -> Result<u64, Error>;
     /// Changes objects.
     fn change(&mut self, change: &Change) -> Result<(), Error>;
@@ -262,7 +263,7 @@ pub trait Write: Read {
     fn answer(&mut self, key: &str, answered: &Answered) -> Result<(), Error>;
     /// Puts in records, or replaces those of the same id.
     fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error>;
-    /// Removes records compiled before this instant, and all but so many of the newest; gives how many.
+    /// Removes records compiled before this instant, and all but the `keep` newest; returns how many.
     fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error>;
     /// Keeps a text by its digest.
     fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error>;
@@ -274,8 +275,8 @@ pub trait Write: Read {
     fn rewrite(&mut self, log: &str, entries: &[(u64, String)]) -> Result<(), Error>;
     /// Leaves out these damaged revisions from now on.
     fn put_aside(&mut self, revisions: &[RevisionId]) -> Result<(), Error>;
-    /// Which object was made from which, and whom objects are about: these, in the place of what is kept. What is kept
-    /// of these `lossy` objects stays; without them, all of it does.
+    /// Replaces the links to parents and to subjects with these. Rows of the `lossy` objects stay; with `None`, all
+    /// rows stay.
     fn relink(
         &mut self,
         links: &[(ObjectId, ObjectId)],
@@ -286,8 +287,8 @@ pub trait Write: Read {
     fn drop_log(&mut self, log: &str) -> Result<(), Error>;
 }
 
-/// Whether a write that took a stamp was noted. A version without a line in the log could not be looked
-/// back from.
+/// Checks that a write that took a stamp was noted in the log: a version without a line in the log could not be
+/// traced.
 pub(crate) fn logged(stamp: Option<Stamp>, noted: bool) -> Result<(), Error> {
     match stamp {
         Some(stamp) if !noted => Err(Error::assertion(format!(
@@ -301,14 +302,14 @@ pub(crate) fn logged(stamp: Option<Stamp>, noted: bool) -> Result<(), Error> {
 /// Something in a store that is not as it was written.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Damage {
-    /// Whose it is, where it is one tenant's.
+    /// The tenant, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// What it is: `file`, `rows`, `tenant`, `revision`, `text`, `log`, `record`, `derived`.
+    /// The kind: `file`, `rows`, `tenant`, `revision`, `text`, `log`, `record`, `derived`.
     pub what: String,
-    /// Which one, or what is wrong with it.
+    /// The id, or a description of the damage.
     pub which: String,
-    /// Whether a repair makes good for it, or leaves it out.
+    /// Whether a repair restores it or leaves it out.
     pub repairable: bool,
 }
 
@@ -317,9 +318,9 @@ pub type WriteJob = Box<dyn FnMut(&mut dyn Write) -> Result<(), Error> + Send>;
 
 /// A place where rows are kept.
 pub trait Engine: Send + Sync {
-    /// Where it is, without secrets.
+    /// The address, without secrets.
     fn shown(&self) -> String;
-    /// Brings the schema up to date; gives the versions that were applied.
+    /// Brings the schema up to date; returns the versions that were applied.
     fn migrate(&self) -> Result<Vec<u32>, Error>;
     /// Reads, in one consistent state.
     fn read(
@@ -335,11 +336,11 @@ pub trait Engine: Send + Sync {
     }
     /// The version probe: one look at one indexed row.
     fn version(&self, tenant: &str) -> Result<u64, Error>;
-    /// Whether the store as a whole is what was written: where it is, its schema, and the rows of tenants.
+    /// Checks the store as a whole: that it is there, its schema, and the rows of tenants.
     fn probe(&self) -> Result<(), Error> {
         Ok(())
     }
-    /// What is damaged that belongs to no one tenant. Writes nothing.
+    /// Lists the damage that belongs to no single tenant. Writes nothing.
     fn check(&self) -> Result<Vec<Damage>, Error> {
         Ok(Vec::new())
     }
@@ -349,15 +350,14 @@ pub trait Engine: Send + Sync {
     }
     /// The tenants that there are.
     fn tenants(&self) -> Result<Vec<String>, Error>;
-    /// Hears of writes from now on; nothing where the engine tells nobody.
+    /// Subscribes to writes from now on; `None` where the engine sends no notice.
     fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {
         Ok(None)
     }
 }
 
-/// Hears of writes right after they took effect, so that a cache knows when to look again. Versions may
-/// come out of order, and a writer that dies right after its write tells nobody: the version probe is the
-/// truth.
+/// Receives a notice of each write right after it took effect, so that a cache knows when to look again. Versions may
+/// come out of order, and a writer that dies right after its write sends none: the version probe is the truth.
 pub trait Watch: Send {
     /// The tenant that was written, and its version then; nothing where there was none for so long.
     ///

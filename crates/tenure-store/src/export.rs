@@ -3,10 +3,10 @@
 use serde::Serialize;
 use tenure::{Digest, Error};
 
-use crate::doc::{Line, each_line};
+use crate::blobs::{TextLine, unaltered};
 use crate::engine::Read;
+use crate::stored::{Line, each_line};
 use crate::tenant::Tenant;
-use crate::texts::{TextLine, unaltered};
 
 /// A line of an export.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -56,7 +56,7 @@ impl Tenant {
 /// A text that the list of all names.
 fn listed(rows: &mut dyn Read, digest: Digest) -> Result<Vec<u8>, Error> {
     unaltered(rows, digest)?.ok_or_else(|| {
-        Error::damaged(format!("the text {digest} is listed and not there"))
-            .hint("`tenure store check` says what else is damaged")
+        Error::damaged(format!("the text {digest} is listed but missing"))
+            .hint("`tenure store check` lists the other damage")
     })
 }

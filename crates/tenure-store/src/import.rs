@@ -1,4 +1,4 @@
-//! Import: the lines of an export, or objects that somebody wrote, in one write.
+//! Import: the lines of an export, or objects written by hand, in one write.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +8,12 @@ use tenure::object::{ObjectId, Sealer, clip};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
+use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
-use crate::doc::{Line, revision_row};
 use crate::engine::{BeliefRow, Change};
 use crate::settle::overlap;
+use crate::stored::{Line, revision_row};
 use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject};
-use crate::texts::{TextLine, Texts};
 
 impl Tenant {
     /// Takes over the history of objects, with the instants at which it was believed. All of it, or
@@ -33,7 +33,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Tenant::import`]; [`ErrorKind::Input`] when a text is not what its digest says;
+    /// As [`Tenant::import`]; [`ErrorKind::Input`] when a text does not match its digest;
     /// [`ErrorKind::Policy`] when one was erased here.
     pub fn import_with_texts(
         &self,
@@ -41,7 +41,7 @@ impl Tenant {
         texts: Vec<TextLine>,
         writing: &Writing,
     ) -> Result<Written, Error> {
-        let texts = Texts::read(texts)?;
+        let texts = Blobs::read(texts)?;
         let text = serde_json::to_vec(&lines).map_err(|error| {
             Error::input(format!("the lines cannot be written as JSON: {error}"))
         })?;
@@ -56,7 +56,7 @@ impl Tenant {
             let Some(opened) = line.tx_start else {
                 return Err(
                     broken("the line has no `tx_start`, though others have".into())
-                        .expected("a history, or objects to write, not both"),
+                        .expected("either a history or objects to write, not both"),
                 );
             };
             if line.tx_end.is_some_and(|end| end <= opened) {
@@ -68,7 +68,7 @@ impl Tenant {
                 .as_deref()
                 .is_some_and(|tenant| *tenant != *self.name)
             {
-                let what = format!("`{}` is of another tenant", clip(&line.object.name));
+                let what = format!("`{}` belongs to another tenant", clip(&line.object.name));
                 return Err(Error::new(ErrorKind::Policy, what).at("the import", Some(at + 1)));
             }
             line.object.tenant_id = Some(self.name.to_string());
@@ -78,7 +78,7 @@ impl Tenant {
                 .is_some_and(|revision| revision != object.revision().id())
             {
                 return Err(broken(format!(
-                    "the revision of `{}` is not what its digest says",
+                    "the revision of `{}` does not match its digest",
                     clip(object.name())
                 )));
             }
@@ -95,9 +95,9 @@ impl Tenant {
             if let Some((id, standing)) = rows.standing(&ids)?.first_key_value() {
                 return Err(Error::new(
                     ErrorKind::Conflict,
-                    format!("`{}` ({id}) is there already", clip(&standing.name)),
+                    format!("`{}` ({id}) already exists", clip(&standing.name)),
                 )
-                .expected("a history of objects that are not there")
+                .expected("a history of objects that do not exist yet")
                 .hint("leave out `tx_start` and `tx_end` to write them as new"));
             }
             if let Some(id) = buried(rows, &ids)?.first() {
@@ -116,7 +116,7 @@ impl Tenant {
                 let latest = line.tx_end.unwrap_or(*opened);
                 if latest >= stamp.at {
                     return Err(Error::input(format!(
-                        "`{}` was believed at {latest}, which is still to come",
+                        "`{}` has a belief at {latest}, which is in the future",
                         clip(object.name())
                     ))
                     .expected(format!("instants before {}", stamp.at)));
@@ -174,7 +174,7 @@ impl Tenant {
     }
 }
 
-/// Whether two beliefs about one object were held at once for one time.
+/// Returns whether two beliefs about one object were held at once for one time.
 fn collide(a: &BeliefRow, b: &BeliefRow) -> bool {
     let end = |row: &BeliefRow| row.closed.map_or(i64::MAX, |closed| closed.at.micros());
     let start = |row: &BeliefRow| Instant::micros(row.opened.at);

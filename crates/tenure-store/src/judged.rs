@@ -1,4 +1,4 @@
-//! What a write says of an object besides its content: what contradicts it, what replaces it.
+//! The judgement that a write passes on an object: what contradicts it, what replaces it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use tenure::time::Interval;
 use crate::engine::{Standing, Write};
 use crate::settle::overlap;
 
-/// What a writer says of how an object is judged, where the writer says anything of it.
+/// A writer's judgement of an object, as far as the writer gives one.
 pub(crate) struct Judged {
     pub(crate) contradiction: Option<ContradictionStatus>,
     pub(crate) superseded_by: Option<ObjectId>,
@@ -65,7 +65,7 @@ pub(crate) fn refuse_cycle(
     let mut open = vec![by];
     while let Some(at) = open.pop() {
         if at == id {
-            let what = format!("`{id}` would replace itself by way of `{by}`");
+            let what = format!("`{id}` would replace itself through `{by}`");
             return Err(Error::new(ErrorKind::Conflict, what)
                 .expected("an object that it does not replace")
                 .hint("judge the other one first"));

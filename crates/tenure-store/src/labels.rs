@@ -82,7 +82,11 @@ pub(crate) fn labelled(
     labels: &str,
     access: Option<Arc<Access>>,
 ) -> Result<Arc<ContextObject>, Error> {
-    let damaged = || Error::damaged(format!("who may see the object `{id}` is damaged"));
+    let damaged = || {
+        Error::damaged(format!(
+            "the labels of the object `{id}`, which say who may see it, are damaged"
+        ))
+    };
     let document = document_of(tenant, id, labels).ok_or_else(damaged)?;
     let object = sealer.seal(document).map_err(|_| damaged())?;
     let status = Status {
@@ -186,7 +190,7 @@ pub(crate) fn open_objects(
     Ok(ids.into_iter().filter(|id| open.contains(id)).collect())
 }
 
-/// Who may see an object now: whom the revision that was written last lets.
+/// The access to an object that holds now: that of the revision that was written last.
 pub(crate) fn head_access(
     rows: &mut dyn Read,
     tenant: &str,

@@ -33,41 +33,44 @@
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
+mod blobs;
 mod buried;
 mod check;
 mod damage;
-mod doc;
 pub mod engine;
 mod erase;
 mod export;
+mod idempotency;
 mod import;
 mod judge;
 mod judged;
-mod keep;
 mod labels;
+mod logs;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod repeat;
+mod records;
 mod resident;
 mod search;
 mod settle;
 mod sqlite;
 mod store;
+mod stored;
 mod sweep;
 mod tenant;
-mod texts;
 #[cfg(feature = "tls")]
 pub mod tls;
 
-pub use doc::{Line, StoredObject};
+pub use blobs::TextLine;
 pub use export::ExportLine;
-pub use keep::{Append, KeptRecord, WriteKey};
+pub use idempotency::check_key;
 pub use labels::Sees;
+pub use logs::{Append, WriteKey};
+pub use records::KeptRecord;
 pub use resident::Resident;
 pub use sqlite::Outside;
 pub use store::Store;
+pub use stored::{Line, StoredObject};
 pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
     Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };
-pub use texts::TextLine;

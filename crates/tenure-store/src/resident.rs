@@ -1,4 +1,4 @@
-//! What is believed now, in memory: what a compile reads without asking the disk.
+//! The current beliefs in memory: a compile reads them without asking the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,34 +8,34 @@ use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, Unfetched};
 
 use crate::damage::{Reading, StandIn, nameless};
-use crate::doc::believed;
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
+use crate::stored::believed;
 use crate::tenant::{Tenant, access_now};
 
-/// Where a belief stands among the candidates: by place, then valid time.
+/// The order of a belief among the candidates: by place, then valid time.
 type Key = (u64, i64);
 
-/// So many places share a layer of the candidates: what changes in one is read again with these alone.
+/// The number of places that share a layer of the candidates: a change in one place re-reads its layer alone.
 const LAYER: u64 = 1_024;
 
-/// What one tenant believed at a version, as candidates in the order in which the objects came.
+/// The beliefs of one tenant at a version, as candidates in the order in which the objects came.
 #[derive(Clone, Default, Debug)]
 pub struct Resident {
     version: u64,
     /// The same at each version at which no belief changed: most writes are of logs and records.
-    held: Arc<Held>,
+    state: Arc<ResidentState>,
 }
 
 #[derive(Clone, Default, Debug)]
-struct Held {
-    /// Whether what is archived or demoted is a candidate, too.
+struct ResidentState {
+    /// Whether archived and demoted objects are candidates, too.
     whole: bool,
     latest: Option<Instant>,
     objects: BTreeMap<Key, Arc<ContextObject>>,
     places: BTreeMap<ObjectId, u64>,
     /// Kept and not compiled.
-    left: BTreeMap<Key, Left>,
+    left: BTreeMap<Key, Uncompiled>,
     /// Objects with the labels of those, by their labels: many have the same.
     labels: BTreeMap<Arc<str>, Arc<ContextObject>>,
     /// The revisions that are damaged.
@@ -48,7 +48,7 @@ struct Held {
 
 /// An object that is kept and not compiled.
 #[derive(Clone, Debug)]
-struct Left {
+struct Uncompiled {
     name: Arc<str>,
     why: &'static str,
     /// An object with its labels.
@@ -61,20 +61,20 @@ impl Resident {
         self.version
     }
 
-    /// When the newest of its beliefs was opened, by the clock of the store: a machine whose own clock is
-    /// behind knows that much nevertheless.
+    /// The instant at which the newest of its beliefs was opened, by the store's clock: a lower bound of the time
+    /// even on a machine whose own clock is behind.
     pub fn latest(&self) -> Option<Instant> {
-        self.held.latest
+        self.state.latest
     }
 
-    /// What may be compiled; what is archived or demoted is reported as not fetched.
+    /// The candidates of a compile; archived and demoted objects are reported as not fetched.
     pub fn candidates(&self) -> &Arc<Candidates> {
-        &self.held.candidates
+        &self.state.candidates
     }
 
     /// The damaged revisions of which no more is known than who might see them.
     pub fn damaged(&self) -> impl Iterator<Item = RevisionId> {
-        self.held.damaged.values().copied()
+        self.state.damaged.values().copied()
     }
 
     /// Nothing yet, to which what is archived or demoted may be added.
@@ -83,18 +83,18 @@ impl Resident {
     }
 
     fn empty(whole: bool) -> Resident {
-        let held = Held {
+        let state = ResidentState {
             whole,
-            ..Held::default()
+            ..ResidentState::default()
         };
         Resident {
             version: 0,
-            held: Arc::new(held),
+            state: Arc::new(state),
         }
     }
 
     pub(crate) fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
-        Arc::make_mut(&mut self.held).put(place, row, object);
+        Arc::make_mut(&mut self.state).put(place, row, object);
     }
 
     /// Puts in what stands in the place of damaged revisions.
@@ -102,32 +102,32 @@ impl Resident {
         if damaged.is_empty() {
             return;
         }
-        let held = Arc::make_mut(&mut self.held);
+        let state = Arc::make_mut(&mut self.state);
         for found in damaged {
             if found.is_aside {
-                held.leave(found.place, &found.row, found.object);
+                state.leave(found.place, &found.row, found.object);
                 continue;
             }
             let object = believed(&found.object, &found.row, Usage::default(), None);
-            held.put(found.place, &found.row, object);
+            state.put(found.place, &found.row, object);
         }
     }
 
     pub(crate) fn finish(mut self, version: u64) -> Resident {
-        Arc::make_mut(&mut self.held).finish();
+        Arc::make_mut(&mut self.state).finish();
         self.version = version;
         self
     }
 }
 
-impl Held {
+impl ResidentState {
     fn put(&mut self, place: u64, row: &BeliefRow, object: Arc<ContextObject>) {
         let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
         match row.lifecycle {
             Lifecycle::Archived | Lifecycle::Demoted if !self.whole => {
-                let left = Left {
+                let left = Uncompiled {
                     name: object.name().into(),
                     why: row.lifecycle.term(),
                     labels: self.labels_of(row, object),
@@ -148,7 +148,7 @@ impl Held {
         let key = (place, row.valid.from.map_or(i64::MIN, Instant::micros));
         self.places.insert(row.object, place);
         self.changed.insert(place / LAYER);
-        let left = Left {
+        let left = Uncompiled {
             name: row.object.to_string().into(),
             why: "damaged and set aside",
             labels,
@@ -163,11 +163,11 @@ impl Held {
             return Arc::clone(known);
         }
         let tenant = &object.revision().scope().tenant;
-        let nobody = ObjectId::from_bits(0);
+        let no_object = ObjectId::from_bits(0);
         let sealed = labelled(
             &mut Sealer::default(),
             tenant,
-            nobody,
+            no_object,
             &row.labels,
             access.clone(),
         );
@@ -187,12 +187,12 @@ impl Held {
         };
         self.changed.insert(place / LAYER);
         let keys = (place, i64::MIN)..=(place, i64::MAX);
-        let held: Vec<Key> = self
+        let state: Vec<Key> = self
             .objects
             .range(keys.clone())
             .map(|(key, _)| *key)
             .collect();
-        held.iter().for_each(|key| drop(self.objects.remove(key)));
+        state.iter().for_each(|key| drop(self.objects.remove(key)));
         let left: Vec<Key> = self.left.range(keys).map(|(key, _)| *key).collect();
         left.iter().for_each(|key| drop(self.left.remove(key)));
         self.damaged.retain(|(at, _), _| *at != place);
@@ -225,7 +225,7 @@ impl Held {
 }
 
 impl Tenant {
-    /// What is believed now, loaded whole.
+    /// Loads all current beliefs.
     ///
     /// # Errors
     ///
@@ -234,7 +234,8 @@ impl Tenant {
         self.load_now(false)
     }
 
-    /// What is believed now, with what is archived or demoted: what can be found by asking for it.
+    /// Loads all current beliefs, those about archived and demoted objects included, which are found only when asked
+    /// for.
     ///
     /// # Errors
     ///
@@ -261,8 +262,7 @@ impl Tenant {
         })
     }
 
-    /// What is believed now, from what was: only what changed is read. Nothing but the version probe
-    /// where nothing did.
+    /// Brings a `Resident` up to date: only changes are read, and nothing but the version where there is none.
     ///
     /// # Errors
     ///
@@ -280,20 +280,20 @@ impl Tenant {
                 resident.version = version;
                 return Ok(resident);
             }
-            let held = Arc::make_mut(&mut resident.held);
-            erased.into_iter().for_each(|id| held.remove(id));
+            let state = Arc::make_mut(&mut resident.state);
+            erased.into_iter().for_each(|id| state.remove(id));
             let usage = rows.usage(Some(&changed))?;
             let mut reading = Reading::of(rows)?;
             let standing = rows.standing(&changed)?;
             let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
             let bodies = rows.bodies(&beliefs.collect::<Vec<_>>())?;
             for (id, standing) in standing {
-                held.remove(id);
+                state.remove(id);
                 for row in &standing.beliefs {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
                     if let Some(object) = reading.read(standing.place, row, body)? {
                         let usage = usage.get(&id).copied().unwrap_or_default();
-                        held.put(standing.place, row, believed(&object, row, usage, None));
+                        state.put(standing.place, row, believed(&object, row, usage, None));
                     }
                 }
             }
@@ -303,8 +303,7 @@ impl Tenant {
         Ok(Arc::new(fresh))
     }
 
-    /// What was believed at an instant. Whoever compiles over it must be admitted to what each object
-    /// is now as well.
+    /// The beliefs at an instant. A caller who compiles over it must also be admitted to what each object is now.
     ///
     /// # Errors
     ///
@@ -322,8 +321,8 @@ impl Tenant {
         self.load_past(known, None, true)
     }
 
-    /// What was believed at an instant, with the access that was asked for at another: what a compile
-    /// read that ran at `ran`. Only an operator's replay may show it to anybody.
+    /// The beliefs at an instant, with the access that held at another: the input of a compile that ran at `ran`.
+    /// Only an operator's replay may show it.
     ///
     /// # Errors
     ///
@@ -340,11 +339,11 @@ impl Tenant {
     ) -> Result<Resident, Error> {
         self.read(|rows| {
             let version = rows.version()?;
-            let mut held: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
+            let mut state: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
             let mut reading = Reading::of(rows)?;
             rows.each_held(Some(known), &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
-                    held.push((place, row, object));
+                    state.push((place, row, object));
                 }
                 Ok(())
             })?;
@@ -354,11 +353,11 @@ impl Tenant {
                 if found.is_aside {
                     resident.put_damaged(vec![found]);
                 } else {
-                    held.push((found.place, found.row, found.object));
+                    state.push((found.place, found.row, found.object));
                 }
             }
             let mut sealer = Sealer::default();
-            for (place, mut row, mut object) in held {
+            for (place, mut row, mut object) in state {
                 let over = |at: Instant| row.closed.is_some_and(|closed| closed.at <= at);
                 let now = match access.get(&row.object) {
                     _ if !ran.map_or(row.closed.is_some(), over) => None,
@@ -395,7 +394,7 @@ impl Tenant {
     }
 }
 
-/// Who might see an object at an instant: whom the revision that was written last before it lets.
+/// The access to an object at an instant: that of the revision that was written last before it.
 fn access_at(
     rows: &mut dyn Read,
     tenant: &str,
@@ -411,7 +410,7 @@ fn access_at(
     Ok(Some(Arc::new(object.access())))
 }
 
-/// What is gone since, which leaves no row that could say so.
+/// The objects that were erased since, which leave no row that could say so.
 fn erased_since(rows: &mut dyn Read, known: &Resident) -> Result<Vec<ObjectId>, Error> {
     let erased = rows
         .log(known.version, u32::MAX)?
@@ -421,6 +420,6 @@ fn erased_since(rows: &mut dyn Read, known: &Resident) -> Result<Vec<ObjectId>, 
         return Ok(Vec::new());
     }
     let there: BTreeSet<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
-    let gone = known.held.places.keys().filter(|id| !there.contains(id));
+    let gone = known.state.places.keys().filter(|id| !there.contains(id));
     Ok(gone.copied().collect())
 }

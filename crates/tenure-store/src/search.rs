@@ -1,10 +1,10 @@
 //! Search: the objects in which every word of a query stands, found by an index in the database.
 //!
-//! The index is derived: no write of objects pays for it. It knows up to which version of the tenant it
-//! goes, and whoever searches brings it up to date first. It holds no words but keyed digests of terms,
-//! under the tenant's own key: no query can say more than which terms it wants, terms of two tenants are
-//! never the same, and no size or script of a word is too much for a database. It ranks nothing, for scores over
-//! everybody's texts would say something of texts that the caller may not see.
+//! The index is derived: no write of objects pays for it. It knows up to which version of the tenant it goes, and a
+//! search brings it up to date first. It holds no words but keyed digests of terms, under the tenant's own key: no
+//! query can say more than which terms it wants, terms of two tenants are never the same, and no size or script of a
+//! word is too much for a database. It ranks nothing, because scores over all texts would reveal something of texts
+//! that the caller may not see.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,35 +15,34 @@ use tenure::ranker::Terms;
 use tenure::{Digest, Error};
 
 use crate::damage::Reading;
-use crate::doc::believed;
 use crate::engine::{BeliefRow, Read, Standing, Write};
 use crate::labels::{Sees, open, open_objects};
 use crate::resident::Resident;
+use crate::stored::believed;
 use crate::tenant::Tenant;
 
 /// The longest query, in bytes, and the most terms of one.
 const LONGEST: usize = 4 << 10;
 const MOST_TERMS: usize = 64;
 
-/// How many objects are indexed in one transaction, so that other writers get their turn.
+/// The number of objects that are indexed in one transaction, so that other writers get their turn.
 const STEP: usize = 2_000;
 
 impl Tenant {
-    /// What is believed now of the objects in whose names and texts every word of the query stands, what is
-    /// archived or demoted included. Words are compared by their stems, in any case; words that say nothing
-    /// by themselves are left out. Whoever shows it to somebody filters it first by what that caller may
-    /// see, as [`tenure::visible`] does.
+    /// Finds the objects whose names and texts hold every word of the query, archived and demoted ones included.
+    /// Words are compared by their stems, in any case; words that say nothing by themselves are left out. Filter the
+    /// result by what its reader may see before showing it, as [`tenure::visible`] does.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the query has no word that says anything, or too
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the query has only stop words, or too
     /// many; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached or
     /// written.
     pub fn search(&self, query: &str) -> Result<Resident, Error> {
         self.search_seen(query, None)
     }
 
-    /// The same of what somebody sees: nothing else is read.
+    /// The same for a caller: nothing that `sees` refuses is read.
     ///
     /// # Errors
     ///
@@ -95,8 +94,10 @@ fn wanted(query: &str) -> Result<BTreeSet<Box<str>>, Error> {
         wanted.insert(term.into());
     });
     match wanted.len() {
-        0 => Err(Error::input("the query has no word that says anything")
-            .expected("words that stand in what is looked for")),
+        0 => {
+            Err(Error::input("the query has only stop words")
+                .expected("words of the texts to find"))
+        }
         1..=MOST_TERMS => Ok(wanted),
         many => Err(
             Error::input(format!("the query has {many} different words"))
@@ -106,15 +107,15 @@ fn wanted(query: &str) -> Result<BTreeSet<Box<str>>, Error> {
 }
 
 /// The terms of texts, as an index keeps them; what was looked at once is remembered.
-struct Keyed {
+struct KeyedTerms {
     key: [u8; 32],
     terms: Terms,
     known: BTreeMap<Box<str>, i64>,
 }
 
-impl Keyed {
-    fn new(key: [u8; 32]) -> Keyed {
-        Keyed {
+impl KeyedTerms {
+    fn new(key: [u8; 32]) -> KeyedTerms {
+        KeyedTerms {
             key,
             terms: Terms::default(),
             known: BTreeMap::new(),
@@ -127,10 +128,10 @@ impl Keyed {
     }
 
     fn add(&mut self, text: &str, to: &mut BTreeSet<i64>) {
-        let Keyed { key, terms, known } = self;
+        let KeyedTerms { key, terms, known } = self;
         terms.each(text, |term| {
             let digest = known.get(term).copied().unwrap_or_else(|| {
-                let digest = Keyed::term(key, term);
+                let digest = KeyedTerms::term(key, term);
                 known.insert(term.into(), digest);
                 digest
             });
@@ -139,9 +140,9 @@ impl Keyed {
     }
 }
 
-/// What a revision is found by.
+/// The texts by which a revision is found.
 #[derive(Deserialize)]
-struct Said<'b> {
+struct SearchedText<'b> {
     #[serde(borrow)]
     name: Cow<'b, str>,
     #[serde(borrow, default)]
@@ -153,7 +154,7 @@ fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
     let Some(key) = rows.key()? else {
         return Ok(());
     };
-    let mut keyed = Keyed::new(key);
+    let mut keyed = KeyedTerms::new(key);
     for ids in ids.chunks(STEP) {
         let standing = rows.standing(ids)?;
         let bodies = rows.bodies(&beliefs(&standing))?;
@@ -164,7 +165,7 @@ fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
             for row in standing.iter().flat_map(|standing| &standing.beliefs) {
                 let body = bodies.get(&row.revision).map_or("", String::as_str);
                 // What is damaged is found by nothing.
-                let Ok(said) = serde_json::from_str::<Said<'_>>(body) else {
+                let Ok(said) = serde_json::from_str::<SearchedText<'_>>(body) else {
                     continue;
                 };
                 keyed.add(&said.name, &mut terms);
@@ -177,8 +178,8 @@ fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether all these words stand in what is believed of an object: an index may be damaged. What cannot be read is
-/// left to whoever reads it.
+/// Returns whether all these words stand in the beliefs about an object: an index may be damaged. A body that cannot
+/// be read counts as a match, so that its reader reports it.
 fn says_all<'b>(
     terms: &mut Terms,
     bodies: impl Iterator<Item = &'b String>,
@@ -186,7 +187,7 @@ fn says_all<'b>(
 ) -> bool {
     let mut missing: BTreeSet<&str> = wanted.iter().map(AsRef::as_ref).collect();
     for body in bodies {
-        let Ok(said) = serde_json::from_str::<Said<'_>>(body) else {
+        let Ok(said) = serde_json::from_str::<SearchedText<'_>>(body) else {
             return true;
         };
         for text in [&said.name, &said.content] {
@@ -198,7 +199,7 @@ fn says_all<'b>(
     missing.is_empty()
 }
 
-/// How many terms the index has of other objects than it should, as far as it goes.
+/// The number of terms whose objects the index has wrong, up to the version that it covers.
 pub(crate) fn misplaced<R: Read + ?Sized>(rows: &mut R) -> Result<u64, Error> {
     let (Some(key), indexed) = (rows.key()?, rows.indexed()?) else {
         return Ok(0);
@@ -207,7 +208,7 @@ pub(crate) fn misplaced<R: Read + ?Sized>(rows: &mut R) -> Result<u64, Error> {
         return Ok(0);
     }
     let behind: BTreeSet<ObjectId> = rows.changed_since(indexed)?.into_iter().collect();
-    let mut keyed = Keyed::new(key);
+    let mut keyed = KeyedTerms::new(key);
     // Of each term, how many objects have it, and a sum of their ids.
     let mut expected: BTreeMap<i64, (u64, u128)> = BTreeMap::new();
     let ids: Vec<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
@@ -218,7 +219,7 @@ pub(crate) fn misplaced<R: Read + ?Sized>(rows: &mut R) -> Result<u64, Error> {
             let mut terms = BTreeSet::new();
             for row in &standing.beliefs {
                 let body = bodies.get(&row.revision).map_or("", String::as_str);
-                if let Ok(said) = serde_json::from_str::<Said<'_>>(body) {
+                if let Ok(said) = serde_json::from_str::<SearchedText<'_>>(body) {
                     keyed.add(&said.name, &mut terms);
                     keyed.add(&said.content, &mut terms);
                 }
@@ -246,7 +247,7 @@ fn beliefs(standing: &BTreeMap<ObjectId, Standing>) -> Vec<&BeliefRow> {
     beliefs.collect()
 }
 
-/// What is believed of the objects that have all these terms, by an index that is up to date.
+/// The beliefs about the objects that have all these terms, by an index that is up to date.
 fn found(
     rows: &mut dyn Read,
     tenant: &str,
@@ -258,7 +259,10 @@ fn found(
     let Some(key) = rows.key()? else {
         return Ok(resident.finish(version));
     };
-    let terms: Vec<i64> = wanted.iter().map(|term| Keyed::term(&key, term)).collect();
+    let terms: Vec<i64> = wanted
+        .iter()
+        .map(|term| KeyedTerms::term(&key, term))
+        .collect();
     let ids = rows.matching(&terms)?;
     // Of what is hidden, nothing but its labels is read.
     let ids = open_objects(rows, tenant, ids, sees)?;

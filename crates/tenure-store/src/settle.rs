@@ -1,10 +1,10 @@
-//! What a write does to what is believed: pure arithmetic on intervals.
+//! Settlement: the effect of a write on beliefs, as pure arithmetic on intervals.
 
 use tenure::time::{Instant, Interval};
 
 use crate::engine::{BeliefRow, Stamp};
 
-/// What becomes of the beliefs about one object.
+/// The new state of the beliefs about one object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settlement {
     /// The beliefs that end, as their places in what was given.
@@ -73,13 +73,13 @@ fn bounds(interval: Interval) -> (i64, i64) {
     )
 }
 
-/// Whether two half-open intervals have an instant in common.
+/// Returns whether two half-open intervals have an instant in common.
 pub(crate) fn overlap(a: Interval, b: Interval) -> bool {
     let ((a_from, a_until), (b_from, b_until)) = (bounds(a), bounds(b));
     a_from < b_until && b_from < a_until
 }
 
-/// What is left of `whole` without `part`, which overlaps it.
+/// The rest of `whole` without `part`, which overlaps it.
 fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
     let ((from, until), (part_from, part_until)) = (bounds(whole), bounds(part));
     let before = (from < part_from).then_some(Interval {
@@ -93,7 +93,7 @@ fn without(whole: Interval, part: Interval) -> impl Iterator<Item = Interval> {
     before.into_iter().chain(after)
 }
 
-/// Whether these intervals, which do not overlap, leave out no instant.
+/// Returns whether these intervals, which do not overlap, leave out no instant.
 pub(crate) fn covers_all(intervals: impl Iterator<Item = Interval>) -> bool {
     let mut bounds: Vec<(i64, i64)> = intervals.map(bounds).collect();
     bounds.sort_unstable();

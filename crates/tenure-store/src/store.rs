@@ -23,7 +23,7 @@ pub struct Store {
 
 impl Store {
     /// Opens `sqlite://PATH`, which is made where there is no such file, or
-    /// `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, which is asked for nothing until it is needed.
+    /// `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, which is not contacted until it is needed.
     ///
     /// On a server, the store is the schema `tenure` of the database, or another one that the parameter
     /// `schema` names. It is made and brought up to date by [`Store::migrate`] only; until then every
@@ -33,13 +33,13 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Usage`] when the URL is of nothing known, or of PostgreSQL in a build without it; [`ErrorKind::Input`] when what is there
-    /// is no store, or one of a newer version; [`ErrorKind::Unavailable`] when it cannot be reached.
+    /// [`ErrorKind::Usage`] when the URL has no known scheme, or is of PostgreSQL in a build without it; [`ErrorKind::Input`] when the
+    /// file is not a store, or one of a newer version; [`ErrorKind::Unavailable`] when it cannot be reached.
     pub fn open(url: &str) -> Result<Store, Error> {
         if let Some(path) = url.strip_prefix("sqlite://") {
             if path.is_empty() {
                 return Err(
-                    Error::new(ErrorKind::Usage, "the store `sqlite://` names no file")
+                    Error::new(ErrorKind::Usage, "the store `sqlite://` has no path")
                         .expected("`sqlite://PATH`"),
                 );
             }
@@ -50,10 +50,11 @@ impl Store {
         }
         // Nothing else of it is shown: it may hold a password.
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
-        Err(
-            Error::new(ErrorKind::Usage, format!("`{}` is no store", clip(scheme)))
-                .expected("`sqlite://PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`"),
+        Err(Error::new(
+            ErrorKind::Usage,
+            format!("`{}` is not the URL of a store", clip(scheme)),
         )
+        .expected("`sqlite://PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`"))
     }
 
     /// Opens a store in a file, which is made where there is none.
@@ -99,14 +100,14 @@ impl Store {
         Store { engine }
     }
 
-    /// Where it is, without secrets.
+    /// The address, without secrets.
     pub fn shown(&self) -> String {
         self.engine.shown()
     }
 
-    /// Brings the schema up to date; gives the versions that were applied: of a file those that opening it
-    /// applied. Nodes that do this at once wait for each other; who opens a file that another process brings
-    /// up to date waits ten seconds, and then says that another process writes.
+    /// Brings the schema up to date; returns the versions that were applied: of a file those that opening it applied.
+    /// Nodes that do this at once wait for each other; opening a file that another process brings up to date waits up
+    /// to ten seconds, and then fails because another process writes.
     ///
     /// # Errors
     ///
@@ -124,7 +125,7 @@ impl Store {
         self.engine.tenants()
     }
 
-    /// Hears of the writes of all tenants from now on. Nothing on SQLite, which tells nobody: there
+    /// Subscribes to the writes of all tenants from now on. `None` on SQLite, which sends no notices: there
     /// [`Tenant::version`] is quick enough to be asked each time.
     ///
     /// # Errors
@@ -134,15 +135,17 @@ impl Store {
         self.engine.watch()
     }
 
-    /// What belongs to one tenant. Nothing that is done with it reaches another.
+    /// A handle on one tenant. Nothing that is done with it reaches another.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`] when this cannot be the name of a tenant.
     pub fn tenant(&self, name: &str) -> Result<Tenant, Error> {
         if name.trim().is_empty() || name.len() > MAX_TENANT || name.contains('\0') {
-            return Err(Error::input(format!("`{}` is no tenant", clip(name)))
-                .expected(format!("a name of 1 to {MAX_TENANT} bytes")));
+            return Err(
+                Error::input(format!("`{}` is not a valid name of a tenant", clip(name)))
+                    .expected(format!("a name of 1 to {MAX_TENANT} bytes")),
+            );
         }
         Ok(Tenant::new(Arc::clone(&self.engine), name))
     }

@@ -8,8 +8,8 @@ use tenure::score::freshness;
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
-use crate::doc::{believed, read_revision};
 use crate::engine::BeliefRow;
+use crate::stored::{believed, read_revision};
 use crate::tenant::rejudge_all;
 use crate::tenant::{Expect, Tenant, Writing, Written, expected};
 
@@ -24,25 +24,25 @@ pub struct Retired {
     pub freshness: Score,
     /// The threshold of its own rule.
     pub threshold: Score,
-    /// What becomes of it.
+    /// The rule that applies to it.
     pub rule: RetirementRule,
 }
 
-/// What a sweep found, and what it dropped.
+/// The findings of a sweep, and how much it dropped.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Sweep {
-    /// What is too old, in the order in which the objects came.
+    /// The objects that are too old, in the order in which they came.
     pub retired: Vec<Retired>,
-    /// How many compile records were dropped.
+    /// The number of compile records that were dropped.
     pub records: u64,
 }
 
-/// How long compile records are kept.
+/// The retention of compile records.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Retention {
     /// Records of compiles before this instant are dropped.
     pub before: Option<Instant>,
-    /// Only so many of the newest are kept.
+    /// The number of newest records that are kept.
     pub most: Option<u64>,
 }
 
@@ -142,7 +142,7 @@ impl Tenant {
         })
     }
 
-    /// Says that somebody confirmed these objects: they are young again, and none waits for it.
+    /// Records that these objects were confirmed: they are young again, and none waits for confirmation.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Tenant {
     }
 }
 
-/// Whether nothing more is to be done.
+/// Returns whether the rule has been applied already.
 fn retirement_done(rule: RetirementRule, lifecycle: Lifecycle) -> bool {
     match rule {
         RetirementRule::HardDelete => false,

@@ -9,24 +9,24 @@ use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage, cli
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
+use crate::blobs::Blobs;
 use crate::buried::buried;
-use crate::doc::{Line, StoredObject, believed, read_revision, revision_row};
-use crate::doc::{each_line, unwritable};
 use crate::engine::{
     Answered, BeliefRow, Change, Engine, Read, RevisionRow, Stamp, Standing, Write, WriteRow,
 };
+use crate::idempotency::{check_key, repeated};
 use crate::judged::{Judged, refuse_cycle};
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
-use crate::repeat::{check_key, repeated};
 use crate::settle::{Settlement, rejudge, settle};
-use crate::texts::Texts;
+use crate::stored::{Line, StoredObject, believed, read_revision, revision_row};
+use crate::stored::{each_line, unwritable};
 
 /// The most objects of one write.
 pub const MAX_BATCH: usize = 100_000;
-/// How many objects are worth a thread.
+/// The number of objects that are worth a thread.
 const EACH_WORKER: usize = 500;
 
-/// What the writer believes of the object that is written.
+/// The state of an object that its writer expects.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Expect {
     /// Nothing: the last writer wins.
@@ -43,7 +43,7 @@ pub enum Expect {
 pub struct Put {
     /// The object. What only a store says of it (`tx_start`, `tx_end`, counters) is not read.
     pub document: ObjectDocument,
-    /// What the writer believes is there.
+    /// The expected state.
     pub expect: Expect,
 }
 
@@ -57,17 +57,17 @@ impl Put {
     }
 }
 
-/// How to write.
+/// Options of a write.
 #[derive(Clone, Default, Debug)]
 pub struct Writing {
     /// A key that makes the write happen once: the same write under the same key is answered as it was
     /// the first time.
     pub idempotency_key: Option<String>,
-    /// Who writes, for the log.
+    /// The author, for the log.
     pub author: Option<String>,
 }
 
-/// What became of an object that was written.
+/// The effect of a write on one object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -96,23 +96,23 @@ pub struct WrittenObject {
     /// Its revision now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionId>,
-    /// What became of it.
+    /// The effect.
     pub outcome: Outcome,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
     /// The tenant's version after it: a later read may ask for at least this one.
     pub version: u64,
-    /// When it took effect in transaction time.
+    /// The instant in transaction time at which it took effect.
     pub at: Instant,
-    /// What it touched.
+    /// The objects that it touched.
     pub objects: Vec<WrittenObject>,
 }
 
-/// What belongs to one tenant.
+/// A handle on one tenant: the verbs of the store.
 #[derive(Clone)]
 pub struct Tenant {
     pub(crate) engine: Arc<dyn Engine>,
@@ -186,26 +186,25 @@ impl Tenant {
         value.ok_or_else(unanswered)
     }
 
-    /// Writes objects: all of them, or none. An object that is there is revised; what was believed of it
-    /// for other times than the new revision speaks of stays believed, and it stays judged as it was where a document
-    /// says nothing of that. An object that says what it was
-    /// made from is lowered to what its parents allow.
+    /// Writes objects: all of them, or none. An existing object is revised: beliefs about times that the new revision
+    /// does not speak of stay, and so does its judgement where the document has none. An object that names its
+    /// parents is lowered to what they allow.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when a document breaks a rule or stands twice; [`ErrorKind::Policy`] when it
-    /// is of another tenant, or made from what nobody may see whole; [`ErrorKind::Conflict`] when an
-    /// object is not what was expected, or when the key was used for another write;
-    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Then nothing was written.
+    /// [`ErrorKind::Input`] when a document breaks a rule or stands twice; [`ErrorKind::Policy`] when it belongs to
+    /// another tenant, or derived from parents that no caller may see all of; [`ErrorKind::Conflict`] when an object
+    /// is not what was expected, or when the key was used for another write; [`ErrorKind::Unavailable`] when the
+    /// store cannot be reached. Then nothing was written.
     pub fn put(&self, puts: Vec<Put>, writing: &Writing) -> Result<Written, Error> {
-        self.put_with(puts, Texts::default(), writing)
+        self.put_with(puts, Blobs::default(), writing)
     }
 
     /// The same, and keeps texts in the same write.
     pub(crate) fn put_with(
         &self,
         puts: Vec<Put>,
-        texts: Texts,
+        texts: Blobs,
         writing: &Writing,
     ) -> Result<Written, Error> {
         if puts.len() > MAX_BATCH {
@@ -248,11 +247,11 @@ impl Tenant {
         for draft in &drafts {
             if !taken.insert(draft.object.revision().object_id()) {
                 return Err(Error::input(format!(
-                    "the object `{}` stands twice in one write",
+                    "the object `{}` appears twice in one write",
                     clip(draft.object.name())
                 ))
                 .expected("each object once")
-                .hint("write its revisions one after the other"));
+                .hint("write its revisions one after another"));
             }
         }
         Ok(drafts)
@@ -269,7 +268,7 @@ impl Tenant {
                 Some(tenant) if **tenant != *self.name => {
                     return Err(Error::new(
                         ErrorKind::Policy,
-                        format!("`{}` is of another tenant", clip(&document.name)),
+                        format!("`{}` belongs to another tenant", clip(&document.name)),
                     )
                     .expected(format!("`{}`, or leave `tenant_id` out", clip(&self.name))));
                 }
@@ -377,7 +376,7 @@ impl Tenant {
         self.read(|rows| rows.named(name))
     }
 
-    /// What is believed of an object now, by valid time; empty when nothing is.
+    /// The current beliefs about an object, by valid time; empty if there are none.
     ///
     /// # Errors
     ///
@@ -386,7 +385,7 @@ impl Tenant {
         self.get_seen(id, None)
     }
 
-    /// The same of what somebody sees: nothing else is read.
+    /// The same for a caller: nothing that `sees` refuses is read.
     ///
     /// # Errors
     ///
@@ -423,7 +422,7 @@ impl Tenant {
         })
     }
 
-    /// What was believed of an object at an instant. Who may see it then must be able to see it now:
+    /// The beliefs about an object at an instant. They carry the access that holds now, not that of the past:
     /// [`Status::access`](tenure::object::Status) says who that is.
     ///
     /// # Errors
@@ -433,7 +432,7 @@ impl Tenant {
         self.as_of_seen(id, known, None)
     }
 
-    /// The same of what somebody sees: nothing else is read.
+    /// The same for a caller: nothing that `sees` refuses is read.
     ///
     /// # Errors
     ///
@@ -461,7 +460,7 @@ impl Tenant {
         self.history_after(id, None, u32::MAX)
     }
 
-    /// The same of at most so many that were opened after an instant in transaction time, and all that were opened
+    /// The same, for at most `most` that were opened after an instant in transaction time, and all that were opened
     /// with the last of them.
     ///
     /// # Errors
@@ -476,8 +475,8 @@ impl Tenant {
         Ok(self.history_seen(id, after, most, None)?.0)
     }
 
-    /// The same of what somebody sees: nothing else is read. Given with it is when the last of all was opened, seen or
-    /// not.
+    /// The same for a caller: nothing that `sees` refuses is read. Also returns the instant at which the last of all
+    /// was opened, visible or not.
     ///
     /// # Errors
     ///
@@ -659,7 +658,7 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
     Ok(written)
 }
 
-/// Whether a belief holds already: alone in its time, with the same revision and judgement.
+/// Returns whether a belief holds already: alone in its time, with the same revision and judgement.
 fn holds(before: &Standing, belief: &BeliefRow) -> bool {
     before.beliefs.iter().any(|old| {
         let same = BeliefRow {
@@ -683,7 +682,7 @@ fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> Result<(), E
     };
     match (expect, before) {
         (Expect::Any, _) | (Expect::Absent, None) => Ok(()),
-        (Expect::Absent, Some(_)) => conflict("is there already".into(), "no such object".into()),
+        (Expect::Absent, Some(_)) => conflict("already exists".into(), "no such object".into()),
         (Expect::Revision(revision), None) => {
             conflict("is not there".into(), format!("the revision {revision}"))
         }
@@ -695,7 +694,7 @@ fn check(expect: &Expect, name: &str, before: Option<&Standing>) -> Result<(), E
     }
 }
 
-/// What these drafts are made from, as far as it is believed now.
+/// The parents of these drafts that are believed now.
 fn parents(
     rows: &mut dyn Write,
     drafts: &[Draft],
@@ -741,17 +740,17 @@ fn derived(
     for id in parents {
         let parent = known.get(id).ok_or_else(|| {
             Error::input(format!(
-                "`{}` is made from `{id}`, which `{}` does not hold",
+                "`{}` is derived from `{id}`, which `{}` does not have",
                 clip(object.name()),
                 clip(tenant)
             ))
-            .expected("parents that are there, or stand before it in the same write")
+            .expected("parents that exist, or precede it in the same write")
         })?;
         found.push(parent);
     }
     let mut document = object.to_document()?;
     inherit(&mut document, &found)?;
-    // The id follows from the scope where nobody gave one; it is the draft's.
+    // Without an id of its own, the object's id follows from the scope; it is the draft's.
     document.object_id = Some(object.revision().object_id());
     sealer.seal(document)
 }
@@ -785,7 +784,7 @@ pub(crate) fn with_descendants(
     Ok(all.into_iter().collect())
 }
 
-/// Whether an object is there, and as expected.
+/// Checks that an object is in the expected state.
 pub(crate) fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Result<(), Error> {
     let standing = rows.standing(&[id])?.remove(&id);
     if standing.is_none() && expect == Expect::Any {
@@ -797,7 +796,7 @@ pub(crate) fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Re
     check(&expect, &name, standing.as_ref())
 }
 
-/// Who may see an object now, where some of these beliefs are of the past.
+/// The access to an object that holds now, where some of these beliefs are of the past.
 pub(crate) fn access_now(
     rows: &mut dyn Read,
     tenant: &str,

@@ -11,7 +11,7 @@ use tenure::{Error, ErrorKind};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unavailable`] when there is nobody to trust.
+/// [`ErrorKind::Unavailable`] when there is no authority to trust.
 pub fn client(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
@@ -20,7 +20,7 @@ pub fn client(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig, E
     if known + added == 0 {
         let why = system.errors.first().map(|error| format!(": {error}"));
         let what = format!(
-            "the system has no certificates to trust{}",
+            "the system has no trusted certificates{}",
             why.unwrap_or_default()
         );
         return Err(Error::new(ErrorKind::Unavailable, what)
@@ -29,7 +29,7 @@ pub fn client(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig, E
     trusting(roots)
 }
 
-/// The settings of a client that trusts these authorities and nobody else.
+/// The settings of a client that trusts these authorities and no others.
 ///
 /// # Errors
 ///

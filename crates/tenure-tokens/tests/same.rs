@@ -4,12 +4,15 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)] // it looks at clocks and memory, and starts itself
 
+mod thread_time;
+
 use std::process::Command;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use tenure_tokens::Vocabulary;
+use thread_time::spent;
 
 fn by_tiktoken(vocabulary: Vocabulary) -> &'static tiktoken::CoreBpe {
     tiktoken::get_encoding(vocabulary.name()).unwrap()
@@ -101,13 +104,6 @@ fn without_a_break(length: usize) -> Vec<String> {
     .collect();
     texts.push((0..length).map(|_| letter()).collect());
     texts
-}
-
-/// The processor time of this thread: what else runs on the machine adds none.
-fn spent() -> Duration {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    let nanoseconds = stat.split_whitespace().next().unwrap();
-    Duration::from_nanos(nanoseconds.parse().unwrap())
 }
 
 /// The shortest of some tries to count a text so many times.

@@ -1,9 +1,10 @@
-//! What answers `query_archive`: passages of what is not shown, the nearest first, within so many tokens.
+//! The answer to `query_archive`: passages of objects that are not shown, the nearest first, within a number of
+//! tokens.
 //!
-//! Whatever the caller may see and what holds at the instants asked for can be found: documents that were
-//! left to retrieval, what a compile omitted, and of a store also what is archived or demoted
-//! ([`Gathered::with_archive`](crate::Gathered::with_archive)). Passages are ranked by the one ranker, terms and vectors together.
-//! What comes back is data: a host gives it to the model as the result of its tool call.
+//! The search covers all that the caller may see and that holds at the instants asked for: documents that were left
+//! to retrieval, objects that a compile omitted, and of a store also archived and demoted objects
+//! ([`Gathered::with_archive`](crate::Gathered::with_archive)). Passages are ranked by the one ranker, terms and
+//! vectors together. The result is data: a host gives it to the model as the result of its tool call.
 //!
 //! ```
 //! use tenure::{Budget, Candidates, FrameKey, ObjectDocument, Policy, Request};
@@ -30,16 +31,16 @@ use tenure::{Candidates, Digest, Error, Policy, Request, World};
 
 use crate::workspace::Workspace;
 
-/// How long a passage is at least before it ends with its paragraph, and at most, in bytes.
+/// The least length at which a passage ends with its paragraph, and the most length of one, in bytes.
 const ENOUGH: usize = 600;
 const MOST: usize = 1_600;
 /// More than two places apart: the last passage of one object is no neighbour of the first of the next.
 const GAP: u64 = 8;
 
-/// What is asked of the archive.
+/// A query to the archive.
 #[derive(Clone, Debug)]
 pub struct Ask<'a> {
-    /// What passages should say something about.
+    /// The subject that passages should speak of.
     pub text: &'a str,
     /// The most tokens of all passages together. Default: 4,000.
     pub tokens: u32,
@@ -68,26 +69,26 @@ pub struct Passage {
     pub name: String,
     /// The object.
     pub object_id: ObjectId,
-    /// Where the passage begins in its text, in bytes.
+    /// The start of the passage in its text, in bytes.
     pub from: usize,
-    /// Where it ends.
+    /// Its end, in bytes.
     pub until: usize,
-    /// How near it is; the nearest of all has 1.
+    /// Its nearness, from 0 to 1; the nearest of all has 1.
     pub relevance: Score,
-    /// What it costs.
+    /// Its cost.
     pub tokens: u32,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// What the archive holds about it.
+/// The passages of the archive that match a query.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Found {
     /// The nearest first.
     pub passages: Vec<Passage>,
     /// The tokens of all of them.
     pub tokens: u32,
-    /// How many more match.
+    /// The number of further matches.
     pub left_out: usize,
     /// Among how many passages it was looked for.
     pub among: usize,
@@ -112,7 +113,7 @@ impl Workspace {
             return Err(Error::input("the query is empty").expected("some words"));
         }
         if ask.tokens == 0 || ask.limit == Some(0) {
-            return Err(Error::input("no passage may be returned")
+            return Err(Error::input("the limits allow no passage")
                 .expected("at least one token and one passage"));
         }
         let mut units = Vec::new();
@@ -190,7 +191,7 @@ impl Workspace {
     }
 }
 
-/// Where the passages of a text are: paragraphs, short ones together, long ones cut at the end of a line,
+/// The byte ranges of the passages of a text: paragraphs, short ones together, long ones cut at the end of a line,
 /// else of a word. Nothing but white space stands between them.
 pub(crate) fn passages(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
@@ -210,7 +211,7 @@ pub(crate) fn passages(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// How long the first passage is.
+/// The length of the first passage.
 fn first(text: &str) -> usize {
     let most = text.floor_char_boundary(MOST);
     let enough = text.floor_char_boundary(ENOUGH);

@@ -18,21 +18,21 @@ use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
 use crate::snapshot::{is_snapshot, only_label, read_snapshot};
 use crate::sources::Sourced;
-use crate::walk::{Found, Source, find};
+use crate::walk::{FoundFiles, Source, find};
 use tenure_adapters::read::read_text;
 
-/// What was collected.
+/// The objects that were collected, with warnings.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The objects, and what was not fetched.
     pub candidates: Candidates,
-    /// What the owner of the sources should know, in the order in which it was found.
+    /// Warnings for the owner of the sources, in the order in which it was found.
     pub warnings: Vec<Warning>,
 }
 
 /// Reads the objects of these files and folders, in order. Folders are walked by name.
 pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collected, Error> {
-    let Found {
+    let FoundFiles {
         sources,
         mut unfetched,
         mut warnings,
@@ -94,7 +94,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
     })
 }
 
-/// Which names are taken, and where.
+/// The names that are taken, each with the place of its object.
 #[derive(Default)]
 struct Names(BTreeMap<(String, String), Location>);
 
@@ -115,14 +115,15 @@ impl Names {
             Some(first) => Err(
                 Error::input(format!("two objects are named `{}`", clip(name)))
                     .at(source, line)
-                    .expected("a name of its own for each object")
+                    .expected("a different name for each object")
                     .hint(format!("the first is at {first}")),
             ),
         }
     }
 }
 
-/// Whether to look if a file is a snapshot: it has no format's extension, or that of JSON.
+/// Returns whether a file may be a snapshot, so that its start is read: it has no format's extension, or that of
+/// JSON.
 fn may_be_snapshot(path: &Path, options: &Collect<'_>) -> bool {
     let json = path
         .extension()
@@ -132,7 +133,7 @@ fn may_be_snapshot(path: &Path, options: &Collect<'_>) -> bool {
 
 /// The objects of one registry of a snapshot, in order.
 fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject>>, Error> {
-    // Nobody asks for an address here, so no secret is needed.
+    // No address is asked for here, so no secret is needed.
     let mut registries = read_snapshot(path, Secrets::new([0; 32], [0; 32]))?;
     let label = only_label(&registries, options.registry.as_deref())
         .map_err(|error| error.or_at(path.display().to_string(), None))?;

@@ -1,5 +1,5 @@
-//! The verb **condense**: a text within so many tokens, with a pointer to the whole of it where
-//! something was left out.
+//! The verb **condense**: a text made to fit a number of tokens, with a pointer to the original where something was
+//! left out.
 
 use tenure::condense::{
     Condensed, ContentType, Goal, LeftOut, Method, Omission, Unit, code, condense, detect,
@@ -15,22 +15,22 @@ use crate::workspace::Workspace;
 /// The text is made smaller for the sake of its pointer at most so often.
 const TRIES: u32 = 6;
 
-/// What a text is condensed for.
+/// The task, budget and limits of a condensation.
 #[derive(Clone, Copy, Debug)]
 pub struct Condensing<'c> {
     /// The most tokens that the result may have, its pointer included.
     pub tokens: u32,
-    /// What the reader is about to do. What it names is kept.
+    /// The task of the reader. Everything that it names is kept.
     pub task: &'c str,
-    /// What the text is; detected when not said.
+    /// The type of the text; detected if `None`.
     pub content_type: Option<ContentType>,
     /// The name of its file, or nothing: it may say that the text is source code, and of which
     /// language.
     pub name: &'c str,
     /// Whether nothing may be lost.
     pub lossless_only: bool,
-    /// Where the original is kept when something is left out. Without it no pointer stands in the
-    /// result, and what was left out is gone unless the caller has it.
+    /// The place where the original is kept when something is left out. Without it the result has no pointer, and
+    /// only the caller still has the original.
     pub originals: Option<&'c Originals>,
 }
 
@@ -39,9 +39,9 @@ pub struct Condensing<'c> {
 pub struct Condensation {
     /// The result; its `text` and its `to` include the pointer.
     pub condensed: Condensed,
-    /// Where the original is, when something was left out and it was kept.
+    /// The pointer to the original, when something was left out and it was kept.
     pub pointer: Option<Pointer>,
-    /// How much of what the original says is still in the text.
+    /// The share of the original's statements that the text still has.
     pub fidelity: Score,
     /// Whether a smaller form was given up because there was no room for its pointer.
     pub crowded_out: bool,
@@ -165,8 +165,8 @@ fn with_pointer(condensed: &Condensed, pointer: &Pointer) -> String {
     format!("{}{joint}{line}\n", condensed.text)
 }
 
-/// What content was left out, for whatever reason, as numbers with their nouns. White space and
-/// decoration are none.
+/// The content that was left out, for any reason, as numbers with their nouns. White space and decoration do not
+/// count.
 pub fn counted(left_out: &[LeftOut]) -> Vec<(u32, &'static str)> {
     let sum = |unit: Unit| {
         let content = left_out

@@ -14,9 +14,9 @@ use tenure_adapters::embed::{Embedder, Rarity, StaticTable, Vector, builtin_mode
 /// One set to find things in, and what is asked: a line of an evaluation file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EvalSet {
-    /// What may be found.
+    /// The units that may be found.
     pub units: Vec<EvalUnit>,
-    /// What is asked.
+    /// The queries.
     pub queries: Vec<EvalQuery>,
 }
 
@@ -25,12 +25,12 @@ pub struct EvalSet {
 pub struct EvalUnit {
     /// Its id, unlike any other of its set.
     pub id: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// Who says it.
+    /// Its speaker.
     #[serde(default)]
     pub speaker: String,
-    /// When, as text.
+    /// Its date, as text.
     #[serde(default)]
     pub date: String,
     /// Its heading.
@@ -50,24 +50,24 @@ pub struct EvalQuery {
     pub relevant: Vec<String>,
 }
 
-/// What was found.
+/// The recall of an evaluation.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Recall {
     /// The mean over the queries of the share of the relevant units that stand in the budget.
     pub recall: f64,
     /// The mean share that stands among the first five.
     pub recall_at_5: f64,
-    /// How many queries there were.
+    /// The number of queries.
     pub queries: usize,
-    /// How many units there were.
+    /// The number of units.
     pub units: usize,
-    /// How many sets there were.
+    /// The number of sets.
     pub sets: usize,
 }
 
 impl EvalUnit {
-    /// What it costs: a token for each four characters of `speaker: text`, rounded up. Not a tokenizer's
-    /// count, so that figures compare across tokenizers.
+    /// Its cost: a token for each four characters of `speaker: text`, rounded up. Not a tokenizer's count, so that
+    /// figures compare across tokenizers.
     fn cost(&self) -> u64 {
         let speaker = if self.speaker.is_empty() {
             0
@@ -125,23 +125,21 @@ pub fn read_sets(text: &str, source: &str) -> Result<Vec<EvalSet>, Error> {
         .iter()
         .all(|set| set.queries.iter().all(|query| query.relevant.is_empty()))
     {
-        return Err(Error::new(
-            ErrorKind::Input,
-            "there is no query that anything is relevant to",
-        )
-        .or_at(source, None));
+        return Err(
+            Error::new(ErrorKind::Input, "no query has a relevant unit").or_at(source, None)
+        );
     }
     Ok(sets)
 }
 
-/// What the units of an evaluation are ranked by.
+/// The ranking of the units of an evaluation.
 #[derive(Clone, Copy)]
 pub enum RankedBy<'r> {
     /// The built-in ranker, with the built-in table of vectors.
     Table(Weights),
     /// The built-in ranker, with vectors of one's own.
     Embedder(&'r dyn Embedder, Weights),
-    /// What a scorer says of each unit's text.
+    /// A scorer's score of each unit's text.
     Scorer(&'r dyn RelevanceScorer),
 }
 
@@ -226,8 +224,8 @@ fn similarity(vectors: &Facts, query: &str, text: &str) -> f64 {
     similarity.map_or(0.0, |similarity| similarity.to_f64())
 }
 
-/// How much of what each query needs stands in the budget, when the units are taken by rank until one no
-/// longer fits. Queries that nothing is relevant to do not count.
+/// The share of the units that each query needs that stand in the budget, when the units are taken by rank until one
+/// no longer fits. Queries that nothing is relevant to do not count.
 ///
 /// # Errors
 ///
@@ -273,7 +271,7 @@ pub fn recall(sets: &[EvalSet], budget: u64, by: RankedBy<'_>) -> Result<Recall,
     })
 }
 
-/// How similar queries are to what answers them, and to what does not: what thresholds are chosen by.
+/// The similarities of queries to units that answer them and to units that do not, from which thresholds are chosen.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Similarities {
     /// Of a query and what is not relevant to it.
@@ -282,7 +280,7 @@ pub struct Similarities {
     pub related: Quantiles,
 }
 
-/// The similarity that so many of a hundred stay below.
+/// Quantiles of a set of similarities: the values that 5, 25, … of a hundred stay below.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Quantiles {
     /// One in twenty.

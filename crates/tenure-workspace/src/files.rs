@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tenure::Error;
 
-/// What stands at the path that a file is written to.
+/// The state of the path that a file is written to.
 #[derive(Clone, Copy)]
 pub(crate) enum Over<'f> {
     /// Nothing. Fails with [`io::ErrorKind::AlreadyExists`] where something does; the file is its owner's alone.
@@ -15,7 +15,7 @@ pub(crate) enum Over<'f> {
     This(&'f File),
 }
 
-/// Writes a file beside its place and moves it there. When this returns, the file is as lasting as its folder's
+/// Writes a temporary file next to the path and renames it. When this returns, the file is as durable as its folder's
 /// storage; when it fails, nothing of it is left.
 pub(crate) fn put(path: &Path, content: &[u8], over: Over<'_>) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -71,7 +71,7 @@ fn replace(target: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What a new file is given, but for what the process's mask takes from it.
+/// The permissions of a new file, before the process's mask.
 fn all_may_read() -> Option<Permissions> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));

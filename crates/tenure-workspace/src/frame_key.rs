@@ -1,4 +1,4 @@
-//! The workspace's frame key: made once, kept beside the user's other state, never printed.
+//! The workspace's frame key: made once, kept with the user's other state, never printed.
 
 use std::fs;
 use std::io;
@@ -10,8 +10,7 @@ use tenure::{Error, FrameKey};
 use crate::files::{Over, put};
 use crate::read::user_folder;
 
-/// Where the key is kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
-/// `~/.local/state`, in `tenure/frame-key`.
+/// The default path of the key: under `$XDG_STATE_HOME`, or `~/.local/state`, in `tenure/frame-key`.
 ///
 /// # Errors
 ///
@@ -20,10 +19,8 @@ pub fn default_frame_key_path() -> Result<PathBuf, Error> {
     user_folder("XDG_STATE_HOME", ".local/state")
         .map(|state| state.join("tenure").join("frame-key"))
         .ok_or_else(|| {
-            Error::input(
-                "there is no place for the frame key: neither XDG_STATE_HOME nor HOME is set",
-            )
-            .hint("name a file with --frame-key")
+            Error::input("no path for the frame key: neither XDG_STATE_HOME nor HOME is set")
+                .hint("name a file with --frame-key")
         })
 }
 
@@ -36,13 +33,13 @@ pub fn load_frame_key(path: &Path) -> Result<FrameKey, Error> {
     let shown = path.display().to_string();
     if !path.exists() {
         make(path).map_err(|error| {
-            Error::input(format!("cannot make the frame key `{shown}`: {error}"))
-                .hint("name a file that can be written with --frame-key")
+            Error::input(format!("cannot create the frame key `{shown}`: {error}"))
+                .hint("name a writable file with --frame-key")
         })?;
     }
     let text = tenure_adapters::read::read_text(path)?;
     let secret = parse(text.trim()).ok_or_else(|| {
-        Error::input("the file holds no frame key")
+        Error::input("the file is not a frame key")
             .at(&shown, None)
             .expected("64 hexadecimal digits")
     })?;
@@ -61,8 +58,8 @@ fn parse(text: &str) -> Option<[u8; 32]> {
         .map(|key| *key.bytes())
 }
 
-/// Writes a fresh key, unless another process has written one meanwhile: nobody reads half a key, and two processes
-/// that start at once agree on one.
+/// Writes a fresh key, unless another process has written one meanwhile: no process reads half a key, and two
+/// processes that start at once agree on one.
 fn make(path: &Path) -> io::Result<()> {
     let mut secret = [0u8; 32];
     getrandom::fill(&mut secret).map_err(|error| io::Error::other(error.to_string()))?;

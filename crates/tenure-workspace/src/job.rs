@@ -27,14 +27,14 @@ pub struct Job {
     pub request: Request,
     /// The candidates.
     pub gathered: Gathered,
-    /// Where a record is kept, and originals where no folder is named.
+    /// The tenant that keeps the record, and the originals if no folder is named.
     pub tenant: Option<Tenant>,
     /// The folder where originals are kept that the payload points to; without one, the tenant's store, or else the
     /// user's own folder.
     pub originals: Option<PathBuf>,
     /// Whether a record is kept, which needs a tenant.
     pub record: bool,
-    /// Whose traces are given back. A record is always the operator's.
+    /// The view of the traces that are returned. A record is always the operator's.
     pub view: View,
 }
 
@@ -45,8 +45,8 @@ impl Job {
     }
 }
 
-/// What came of a compile, and the records that were kept of it. As JSON, what `tenure compile --format
-/// json` prints.
+/// The result of a compile, and the records that were kept of it. Its JSON form is printed by `tenure compile
+/// --format json`.
 #[derive(Debug, Serialize)]
 pub struct Done {
     /// The outcome.
@@ -55,10 +55,10 @@ pub struct Done {
     /// The ids of the records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub record_ids: Vec<String>,
-    /// How a session stands in it.
+    /// The state of the session, for a session's compile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionReport>,
-    /// What the model's cache finds of it after the call before, where that was named.
+    /// The cache's prediction for it after the call before, where that was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Explanation>,
 }
@@ -77,8 +77,9 @@ impl Workspace {
         self.finish(job, outcome, &facts, started.elapsed())
     }
 
-    /// The same for the next request of a session: what the job gathered stands beside its messages. Afterwards the
-    /// job holds what was compiled: the request with what was served, and the session's objects before the others.
+    /// The same for the next request of a session: the objects that the job gathered are added to its messages.
+    /// Afterwards the job holds the compiled inputs: the request with what was served, and the session's objects
+    /// before the others.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Workspace {
         })
     }
 
-    /// Why an object of a compile is in or out, and what would have let it in. `trace` is the operator's.
+    /// Explains why an object of a compile is in or out, and what would have let it in. `trace` is the operator's.
     ///
     /// # Errors
     ///
@@ -138,7 +139,7 @@ impl Workspace {
             .flat_map(|compiled| &compiled.trace.condensed)
             .any(|condensed| condensed.pointer.is_some());
         if !request.dry_run && points {
-            // What the payload points to must be there before anybody reads the payload.
+            // Everything that the payload points to must be there before the payload is read.
             let originals = Originals::chosen(job.originals.as_deref(), job.tenant.clone())?;
             self.keep_originals(&originals, &outcome, job.candidates())?;
         }

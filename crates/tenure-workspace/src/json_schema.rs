@@ -1,7 +1,7 @@
-//! Whether a document is JSON Schema: each keyword that its draft knows has the form that the draft gives it.
+//! A check that a document is JSON Schema: each keyword that its draft knows has the form that the draft gives it.
 //!
-//! What a draft says of a text (that it is a URI, an anchor or a pattern) is not looked into, and words that a draft does not
-//! know are free.
+//! Formats of texts (a URI, an anchor, a pattern) are not checked, and keywords that a draft does not know are
+//! allowed.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ enum Form {
     Number,
     /// A number above 0.
     Positive,
-    /// A number; in draft 4 whether the limit beside it is excluded.
+    /// A number; in draft 4 a Boolean that says whether the limit next to it is exclusive.
     Limit,
     /// A whole number from 0.
     Count,
@@ -108,10 +108,10 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// What in a schema has another form than its draft gives it.
+/// A part of a schema whose form is not that of its draft.
 #[derive(Debug)]
 pub(crate) struct Malformed {
-    /// Where, as a JSON pointer.
+    /// Its JSON pointer.
     pub(crate) at: String,
     pub(crate) expected: &'static str,
 }
@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// What another implementation says.
+    /// The verdict of another implementation.
     fn oracle(schema: &Value, draft: Draft) -> bool {
         match draft {
             Four => jsonschema::draft4::meta::is_valid(schema),

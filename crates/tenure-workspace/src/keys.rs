@@ -1,8 +1,8 @@
 //! API keys: who may speak for which tenant, kept in the store as a log that is only appended to.
 //!
-//! A key is an id and 256 random bits. The bits are shown once; what is kept is their SHA-256, from which
-//! nobody guesses them (a slow hash is for passwords, which people choose). A key is never changed: it is
-//! made, and it may be revoked, and every node on the store reads both in the same log.
+//! A key is an id and 256 random bits. The bits are shown once; their SHA-256 is kept, from which 256 random bits
+//! cannot be guessed (a slow hash is for passwords, which people choose). A key is never changed: it is made, and it
+//! may be revoked, and every node on the store reads both in the same log.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,13 +16,13 @@ use tenure_store::{Store, Tenant};
 
 /// The part of a store that holds the keys. It belongs to no tenant that a key could be made for.
 pub const KEYS_TENANT: &str = "tenure:keys";
-/// What every key begins with, so that scanners for leaked secrets know one.
+/// The prefix of every key, by which scanners for leaked secrets find one.
 const PREFIX: &str = "tnr_";
 const LOG: &str = "keys";
-/// How often an append is tried while others append, too.
+/// The number of tries of an append while others append, too.
 const TRIES: usize = 16;
 
-/// What a key allows.
+/// The rights of a key.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Grant {
@@ -50,7 +50,7 @@ pub struct Grant {
     /// Whether it may read and write all that its tenant has, past every access list.
     #[serde(skip_serializing_if = "is_false")]
     pub operator: bool,
-    /// When it ends.
+    /// The instant at which it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Instant>,
 }
@@ -60,7 +60,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Grant {
-    /// What the owner of a machine may do with a tenant of their own.
+    /// The rights of a machine's owner over a tenant of their own.
     pub fn owner(tenant: impl Into<String>) -> Grant {
         Grant {
             tenant: tenant.into(),
@@ -162,13 +162,13 @@ fn refused(what: &str, asked: &str, granted: &str) -> Error {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// What it is called by.
+    /// Its id.
     pub id: String,
-    /// What it allows.
+    /// Its rights.
     pub grant: Grant,
-    /// When it was made.
+    /// The instant at which it was made.
     pub created: Instant,
-    /// When it was revoked.
+    /// The instant at which it was revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<Instant>,
     /// The digest of its random part.
@@ -176,7 +176,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether it opens anything at an instant.
+    /// Returns whether it is valid at an instant: neither expired nor revoked.
     pub fn is_valid(&self, now: Instant) -> bool {
         self.revoked.is_none() && self.grant.expires.is_none_or(|expires| now < expires)
     }
@@ -198,7 +198,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Whether there never was a key.
+    /// Returns whether no key was ever made.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -265,7 +265,7 @@ impl Keys {
         let entries = self.log.entries(LOG, 0)?;
         if entries.len() < appended {
             let what = format!(
-                "{} of {appended} entries of the keys are left",
+                "the log of keys has {} of {appended} entries",
                 entries.len()
             );
             return Err(Error::damaged(what));
@@ -288,7 +288,7 @@ impl Keys {
         Ok(KeySet { keys, version })
     }
 
-    /// Makes a key. What is given beside it is shown once and kept nowhere.
+    /// Makes a key. The second value is its secret, which is shown once and kept nowhere.
     ///
     /// # Errors
     ///
@@ -297,20 +297,20 @@ impl Keys {
     pub fn create(&self, grant: Grant, now: Instant) -> Result<(Key, String), Error> {
         if grant.tenant.trim().is_empty() || grant.tenant == KEYS_TENANT {
             return Err(
-                Error::input(format!("no key can be made for `{}`", clip(&grant.tenant)))
+                Error::input(format!("cannot create a key for `{}`", clip(&grant.tenant)))
                     .expected("the name of a tenant"),
             );
         }
         if grant.expires.is_some_and(|expires| expires <= now) {
-            return Err(Error::input("the key would have ended before it begins")
-                .expected("an instant to come"));
+            return Err(Error::input("the key would expire before it is created")
+                .expected("an instant in the future"));
         }
         if grant.clearance.is_none() && !grant.operator {
             let classes: Vec<&str> = Classification::ALL
                 .iter()
                 .map(|class| class.term())
                 .collect();
-            return Err(Error::input("the key states no clearance")
+            return Err(Error::input("the key has no clearance")
                 .expected(format!(
                     "the most sensitive class that it may see: {}",
                     classes.join(", ")
@@ -375,13 +375,13 @@ impl Keys {
     }
 }
 
-/// So many random bytes, written out.
+/// `N` random bytes in hexadecimal.
 fn hexadecimal<const N: usize>() -> Result<String, Error> {
     let mut bytes = [0u8; N];
     getrandom::fill(&mut bytes).map_err(|error| {
         Error::new(
             ErrorKind::Unavailable,
-            format!("the system gives no random numbers: {error}"),
+            format!("the system's random number generator failed: {error}"),
         )
     })?;
     let mut text = String::with_capacity(2 * N);

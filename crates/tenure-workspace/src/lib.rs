@@ -48,12 +48,12 @@ pub mod records;
 mod registries;
 pub mod relay;
 pub mod sessions;
-mod shown;
 pub mod skills;
 mod snapshot;
 pub mod sources;
 mod stored;
 mod template;
+mod views;
 mod walk;
 mod workspace;
 
@@ -66,7 +66,6 @@ pub use job::{Done, Job};
 pub use originals::{Originals, Pointer, default_originals_path};
 pub use prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
 pub use registries::{Loaded, SeedSource};
-pub use shown::{Belief, KnownModel, object_id};
 pub use snapshot::{KeptRegistries, only_label};
 pub use stored::{Gathered, ReadRegistry, RegistryRef, project_store};
 pub use template::load_template;
@@ -74,4 +73,5 @@ pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of}
 pub use tenure_adapters::{
     Encoder, Pooling, RelevanceScorer, code, embed, relevance, tokenizer_json,
 };
+pub use views::{Belief, KnownModel, object_id};
 pub use workspace::{Workspace, default_catalogue_path};

@@ -18,8 +18,8 @@ const HEAD: &str = "registries";
 /// An entry of that log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Made {
-    /// What tells the registries from any others.
+enum HeadEntry {
+    /// The id of this set of registries.
     Set(String),
     /// There is a registry.
     Registry { label: Arc<str>, kind: Kind },
@@ -31,7 +31,7 @@ enum Made {
 
 type References = BTreeSet<(Arc<str>, Arc<str>)>;
 
-/// What was read of the logs, so that what is new can be appended.
+/// The state of the logs as read, so that changes can be appended.
 #[derive(Debug)]
 pub(crate) struct Logs {
     tenant: Tenant,
@@ -49,7 +49,7 @@ fn log_of(label: &str) -> String {
 pub(crate) fn labels(tenant: &Tenant) -> Result<Vec<Arc<str>>, Error> {
     let mut labels = Vec::new();
     for (number, body) in tenant.entries(HEAD, 0)? {
-        if let Made::Registry { label, .. } = parsed(HEAD, number, &body)? {
+        if let HeadEntry::Registry { label, .. } = parsed(HEAD, number, &body)? {
             labels.push(label);
         }
     }
@@ -117,7 +117,7 @@ pub(crate) fn blocks_at(
     Ok((objects.collect(), entry))
 }
 
-/// What the operation did that an entry of a registry's log holds.
+/// The effect of the operation in an entry of a registry's log.
 pub(crate) fn applied_at(
     tenant: &Tenant,
     label: &str,
@@ -172,13 +172,13 @@ impl Logs {
         let mut kinds = BTreeMap::new();
         for made in logs.read(HEAD)? {
             match made {
-                Made::Set(id) => set = u128::from_str_radix(&id, 16).ok(),
-                Made::Registry { label, kind } => {
+                HeadEntry::Set(id) => set = u128::from_str_radix(&id, 16).ok(),
+                HeadEntry::Registry { label, kind } => {
                     logs.labels.insert(Arc::clone(&label));
                     kinds.insert(label, kind);
                 }
-                Made::Refer { from, to } => drop(logs.references.insert((from, to))),
-                Made::Unrefer { from, to } => drop(logs.references.remove(&(from, to))),
+                HeadEntry::Refer { from, to } => drop(logs.references.insert((from, to))),
+                HeadEntry::Unrefer { from, to } => drop(logs.references.remove(&(from, to))),
             }
         }
         let mut registries = match set {
@@ -230,13 +230,13 @@ impl Logs {
         let labels: Vec<Arc<str>> = registries.labels().map(Arc::from).collect();
         let mut made = Vec::new();
         if self.labels.is_empty() {
-            made.push(Made::Set(format!("{:032x}", registries.set())));
+            made.push(HeadEntry::Set(format!("{:032x}", registries.set())));
         }
         let mut references = References::new();
         for label in &labels {
             if !self.labels.contains(label) {
                 let kind = registries.kind(label)?;
-                made.push(Made::Registry {
+                made.push(HeadEntry::Registry {
                     label: Arc::clone(label),
                     kind,
                 });
@@ -245,12 +245,16 @@ impl Logs {
             references.extend(own.map(|to| (Arc::clone(label), Arc::from(to))));
         }
         let added = references.difference(&self.references);
-        made.extend(added.cloned().map(|(from, to)| Made::Refer { from, to }));
+        made.extend(
+            added
+                .cloned()
+                .map(|(from, to)| HeadEntry::Refer { from, to }),
+        );
         let removed = self.references.difference(&references);
         made.extend(
             removed
                 .cloned()
-                .map(|(from, to)| Made::Unrefer { from, to }),
+                .map(|(from, to)| HeadEntry::Unrefer { from, to }),
         );
         let mut appends = vec![self.appended(HEAD, &made)?];
         for label in &labels {
@@ -269,9 +273,12 @@ impl Logs {
             None => Ok(()),
             Some(revision) => Err(Error::new(
                 ErrorKind::Policy,
-                format!("`{}` is of another tenant", clip(revision.name())),
+                format!("`{}` belongs to another tenant", clip(revision.name())),
             )
-            .expected(format!("`{}`, whose registries these are", clip(tenant)))),
+            .expected(format!(
+                "`{}`, the tenant of these registries",
+                clip(tenant)
+            ))),
         }
     }
 

@@ -1,9 +1,9 @@
-//! Originals: what a condensation was made of, kept in a store or a folder so that whatever it left out
-//! can be read back byte for byte.
+//! Originals: the texts that condensations were made of, kept in a store or a folder so that everything that was left
+//! out can be read back byte for byte.
 //!
 //! In a store they are found by their digests among the other texts of the tenant, and leave by an erasure. In a
-//! folder, a file is named after the id of its pointer and the SHA-256 of its content. It is written once
-//! and never again, and nobody but its owner can read it. Nothing is deleted there.
+//! folder, a file is named after the id of its pointer and the SHA-256 of its content. It is written once and never
+//! again, and only its owner can read it. Nothing is deleted there.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -17,8 +17,7 @@ use crate::files::{Over, put};
 use crate::read::user_folder;
 use tenure_adapters::read::MAX_FILE;
 
-/// Where originals are kept unless the caller says otherwise: under `$XDG_STATE_HOME`, or
-/// `~/.local/state`, in `tenure/originals`.
+/// The default folder of originals: under `$XDG_STATE_HOME`, or `~/.local/state`, in `tenure/originals`.
 ///
 /// # Errors
 ///
@@ -27,24 +26,24 @@ pub fn default_originals_path() -> Result<PathBuf, Error> {
     user_folder("XDG_STATE_HOME", ".local/state")
         .map(|state| state.join("tenure").join("originals"))
         .ok_or_else(|| {
-            Error::input("there is no place for originals: neither XDG_STATE_HOME nor HOME is set")
+            Error::input("no path for originals: neither XDG_STATE_HOME nor HOME is set")
                 .hint("name a folder with --originals")
         })
 }
 
-/// Where an original is.
+/// A pointer to an original.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pointer {
-    /// What it is read back with.
+    /// The id with which it is read back.
     pub id: PointerId,
     /// The SHA-256 of its bytes.
     pub digest: Digest,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub bytes: u64,
 }
 
 impl Pointer {
-    /// Where these bytes are once they are kept under this key.
+    /// The pointer to these bytes once they are kept under this key.
     pub fn to(key: &FrameKey, content: &[u8]) -> Pointer {
         let digest = Digest::of(content);
         Pointer {
@@ -60,7 +59,7 @@ impl Pointer {
     }
 }
 
-/// Where originals are kept.
+/// A place where originals are kept.
 ///
 /// ```no_run
 /// use tenure_workspace::{Originals, Workspace, default_originals_path};
@@ -71,10 +70,10 @@ impl Pointer {
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Originals(Place);
+pub struct Originals(Location);
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Location {
     Folder(Folder),
     Store(Tenant),
 }
@@ -88,16 +87,16 @@ impl Originals {
     /// The originals in this folder, which is made when the first is kept.
     pub fn at(folder: impl Into<PathBuf>) -> Originals {
         let folder = folder.into();
-        Originals(Place::Folder(Folder { folder }))
+        Originals(Location::Folder(Folder { folder }))
     }
 
     /// The originals in this tenant's store.
     pub fn in_store(tenant: Tenant) -> Originals {
-        Originals(Place::Store(tenant))
+        Originals(Location::Store(tenant))
     }
 
-    /// Where originals go unless the caller says otherwise: to the folder that is named, else to the store that
-    /// is in use, else to [`default_originals_path`].
+    /// Chooses the place for originals: the folder that is named, else the store that is in use, else
+    /// [`default_originals_path`].
     ///
     /// # Errors
     ///
@@ -130,8 +129,8 @@ impl Originals {
             .hint("split it into smaller texts"));
         }
         match &self.0 {
-            Place::Folder(folder) => folder.keep(&pointer, content)?,
-            Place::Store(tenant) => {
+            Location::Folder(folder) => folder.keep(&pointer, content)?,
+            Location::Store(tenant) => {
                 if tenant.blob(pointer.digest)?.is_none() {
                     tenant.put_blobs(vec![content.to_vec()])?;
                 }
@@ -149,8 +148,8 @@ impl Originals {
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn read(&self, key: &FrameKey, id: PointerId) -> Result<Vec<u8>, Error> {
         match &self.0 {
-            Place::Folder(folder) => folder.read(key, id),
-            Place::Store(tenant) => {
+            Location::Folder(folder) => folder.read(key, id),
+            Location::Store(tenant) => {
                 let kept = tenant.blobs()?;
                 let own = kept.iter().find(|digest| pointer_id(key, digest) == id);
                 let found = own.map(|digest| tenant.blob(*digest)).transpose()?;
@@ -159,18 +158,18 @@ impl Originals {
         }
     }
 
-    /// Whether there could be an original of this id, whatever the key.
+    /// Returns whether there could be an original of this id, for any key.
     pub(crate) fn may_hold(&self, id: PointerId) -> Result<bool, Error> {
         match &self.0 {
-            Place::Folder(folder) => Ok(!folder.named(id)?.is_empty()),
-            Place::Store(tenant) => Ok(!tenant.blobs()?.is_empty()),
+            Location::Folder(folder) => Ok(!folder.named(id)?.is_empty()),
+            Location::Store(tenant) => Ok(!tenant.blobs()?.is_empty()),
         }
     }
 
     pub(crate) fn missing(&self, id: PointerId) -> Error {
         match &self.0 {
-            Place::Folder(folder) => folder.missing(id),
-            Place::Store(tenant) => Error::input(format!(
+            Location::Folder(folder) => folder.missing(id),
+            Location::Store(tenant) => Error::input(format!(
                 "there is no original {id} of the tenant `{}` in its store",
                 clip(tenant.name())
             ))
@@ -188,14 +187,14 @@ impl Folder {
         if fs::symlink_metadata(&path).is_err() {
             match self.put(&path, content) {
                 Ok(()) => return Ok(()),
-                // Somebody else kept the same meanwhile.
+                // Another process kept the same meanwhile.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(Error::input(format!(
                         "cannot keep the original in `{}`: {error}",
                         self.folder.display()
                     ))
-                    .hint("name a folder that can be written with --originals"));
+                    .hint("name a writable folder with --originals"));
                 }
             }
         }
@@ -257,7 +256,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// Writes beside the place and moves there, so that nobody finds half an original.
+    /// Writes a temporary file and renames it, so that half an original is never read.
     fn put(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
         let mut folders = fs::DirBuilder::new();
         folders.recursive(true);
@@ -282,7 +281,7 @@ fn read_whole(path: &Path, digest: &Digest) -> Result<Vec<u8>, Error> {
             path.display()
         ))
         .expected(format!("a file with the digest {digest}"))
-        .hint("remove it, and condense what it was made of again")
+        .hint("remove the file and condense its source again")
     };
     // What is not a file may be a pipe that never ends.
     if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
@@ -318,8 +317,8 @@ mod tests {
 
     fn folder_of(originals: &Originals) -> &Path {
         match &originals.0 {
-            Place::Folder(folder) => &folder.folder,
-            Place::Store(_) => unreachable!("these are in a folder"),
+            Location::Folder(folder) => &folder.folder,
+            Location::Store(_) => unreachable!("these are in a folder"),
         }
     }
 

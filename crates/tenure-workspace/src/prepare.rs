@@ -17,20 +17,20 @@ use crate::workspace::Workspace;
 /// The model of a request that names none.
 pub const DEFAULT_MODEL: &str = "gpt-4o";
 
-/// What is to be compiled, as a face was asked for it.
+/// The inputs of a compile, as a face was asked for it.
 pub struct Ask<'a> {
     /// The request, on behalf of its principal: the face has checked that it may speak for it. It looks from now
     /// where it names no instant.
     pub request: Request,
     /// The policy.
     pub policy: Choice<'a>,
-    /// Gives the objects that stand before those of a store. Called once the policy is known.
+    /// Returns the objects that stand before those of a store. Called once the policy is known.
     pub sources: Box<dyn FnOnce() -> Result<Candidates, Error> + 'a>,
-    /// What is taken from a store, and kept there.
+    /// The part of the ask that concerns a store.
     pub store: Option<StoreAsk<'a>>,
     /// The folder where originals are kept that the payload points to; none for the store, or the user's own.
     pub originals: Option<PathBuf>,
-    /// Whose trace is given back. A record is always the operator's.
+    /// The view of the trace that is returned. A record is always the operator's.
     pub view: View,
 }
 
@@ -42,11 +42,11 @@ pub enum Choice<'a> {
     Named(&'a str),
 }
 
-/// What is asked of a store.
+/// The reads of a compile from a store, and whether it keeps a record there.
 pub struct StoreAsk<'a> {
     /// The tenant whose part of it is meant.
     pub tenant: Tenant,
-    /// Which of its objects are candidates; none for no objects.
+    /// The choice of its objects that are candidates; `None` for none of them.
     pub objects: Option<Reach>,
     /// The version of the tenant that must have been read at least.
     pub version: u64,
@@ -58,7 +58,7 @@ pub struct StoreAsk<'a> {
     pub record: bool,
 }
 
-/// Which of a store's objects are candidates.
+/// The choice of a store's objects that are candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// Those that a compile takes.
@@ -202,9 +202,9 @@ fn gather(
     // A store that lags behind a write that the request names is not read as if it did not.
     let (asked, has) = (store.version, resident.version());
     if asked > has {
-        let what = format!("the store has not come to version {asked} yet: it is at {has}");
+        let what = format!("the store is at version {has}, before version {asked}");
         return Err(Error::new(ErrorKind::Unavailable, what)
-            .hint("try again, or name a version that a write gave"));
+            .hint("try again, or name a version that a write returned"));
     }
     Ok(Gathered::over(sources, tenant, &resident, known))
 }

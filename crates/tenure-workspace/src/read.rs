@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// The reason why nothing of the kernel's own file systems is read.
 pub(crate) const KERNEL: &str = "a file system of the kernel, which holds no files";
 
-/// Whether a path whose links are resolved leads into a file system in which Linux shows what the kernel knows. To
-/// read there may wait for ever, or show the secrets of a process.
+/// Returns whether a path whose links are resolved leads into a file system of the Linux kernel, such as `/proc`.
+/// Reading there may block for ever, or reveal the secrets of a process.
 pub(crate) fn is_of_the_kernel(real: &Path) -> bool {
     let roots = ["/proc", "/sys"].map(Path::new);
     if !cfg!(target_os = "linux") {

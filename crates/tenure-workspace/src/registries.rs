@@ -13,7 +13,7 @@ use crate::logs;
 use crate::snapshot::{KeptRegistries, read_snapshot};
 use crate::workspace::Workspace;
 
-/// Where seeds come from (RAMPART, 2.1): a file or folder, and which of its blocks to load.
+/// A source of seeds: a file or folder, and the blocks to load of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SeedSource {
     /// The namespace of its seeds.
@@ -57,9 +57,9 @@ impl SeedSource {
 pub struct Loaded {
     /// The seeds, in the order of the sources.
     pub library: Library,
-    /// What was not fetched.
+    /// Objects that were known and not fetched.
     pub unfetched: Vec<Unfetched>,
-    /// What is not wrong enough to stop.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 
@@ -75,8 +75,11 @@ fn store_at(path: &Path) -> Result<Option<Tenant>, Error> {
 
 fn random() -> Result<[u8; 32], Error> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::input(format!("the system gives no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::input(format!(
+            "the system's random number generator failed: {error}"
+        ))
+    })?;
     Ok(bytes)
 }
 
@@ -148,9 +151,9 @@ impl Workspace {
                     clip(label),
                     clip(object.name())
                 ))
-                .expected("a name of its own for each block")
+                .expected("a different name for each block")
                 .hint(format!(
-                    "the one that is there stands at position {}; the new one is the seed `{}`",
+                    "the existing block is at position {}; the new one is the seed `{}`",
                     view.position(block),
                     clip(key)
                 )));
@@ -213,7 +216,7 @@ impl Workspace {
         KeptRegistries::stored(tenant.clone(), self.secrets()?)
     }
 
-    /// What the operation did that is this entry of the log of a tenant's registry.
+    /// The effect of the operation in this entry of the log of a tenant's registry.
     ///
     /// # Errors
     ///

@@ -1,15 +1,15 @@
 //! The verb **relay**: a request on its way from an agent to its provider, made to fit.
 //!
-//! Agents send their whole history each time. A request is found to go on with a session by the longest
-//! chain of its messages that is known under the same key; what is new is added to the session. A request
-//! that fits goes on as it came. Once one does not, the session's compile takes the place of its messages,
-//! and every other byte stays. Where something stands beside the messages, it always does.
+//! Agents send their whole history each time. A request is found to go on with a session by the longest chain of its
+//! messages that is known under the same key; what is new is added to the session. A request that fits goes on as it
+//! came. Once one does not, the session's compile takes the place of its messages, and every other byte stays. With a
+//! side context, the session's compile always takes the place of the messages.
 //!
 //! The provider's reply is added to the session when it is whole ([`Relay::reply`]). The agent's next request
 //! says whether it was taken: a reply that is not in it is taken back.
 
 mod balance;
-mod begun;
+mod byte_lru;
 mod calibration;
 mod chains;
 mod compose;
@@ -17,7 +17,7 @@ mod done;
 mod history;
 mod notice;
 mod place;
-mod recent;
+mod prefill;
 mod room;
 mod tools;
 mod unmanaged;
@@ -39,14 +39,14 @@ use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 use balance::Prices;
-use begun::Begun;
+use byte_lru::ByteLru;
 use calibration::{Calibrations, Counted};
 use chains::{Chain, forget_chains, log_of};
 pub use done::Done;
 pub(crate) use done::task_of;
 pub use notice::Notice;
 pub use place::Place;
-use recent::Recent;
+use prefill::Prefill;
 use room::{Answer, Room};
 pub use unmanaged::Unmanaged;
 use windows::{Windows, window_log};
@@ -60,13 +60,14 @@ const CHAINS: usize = 16 << 20;
 const MEANINGS: usize = 8 << 20;
 /// Shorter messages are read again sooner than they are looked up, in bytes.
 const LONG: usize = 256;
-/// What a chain takes beside its key, about, in bytes.
+/// The memory of a chain without its key, about, in bytes.
 const CHAIN: usize = 160;
-/// How far back a request may go on from: it ends with what the agent added since the last one.
+/// The most messages after the point from which a request goes on: it ends with what the agent added since the last
+/// one.
 const BACK: usize = 256;
-/// How often a session is looked for that others go on with at the same time.
+/// The number of tries to find a session that others go on with at the same time.
 const TRIES: u32 = 8;
-/// So many places that a session left are passed over to find one where it still is.
+/// The most positions that a session has left which are passed over to find one where it still is.
 const GONE: u32 = 4;
 
 /// The policy under which histories are cut: nothing is said that the agent did not say, so hardly anything else needs
@@ -76,30 +77,30 @@ const POLICY: &str = "name = \"relay\"\nprecedence = false\nheadings = false\nre
 /// A request to relay.
 #[derive(Clone, Copy, Debug)]
 pub struct Relaying<'r> {
-    /// Whose form it has.
+    /// The format of its body.
     pub format: Format,
     /// The model as the request names it, with what else decides how long a request its provider takes.
     pub model: &'r str,
     /// Its body.
     pub body: &'r str,
-    /// Under which key it came; sessions of different keys never meet.
+    /// The key under which it came; sessions of different keys never meet.
     pub key: &'r str,
     /// The session that the agent names, if it does.
     pub session: Option<&'r str>,
-    /// When.
+    /// The instant at which it came.
     pub now: Instant,
-    /// What stands beside its messages; none where they are only made to fit.
+    /// The context beyond its messages; `None` where they are only made to fit.
     pub beside: Option<Beside<'r>>,
     /// The window of its model, where it is not the one of the catalogue.
     pub window: Option<u32>,
-    /// Whether it is only to be counted: it is compiled as it would be sent, and is part of no session.
+    /// Set where it is only to be counted: it is compiled as it would be sent, and is part of no session.
     pub counted: bool,
     /// The most tokens that its answer may have, where the policy says so.
     pub max_answer: Option<u32>,
 }
 
 impl Relaying<'_> {
-    /// The room for an answer that nobody named, in tokens: none where requests always name it.
+    /// The room for an answer where the request names none, in tokens: 0 where requests always name it.
     fn reserve(&self, world: &World) -> u32 {
         match (self.format, self.counted) {
             (Format::Anthropic, true) => 0,
@@ -107,52 +108,52 @@ impl Relaying<'_> {
         }
     }
 
-    /// Whether the agent's tools are gated.
+    /// Returns whether the agent's tools are gated.
     fn gates(&self) -> bool {
         let policy = self.beside.map(|beside| beside.policy.document());
         policy.is_some_and(|policy| policy.session.tools().is_some())
     }
 }
 
-/// What stands beside the messages of an agent.
+/// The side context of a request: a policy and objects beyond the agent's messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside<'r> {
     /// The policy under which all of it is compiled.
     pub policy: &'r Policy,
     /// The objects.
     pub gathered: &'r Gathered,
-    /// Of which of them it is told whether they stand in what is sent: their places among the candidates.
+    /// The objects that [`Relayed::stand`] reports on, by their indices among the candidates.
     pub watched: &'r [usize],
-    /// Up to when they are known.
+    /// The instant up to which they are known.
     pub known: Instant,
-    /// On whose behalf.
+    /// The principal on whose behalf they are read.
     pub principal: &'r Principal,
 }
 
-/// What becomes of a request.
+/// The result of relaying a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Relayed {
-    /// The body to send; none where it goes on as it came.
+    /// The body to send; `None` where it is forwarded unchanged.
     pub body: Option<String>,
-    /// Why nothing was done to it, where the gateway would have had to look after its history.
+    /// The reason why it was not managed, where the gateway should have managed its history.
     pub unmanaged: Option<Unmanaged>,
-    /// Where it is in its session; none where it is not managed.
+    /// Its position in its session; `None` where it is not managed.
     pub place: Option<Place>,
     /// The tokens that it has fewer than it came with: both counted in the same way, about.
     pub saved: u64,
     /// The tokens that it has more than it came with.
     pub added: u64,
-    /// Which of the watched objects stand in it.
+    /// The watched objects that stand in it.
     pub stand: Vec<usize>,
     /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
     /// reason, as traces have it.
     pub left_out: BTreeMap<String, &'static str>,
-    /// What its operator should know.
+    /// Notices for its operator.
     pub notices: Vec<Notice>,
-    /// How many tokens its provider counts, at most, for a hundred of the vocabulary's, where reports of its usage say
-    /// so: with that it was made to fit.
+    /// The most tokens that its provider counts for a hundred of the vocabulary's, where reports of its usage say so:
+    /// it was made to fit by that.
     pub calibrated: Option<u32>,
-    /// How it was compiled; none where it goes on as it came, or is only counted.
+    /// Its compile; `None` where it is forwarded unchanged, or only counted.
     pub done: Option<Box<Done>>,
 }
 
@@ -165,7 +166,7 @@ impl Relayed {
         }
     }
 
-    /// A request to which nothing is done.
+    /// A request that is forwarded unchanged.
     fn as_it_came() -> Relayed {
         Relayed {
             body: None,
@@ -182,7 +183,7 @@ impl Relayed {
     }
 }
 
-/// What a request is compiled with.
+/// The inputs of a request's compile.
 #[derive(Clone, Copy)]
 struct Work<'w> {
     workspace: &'w Workspace,
@@ -190,34 +191,34 @@ struct Work<'w> {
     world: &'w World,
     asked: &'w Relaying<'w>,
     conversation: &'w Conversation,
-    begun: Option<&'w Begun>,
+    prefill: Option<&'w Prefill>,
     renewed: Option<&'w Renewed>,
 }
 
-/// What a request added to its session, which waits to be written. Whoever drops it leaves that to the next
-/// request of the session.
+/// The entries that a request added to its session, not yet written. If it is dropped, the session's next request
+/// writes them.
 #[derive(Debug)]
 #[must_use = "what is not settled is not durable"]
 pub struct Unsettled {
-    /// The session, and which reading of it.
+    /// The session, and its generation.
     session: Option<(Arc<Mutex<Session>>, u64)>,
-    chains: Arc<Mutex<Recent<Chain>>>,
+    chains: Arc<Mutex<ByteLru<Chain>>>,
 }
 
 impl Unsettled {
-    /// Writes it: durable when this returns.
+    /// Writes them; they are durable when this returns.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile; [`ErrorKind::Unavailable`]
-    /// when the store cannot be reached. The session is then as it was before, and the agent's next request
-    /// brings what is missing.
+    /// [`ErrorKind::Conflict`] when another writer wrote to the session meanwhile; [`ErrorKind::Unavailable`] when
+    /// the store cannot be reached. The session is then as it was before, and the agent's next request brings what is
+    /// missing.
     pub fn settle(self) -> Result<(), Error> {
-        let Some((session, reading)) = self.session else {
+        let Some((session, generation)) = self.session else {
             return Ok(());
         };
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        let settled = session.settle_as(reading);
+        let settled = session.flush_at(generation);
         if settled.is_err() {
             forget_chains(&self.chains, session.id());
         }
@@ -225,13 +226,14 @@ impl Unsettled {
     }
 }
 
-/// Sessions of agents that know nothing of sessions. One for each process; what it forgets is in the store.
+/// The sessions of agents that do not know of sessions. One for each process; everything that it forgets is in the
+/// store.
 #[derive(Debug)]
 pub struct Relay {
-    sessions: Mutex<Recent<Arc<Mutex<Session>>>>,
-    chains: Arc<Mutex<Recent<Chain>>>,
-    /// What long messages mean, by the digests of their bytes: agents send them again with each request.
-    meanings: Mutex<Recent<Digest, Digest>>,
+    sessions: Mutex<ByteLru<Arc<Mutex<Session>>>>,
+    chains: Arc<Mutex<ByteLru<Chain>>>,
+    /// The meanings of long messages, by the digests of their bytes: agents send them again with each request.
+    meanings: Mutex<ByteLru<Digest, Digest>>,
     prices: Prices,
     windows: Windows,
     calibrations: Calibrations,
@@ -247,16 +249,24 @@ impl Default for Relay {
     }
 }
 
-/// A session, which reading of it, and the number of a request's last message in it.
-type Found = (Arc<Mutex<Session>>, u64, u64);
+/// The session that a request goes on with.
+struct FoundSession {
+    session: Arc<Mutex<Session>>,
+    /// The generation of the session: it is another once writes that waited were lost.
+    generation: u64,
+    /// The number of the request's last message in it.
+    last: u64,
+    /// The chain of the request's messages.
+    chain: Digest,
+}
 
 impl Relay {
-    /// One that holds sessions in about so many bytes.
+    /// Returns a relay that holds sessions in about this many bytes.
     pub fn holding(bytes: usize) -> Relay {
         Relay {
-            sessions: Mutex::new(Recent::new(bytes)),
-            chains: Arc::new(Mutex::new(Recent::new(CHAINS))),
-            meanings: Mutex::new(Recent::new(MEANINGS)),
+            sessions: Mutex::new(ByteLru::new(bytes)),
+            chains: Arc::new(Mutex::new(ByteLru::new(CHAINS))),
+            meanings: Mutex::new(ByteLru::new(MEANINGS)),
             prices: Prices::default(),
             windows: Windows::default(),
             calibrations: Calibrations::default(),
@@ -265,7 +275,7 @@ impl Relay {
         }
     }
 
-    /// Relays a request for a model of this world. What it adds to its session is durable when this returns.
+    /// Relays a request for a model of this world. Its entries in the session are durable when this returns.
     ///
     /// # Errors
     ///
@@ -284,8 +294,7 @@ impl Relay {
         Ok(relayed)
     }
 
-    /// As [`Relay::relay`], but for the writing: what the request adds to its session is to be settled while
-    /// its provider thinks.
+    /// As [`Relay::relay`], without the write: the caller makes it while the provider answers.
     ///
     /// # Errors
     ///
@@ -304,8 +313,8 @@ impl Relay {
         if let Some(why) = history::provider_owns(&conversation.rest)? {
             return Ok((Relayed::unmanaged(why), self.settled()));
         }
-        let begun = Begun::take(&mut conversation);
-        if begun.is_some() && conversation.entries.is_empty() {
+        let prefill = Prefill::take(&mut conversation);
+        if prefill.is_some() && conversation.entries.is_empty() {
             return Ok((Relayed::unmanaged(Unmanaged::NothingAsked), self.settled()));
         }
         let renewed = Renewed::take(&mut conversation);
@@ -316,7 +325,7 @@ impl Relay {
             world,
             asked,
             conversation: &conversation,
-            begun: begun.as_ref(),
+            prefill: prefill.as_ref(),
             renewed: renewed.as_ref(),
         };
         for _ in 0..TRIES {
@@ -327,12 +336,12 @@ impl Relay {
         }
         Err(Error::new(
             ErrorKind::Conflict,
-            "others go on with the same conversation all the time",
+            "too many other requests are continuing the same conversation",
         )
         .hint("send the request again"))
     }
 
-    /// Nothing that waits to be written.
+    /// Pending writes without an entry.
     fn settled(&self) -> Unsettled {
         Unsettled {
             session: None,
@@ -340,12 +349,12 @@ impl Relay {
         }
     }
 
-    /// Compiles the request in the session that was found for it; none where somebody has gone on with that
-    /// meanwhile, elsewhere than from this request.
+    /// Compiles the request in the session that was found for it; `None` where another request has meanwhile
+    /// continued the session from elsewhere.
     fn compile_in(
         &self,
         work: &Work<'_>,
-        ((session, reading, last), chain): (Found, Digest),
+        found: FoundSession,
     ) -> Result<Option<(Relayed, Unsettled)>, Error> {
         let Work {
             tenant,
@@ -353,6 +362,12 @@ impl Relay {
             conversation,
             ..
         } = *work;
+        let FoundSession {
+            session,
+            generation,
+            last,
+            chain,
+        } = found;
         let mut unsettled = self.settled();
         let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
         if asked.counted {
@@ -360,10 +375,10 @@ impl Relay {
         } else {
             open.defer()
         }
-        // Somebody may have found meanwhile that it is not what its log says, added an answer, which is no part of
-        // this request, or brought other tools.
+        // Another request may have found meanwhile that it differs from its log, added an answer, which is not part
+        // of this request, or brought other tools.
         let mut is_still = || {
-            open.check_as(reading)?;
+            open.check_generation(generation)?;
             Ok(open.withdraw(last)? && open.reopen(conversation).map(|()| true)?)
         };
         let compiled = match is_still() {
@@ -382,7 +397,7 @@ impl Relay {
             };
             return Ok(Some((relayed, unsettled)));
         }
-        unsettled.session = Some((Arc::clone(&session), reading));
+        unsettled.session = Some((Arc::clone(&session), generation));
         let (key, size) = (held_as(tenant, open.id()), open.size());
         drop(open);
         self.weigh(&key, size);
@@ -412,12 +427,12 @@ impl Relay {
             world,
             asked,
             conversation,
-            begun,
+            prefill,
             renewed,
         } = *work;
         let beside = asked.beside;
         let mut relayed = Relayed::as_it_came();
-        let begins = begun.map_or(0, |begun| begun.price(world));
+        let begins = prefill.map_or(0, |prefill| prefill.price(world));
         let renews = room::renewed(renewed, world);
         let around = room::around(conversation, world).saturating_add(begins);
         let around = around.saturating_add(renews);
@@ -454,7 +469,7 @@ impl Relay {
             last,
             sent: around.saturating_add(u32::try_from(whole).unwrap_or(u32::MAX)),
             answer: answer.asked,
-            begun: begun.map(|begun| begun.message().to_owned()),
+            prefill: prefill.map(|prefill| prefill.message().to_owned()),
             counted: None,
         });
         place.counted = Counted::of(asked, conversation, world, place.sent);
@@ -575,8 +590,8 @@ impl Relay {
         let body = compose::compose(asked, conversation, payload, &relayed.left_out)?;
         let body = compose::with_renewed(asked, renewed, body)?;
         let body = compose::marked(world, asked, (conversation, renewed), body);
-        let body = match begun {
-            Some(begun) => begun.behind(asked, conversation, &body)?,
+        let body = match prefill {
+            Some(prefill) => prefill.behind(asked, conversation, &body)?,
             None => body,
         };
         let sent = envelope.total_tokens.saturating_add(around);
@@ -600,14 +615,14 @@ impl Relay {
         }
     }
 
-    /// Adds a provider's reply to the session of its request: the message as
-    /// [`wire::reply`] gives it. Gives whether it was added: not where the session has gone on meanwhile.
+    /// Adds a provider's reply to the session of its request: the message as [`wire::reply`] gives it. Returns
+    /// whether it was added: not where the session has gone on meanwhile.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`] when the message cannot be read; [`ErrorKind::Conflict`] when somebody else
-    /// writes to the session; [`ErrorKind::Unavailable`] when the store cannot be reached. The reply then comes
-    /// with the agent's next request.
+    /// [`ErrorKind::Input`] when the message cannot be read; [`ErrorKind::Conflict`] when another writer writes to
+    /// the session; [`ErrorKind::Unavailable`] when the store cannot be reached. The reply then comes with the
+    /// agent's next request.
     pub fn reply(
         &self,
         tenant: &Tenant,
@@ -620,7 +635,7 @@ impl Relay {
         let held = self.held(tenant, &place.session)?;
         let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh(&mut session)?;
-        // Whoever wrote meanwhile may have a message of this number, too: the chain says whose it is.
+        // Another writer may have a message of this number, too: the chain tells them apart.
         let stands = self.stored(tenant, &log_of(&place.chain))?;
         let stands = stands.is_some_and(|at| at.session == place.session && at.last == place.last);
         if !stands || session.last_turn() != place.last || reply.entries.is_empty() {
@@ -633,11 +648,11 @@ impl Relay {
         session.defer();
         session.append_reply(reply, now)?;
         self.note(tenant, &digest, &mut session)?;
-        let (reading, size) = (session.reading(), session.size());
+        let (generation, size) = (session.generation(), session.size());
         drop(session);
         self.weigh(&held_as(tenant, &place.session), size);
         let unsettled = Unsettled {
-            session: Some((held, reading)),
+            session: Some((held, generation)),
             chains: Arc::clone(&self.chains),
         };
         unsettled.settle()?;
@@ -657,7 +672,7 @@ impl Relay {
         drop(since);
     }
 
-    /// In how many bytes sessions are held, about.
+    /// The memory in which sessions are held, about, in bytes.
     pub fn bytes(&self) -> usize {
         let sessions = self.sessions.lock();
         sessions.unwrap_or_else(PoisonError::into_inner).bytes()
@@ -685,31 +700,28 @@ impl Relay {
         Ok(())
     }
 
-    /// The session that a request goes on with, with what is new in it, and the chain of its messages.
+    /// Finds the session that a request goes on with, or begins one, and adds the request's new messages to it.
     fn session(
         &self,
         tenant: &Tenant,
         asked: &Relaying<'_>,
         conversation: &Conversation,
-    ) -> Result<(Found, Digest), Error> {
+    ) -> Result<FoundSession, Error> {
         let count = conversation.entries.len();
-        let mut chains = self.chains(asked, asked.session, conversation);
+        let chains = self.chains(asked, asked.session, conversation);
         let mut found = self.goes_on(tenant, asked, conversation, &chains, None)?;
         // An agent may name the session that it was told, and did not name before.
         if let (None, Some(named)) = (&found, asked.session) {
             let unnamed = self.chains(asked, None, conversation);
             found = self.goes_on(tenant, asked, conversation, &unnamed, Some(named))?;
-            if found.is_some() {
-                chains = unnamed;
-            }
         }
         let digest = chains[count];
         if let Some(found) = found {
-            return Ok((found, digest));
+            return Ok(found);
         }
         let mut session = Session::begin_deferred(tenant.clone(), asked.now, asked.format)?;
         session.append(conversation.clone(), asked.now)?;
-        let (last, reading) = (session.last_turn(), session.reading());
+        let (last, generation) = (session.last_turn(), session.generation());
         let (key, size) = (held_as(tenant, session.id()), session.size());
         let session = Arc::new(Mutex::new(session));
         if !asked.counted {
@@ -719,11 +731,15 @@ impl Relay {
             let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
             self.note(tenant, &digest, &mut open)?;
         }
-        Ok(((session, reading, last), digest))
+        Ok(FoundSession {
+            session,
+            generation,
+            last,
+            chain: digest,
+        })
     }
 
-    /// The session that the longest known chain leads to, if the request goes on with it, and the number of the
-    /// request's last message there.
+    /// The session that the longest known chain leads to, if the request goes on with it.
     fn goes_on(
         &self,
         tenant: &Tenant,
@@ -731,7 +747,7 @@ impl Relay {
         conversation: &Conversation,
         chains: &[Digest],
         named: Option<&str>,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<FoundSession>, Error> {
         let count = conversation.entries.len();
         // Sessions that have gone another way, and how many places they left.
         let (mut gone, mut passed) = (Vec::new(), 0);
@@ -805,15 +821,20 @@ impl Relay {
             } else {
                 open.reopen(conversation)?;
             }
-            let reading = open.reading();
+            let generation = open.generation();
             drop(open);
-            return Ok(Some((session, reading, last)));
+            return Ok(Some(FoundSession {
+                session,
+                generation,
+                last,
+                chain: chains[count],
+            }));
         }
         Ok(None)
     }
 
-    /// Reads what others appended to a session. Where it was not what its log says, neither were its chains.
-    /// Gives whether it was so.
+    /// Reads what others appended to a session. Returns whether it had lost pending writes; then its chains are
+    /// forgotten, too.
     fn refresh(&self, session: &mut Session) -> Result<bool, Error> {
         let lost = session.is_lost();
         if !matches!(lost, Ok(false)) {
@@ -827,9 +848,10 @@ impl Relay {
     fn weigh(&self, key: &str, size: usize) {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.weigh(key, size);
-        // What somebody works with, or what has writes that wait: nobody must read it from the store meanwhile.
+        // A session that is in use or has pending writes stays: it must not be read from the store meanwhile.
         sessions.shrink(|session| {
-            Arc::strong_count(session) == 1 && session.try_lock().is_ok_and(|open| !open.waits())
+            Arc::strong_count(session) == 1
+                && session.try_lock().is_ok_and(|open| !open.has_pending())
         });
     }
 
@@ -848,7 +870,7 @@ impl Relay {
         if let Some(session) = held().get(&key) {
             return Ok(Arc::clone(session));
         }
-        // Nobody else's session waits for the store.
+        // No other session waits for the store.
         let session = Session::open(tenant.clone(), id)?;
         let size = session.size();
         let session = Arc::new(Mutex::new(session));

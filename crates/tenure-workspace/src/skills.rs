@@ -1,4 +1,4 @@
-//! What a skill breaks of the Agent Skills specification, strictly and all of it: loading forgives
+//! The strict check of a skill against the whole Agent Skills specification: loading forgives
 //! (`crate::sources::skill`), this does not.
 
 use std::fs;
@@ -32,7 +32,7 @@ const KEYS: [&str; 6] = [
     "metadata",
     "allowed-tools",
 ];
-/// Keys that Claude Code knows beside them.
+/// Keys that Claude Code knows in addition.
 const CLAUDE_KEYS: [&str; 10] = [
     "agent",
     "argument-hint",
@@ -46,7 +46,7 @@ const CLAUDE_KEYS: [&str; 10] = [
     "user-invocable",
 ];
 
-/// How bad a violation is.
+/// The severity of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -86,26 +86,26 @@ pub enum Rule {
 /// One thing that a skill breaks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Violation {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The rule.
     pub rule: Rule,
-    /// What is wrong.
+    /// Its description.
     pub what: String,
-    /// Where.
+    /// Its place.
     pub at: Location,
-    /// What was expected instead.
+    /// The expected form.
     pub expected: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Report {
-    /// How many skills were checked.
+    /// The number of skills that were checked.
     pub skills: usize,
-    /// How many violations are errors.
+    /// The number of violations that are errors.
     pub errors: usize,
-    /// How many are warnings.
+    /// The number of warnings.
     pub warnings: usize,
     /// The violations, by skill and line.
     pub violations: Vec<Violation>,
@@ -134,8 +134,10 @@ pub fn check(path: &Path) -> Result<Report, Error> {
         files.push(path.to_owned());
     }
     if files.is_empty() {
-        return Err(Error::input(format!("`{}` holds no skill", path.display()))
-            .expected("a folder with a file `SKILL.md`, or a folder of such folders"));
+        return Err(
+            Error::input(format!("`{}` contains no skill", path.display()))
+                .expected("a folder with a file `SKILL.md`, or a folder of such folders"),
+        );
     }
     let mut report = Report {
         skills: files.len(),
@@ -388,13 +390,13 @@ impl Check {
                         Value::Object(_) | Value::Array(_) => self.error(
                             Rule::Metadata,
                             line("metadata"),
-                            format!("{what} is no text"),
+                            format!("{what} is not a string"),
                             "a map from text to text",
                         ),
                         _ => self.warning(
                             Rule::Metadata,
                             line("metadata"),
-                            format!("{what} is no text to YAML: {value}"),
+                            format!("{what} is not a string in YAML: {value}"),
                             "quotes around it",
                         ),
                     }
@@ -448,7 +450,10 @@ impl Check {
             }
             Some(Value::String(text)) => text.trim(),
             Some(other) => {
-                let what = format!("the name is no text to YAML: {}", clip(&other.to_string()));
+                let what = format!(
+                    "the name is not a string in YAML: {}",
+                    clip(&other.to_string())
+                );
                 return self.error(Rule::Name, line, what, "quotes around it");
             }
         };
@@ -525,7 +530,7 @@ impl Check {
                 Rule::Body,
                 line,
                 what,
-                "at most 500; what is needed rarely stands in files of its own",
+                "at most 500; move rarely needed parts to files of their own",
             );
         }
         // Four bytes to a token: the specification's limit is a recommendation in round figures.
@@ -536,7 +541,7 @@ impl Check {
                 Rule::Body,
                 line,
                 what,
-                "at most 5,000; what is needed rarely stands in files of its own",
+                "at most 5,000; move rarely needed parts to files of their own",
             );
         }
         if let Err(error) = ObjectDocument::new("body", text).seal() {
@@ -648,7 +653,7 @@ mod tests {
         assert!(name("a--b").contains("two hyphens"));
         assert!(name("a_b").contains("holds `_`"));
         assert!(name("other").contains("not the folder's"));
-        assert!(name("7").contains("no text to YAML"));
+        assert!(name("7").contains("not a string in YAML"));
         assert!(name("''").contains("empty"));
         assert!(name(&"a".repeat(65)).contains("65 characters"));
         let head = "---\nname: a\ndescription: x\n";
@@ -724,7 +729,7 @@ mod tests {
             check(bench.path())
                 .unwrap_err()
                 .to_string()
-                .contains("holds no skill")
+                .contains("contains no skill")
         );
         write(
             ".claude/skills/b/SKILL.md",

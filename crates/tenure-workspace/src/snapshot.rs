@@ -18,10 +18,10 @@ const MAX_SNAPSHOT: u64 = 2 << 30;
 /// From this length on, several threads pay.
 const PARTED: usize = 1 << 20;
 
-/// How a snapshot begins, whatever its version.
+/// The first bytes of a snapshot of any version.
 const START: &[u8] = b"{\"tenure_snapshot\":";
 
-/// Whether a file begins as a snapshot does.
+/// Returns whether a file begins as a snapshot does.
 pub(crate) fn is_snapshot(path: &Path) -> bool {
     let mut head = [0; START.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
@@ -94,9 +94,8 @@ fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Error {
     Error::input(format!("cannot {verb} `{}`: {reason}", path.display()))
 }
 
-/// Registries with the place that they are kept in. While a file is open, whoever else opens it waits, so
-/// that no change is lost between reading and saving; of two who change a log in a store at once, the
-/// second is told.
+/// Registries with the place that they are kept in. While a file is open, others who open it wait, so that no change
+/// is lost between reading and saving; of two writers of a log in a store at once, the second gets an error.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), tenure::Error> {
@@ -114,11 +113,11 @@ fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Error {
 pub struct KeptRegistries {
     /// The registries.
     pub registries: Registries,
-    kept: Kept,
+    backing: Backing,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum Backing {
     File {
         path: PathBuf,
         /// The file as it was read, locked; none when there was none.
@@ -136,7 +135,7 @@ impl KeptRegistries {
             .map_err(|error| cannot("read", path, &error))?;
         Ok(KeptRegistries {
             registries: restore(file, path, secrets)?,
-            kept: Kept::File {
+            backing: Backing::File {
                 path: path.to_owned(),
                 held: Some(held),
             },
@@ -150,13 +149,13 @@ impl KeptRegistries {
         }
         if fs::symlink_metadata(path).is_ok() {
             return Err(
-                Error::input(format!("`{}` is a link to nothing", path.display()))
-                    .expected("a snapshot, or a path where there is no file yet"),
+                Error::input(format!("`{}` is a broken link", path.display()))
+                    .expected("a snapshot, or a path without a file"),
             );
         }
         Ok(KeptRegistries {
             registries: Registries::new(secrets),
-            kept: Kept::File {
+            backing: Backing::File {
                 path: path.to_owned(),
                 held: None,
             },
@@ -168,28 +167,28 @@ impl KeptRegistries {
         let (registries, logs) = Logs::fold(tenant, secrets)?;
         Ok(KeptRegistries {
             registries,
-            kept: Kept::Store(logs),
+            backing: Backing::Store(logs),
         })
     }
 
-    /// Writes the registries beside the file and puts the whole in its place; a new file is readable by
-    /// its owner alone. Or appends what was done to the logs in the store.
+    /// Replaces the file with a new one, readable by its owner alone, or appends the operations to the logs in the
+    /// store.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be written, or when somebody
-    /// else made the file meanwhile; [`ErrorKind::Conflict`] when somebody else appended to a log
-    /// meanwhile. What was kept is what it was.
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be written, or when another process made the
+    /// file meanwhile; [`ErrorKind::Conflict`] when another writer appended to a log meanwhile. What was kept is what
+    /// it was.
     pub fn save(mut self) -> Result<(), Error> {
-        let (path, held) = match self.kept {
-            Kept::Store(logs) => return logs.append(&mut self.registries),
-            Kept::File { path, held } => (path, held),
+        let (path, held) = match self.backing {
+            Backing::Store(logs) => return logs.append(&mut self.registries),
+            Backing::File { path, held } => (path, held),
         };
         let text = self.registries.snapshot()?;
         let over = held.as_ref().map_or(Over::Nothing, Over::This);
         put(&path, text.as_bytes(), over).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Error::input(format!(
-                "somebody else wrote `{}` meanwhile",
+                "another process wrote `{}` meanwhile",
                 path.display()
             ))
             .hint("run the command again"),
@@ -207,18 +206,18 @@ impl KeptRegistries {
     /// As [`KeptRegistries::save`]; [`ErrorKind::Conflict`] when the key was used for something else;
     /// [`ErrorKind::Usage`] for a file, which keeps no keys.
     pub fn save_once(mut self, key: &WriteKey, answer: &str) -> Result<Option<String>, Error> {
-        match self.kept {
-            Kept::Store(logs) => logs.append_once(&mut self.registries, key, answer),
-            Kept::File { .. } => {
-                let what = "a snapshot in a file keeps no idempotency keys";
+        match self.backing {
+            Backing::Store(logs) => logs.append_once(&mut self.registries, key, answer),
+            Backing::File { .. } => {
+                let what = "a snapshot in a file has no idempotency keys";
                 Err(Error::new(ErrorKind::Usage, what).expected("registries in a store"))
             }
         }
     }
 }
 
-/// The file at this path, locked. Whoever waited for the lock may hold a file that has been replaced
-/// meanwhile; then the new one is locked.
+/// The file at this path, locked. After waiting for the lock, the file may have been replaced; then the new one is
+/// locked.
 fn lock(path: &Path) -> std::io::Result<File> {
     loop {
         let file = File::open(path)?;

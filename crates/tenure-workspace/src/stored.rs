@@ -1,4 +1,4 @@
-//! Candidates of a store, and beside them those of files.
+//! Candidates of a store together with those of files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tenure_store::{Resident, Tenant};
 
 use crate::logs::{blocks_at, labels};
 
-/// Where a project keeps its store, below its folder.
+/// The path of a project's store below its folder.
 const PROJECT_STORE: &str = ".tenure/store.db";
 
 /// The store of the project that `folder` is in: the nearest above it, or else where one would be made.
@@ -28,7 +28,7 @@ pub fn project_store(folder: &Path) -> PathBuf {
 pub struct Gathered {
     /// All of them: those of files first, then those of the store.
     pub candidates: Arc<Candidates>,
-    /// How many are of files.
+    /// The number of those that are of files.
     pub(crate) sources: usize,
     pub(crate) unfetched: Vec<Unfetched>,
     /// The registry of the store that some of the sources are of.
@@ -36,14 +36,14 @@ pub struct Gathered {
     pub(crate) stored: Option<StoredPart>,
 }
 
-/// What was read of a store.
+/// The part that was read of a store.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredPart {
     pub(crate) tenant: Tenant,
     pub(crate) version: u64,
     pub(crate) known: Option<Instant>,
     pub(crate) latest: Option<Instant>,
-    /// What a file stood for.
+    /// The store's objects that a file replaced.
     pub(crate) replaced: Vec<ObjectId>,
 }
 
@@ -59,8 +59,8 @@ impl Gathered {
         }
     }
 
-    /// What a tenant believes now, or believed at the instant that the request looks from, behind these
-    /// candidates of files. Where both have an object, the file's stands.
+    /// The beliefs of a tenant, now or at the instant that the request looks from, behind these candidates of files.
+    /// Where both have an object, the file's stands.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Gathered {
         Ok(Gathered::over(sources, tenant, &resident, known))
     }
 
-    /// What a tenant believes now behind these candidates of files, what is archived or demoted included: what
-    /// [`Workspace::query`](crate::Workspace::query) looks into.
+    /// The current beliefs of a tenant behind these candidates of files, archived and demoted objects included, for
+    /// [`Workspace::query`](crate::Workspace::query).
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Gathered {
         Ok(Gathered::over(sources, tenant, &resident, None))
     }
 
-    /// What is resident, behind these candidates of files.
+    /// The resident beliefs, behind these candidates of files.
     pub fn over(
         sources: Candidates,
         tenant: &Tenant,
@@ -132,7 +132,7 @@ impl Gathered {
         }
     }
 
-    /// What a tenant believes, but for its tools.
+    /// The beliefs of a tenant, without its tools.
     pub fn resident_without_tools(tenant: &Tenant, resident: &Resident) -> Gathered {
         Gathered {
             stored: Some(StoredPart {
@@ -185,7 +185,7 @@ impl RegistryRef {
         let (label, entry) = match text.rsplit_once('@') {
             Some((label, entry)) if !is_label(text) => {
                 let number = entry.parse().map_err(|_| {
-                    Error::input(format!("`{}` is no entry of a log", clip(entry)))
+                    Error::input(format!("`{}` is not an entry of a log", clip(entry)))
                         .expected("LABEL or LABEL@ENTRY, such as main@17")
                 })?;
                 (label, Some(number))
@@ -220,8 +220,8 @@ impl RegistryRef {
         })
     }
 
-    /// Whether it may be asked for where a request looks from an instant: registries have no clock, so an
-    /// entry must be named.
+    /// Checks that it may be used where a request looks from an instant: registries have no clock, so an entry must
+    /// be named.
     ///
     /// # Errors
     ///
@@ -231,14 +231,14 @@ impl RegistryRef {
             return Ok(());
         }
         let what = format!(
-            "how `{}` stood at an instant is not known",
+            "the state of `{}` at an instant is unknown",
             clip(&self.label)
         );
         Err(Error::input(what).expected("an entry of its log, such as main@17"))
     }
 }
 
-/// What a registry of a store held.
+/// The content of a registry of a store.
 #[derive(Clone, Debug)]
 pub struct ReadRegistry {
     blocks: Arc<Candidates>,

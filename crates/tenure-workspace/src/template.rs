@@ -6,11 +6,11 @@ use tenure::{ChatTemplate, Error};
 
 use tenure_adapters::read::read_text;
 
-/// Where the tokens stand that a template of its own names.
+/// The file that holds the special tokens of a template.
 const CONFIG: &str = "tokenizer_config.json";
 
-/// The chat template in a file: Jinja, or a `tokenizer_config.json` that holds one. Beside a Jinja file, a
-/// `tokenizer_config.json` says what its tokens are.
+/// The chat template in a file: Jinja, or a `tokenizer_config.json` that holds one. A `tokenizer_config.json` next to
+/// a Jinja file defines its special tokens.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ use tenure_adapters::read::read_text;
 
 /// The most entries that a walk looks at.
 const MAX_ENTRIES: usize = 100_000;
-/// How deep a walk goes.
+/// The depth of a walk.
 const MAX_DEPTH: usize = 16;
 /// The most different `@` mentions of one file that are looked up.
 const MAX_MENTIONS: usize = 10_000;
@@ -32,27 +32,27 @@ const MAX_IMPORTED_NAME: usize = MAX_NAME - 80;
 pub(crate) struct Source {
     /// The file.
     pub(crate) path: PathBuf,
-    /// What objects call it: the path within the folder that was named, or the file's name.
+    /// Its name in objects: the path within the folder that was named, or the file's name.
     pub(crate) origin: String,
     /// Its objects, where finding it had to read it; a format's parser reads it otherwise.
     pub(crate) documents: Option<Vec<Sourced>>,
 }
 
-/// What was found.
+/// The files that were found.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundFiles {
     pub(crate) sources: Vec<Source>,
     pub(crate) unfetched: Vec<Unfetched>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 /// Finds what these paths name, in order.
-pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<Found, Error> {
+pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFiles, Error> {
     let near = options.near.as_deref().map(Near::new).transpose()?;
     let mut finder = Finder {
         options,
         near: near.as_ref(),
-        found: Found::default(),
+        found: FoundFiles::default(),
         entries: 0,
         read: BTreeMap::new(),
         skills: BTreeMap::new(),
@@ -66,10 +66,10 @@ pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<Found, Er
     }
     match near {
         Some(near) if !inside => Err(Error::input(format!(
-            "`{}` lies in none of the folders that were named",
+            "`{}` is outside all named folders",
             near.shown
         ))
-        .expected("a path in one of them, whose instruction files are then chosen")),
+        .expected("a path in one of them")),
         _ => Ok(finder.found),
     }
 }
@@ -117,9 +117,9 @@ impl Root {
     }
 }
 
-/// How a file was read, so that it is read once.
+/// The way in which a file was read, so that it is read once.
 struct Seen {
-    /// Whether as an instruction file; a format's file that is named twice is a mistake to report.
+    /// Set for an instruction file; a format's file that is named twice is a mistake to report.
     instructions: bool,
     /// Whether its imports were followed.
     followed: bool,
@@ -128,15 +128,15 @@ struct Seen {
 struct Finder<'w> {
     options: &'w Collect<'w>,
     near: Option<&'w Near>,
-    found: Found,
+    found: FoundFiles,
     entries: usize,
     /// The files that were found, by their real path.
     read: BTreeMap<PathBuf, Seen>,
-    /// Where each skill is, by its name.
+    /// The place of each skill, by its name.
     skills: BTreeMap<String, String>,
 }
 
-/// What something is that is neither a file nor a folder.
+/// The kind of something that is neither a file nor a folder.
 fn kind_of(kind: fs::FileType) -> &'static str {
     #[cfg(unix)]
     {
@@ -159,7 +159,7 @@ fn kind_of(kind: fs::FileType) -> &'static str {
 /// A name in a folder, its path and its kind.
 type Entry = (String, PathBuf, fs::FileType);
 
-/// What a folder is to be searched for.
+/// The target of a search in a folder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
     /// Every object.
@@ -180,7 +180,7 @@ impl Finder<'_> {
         let real = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
         if is_of_the_kernel(&real) {
             let what = format!("`{}` lies in {KERNEL}", path.display());
-            return Err(Error::input(what).expected("a file or a folder of a disk"));
+            return Err(Error::input(what).expected("a file or a folder on a disk"));
         }
         if metadata.is_dir() {
             let root = Root::new(path)?;
@@ -476,7 +476,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Whether an instruction file speaks for what is worked on.
+    /// Returns whether an instruction file applies to the path that is worked on.
     fn applies(&mut self, root: &Root, real: &Path) -> bool {
         let Some(near) = self.near else { return true };
         if near.distance(&claude::project_of(real)).is_some() {

@@ -24,8 +24,8 @@ use crate::frame_key::{default_frame_key_path, load_frame_key};
 use crate::originals::{Originals, Pointer};
 use crate::read::user_folder;
 
-/// Where a user's own models are kept unless the caller says otherwise: under `$XDG_CONFIG_HOME`, or
-/// `~/.config`, in `tenure/models.toml`. None where there is no home or no such file.
+/// The default path of a user's own models: under `$XDG_CONFIG_HOME`, or `~/.config`, in `tenure/models.toml`. `None`
+/// without a home or such a file.
 pub fn default_catalogue_path() -> Option<PathBuf> {
     let path = user_folder("XDG_CONFIG_HOME", ".config")?.join("tenure/models.toml");
     // A link that leads nowhere is a file that cannot be read, not one that is not there.
@@ -36,7 +36,7 @@ fn policy_log(name: &str) -> String {
     format!("policy/{name}")
 }
 
-/// Where the frame key comes from.
+/// The source of the frame key.
 enum KeySource {
     Key(FrameKey),
     /// Read, or made, when a world is first asked for, so that a mistake before that leaves nothing
@@ -44,7 +44,7 @@ enum KeySource {
     File(PathBuf),
 }
 
-/// Where sources, keys and models come together.
+/// The service that all faces call: sources, keys and models come together here.
 pub struct Workspace {
     catalogue: Catalogue,
     frame_key: KeySource,
@@ -157,7 +157,7 @@ impl Workspace {
         Ok(self.with_catalogue(catalogue))
     }
 
-    /// The workspace's key, made where it is kept in a file that is not there yet.
+    /// The workspace's key, created where its file does not exist yet.
     pub(crate) fn frame_key(&self) -> Result<FrameKey, Error> {
         match &self.frame_key {
             KeySource::Key(key) => Ok(key.clone()),
@@ -240,7 +240,7 @@ impl Workspace {
     pub fn keep_policy(&self, tenant: &Tenant, policy: &Policy) -> Result<Instant, Error> {
         let name = &policy.document().name;
         if Policy::preset(name).is_ok() {
-            return Err(Error::input(format!("a preset has the name `{name}`"))
+            return Err(Error::input(format!("`{name}` is the name of a preset"))
                 .expected("another `name` in the policy"));
         }
         let document = serde_json::to_value(policy.document())
@@ -360,7 +360,7 @@ impl Workspace {
         tenure::compile(world, policy, request, candidates, &facts)
     }
 
-    /// How candidates stand before the request's gate, with the answers that the core asks for.
+    /// Evaluates the request's gate for candidates, with the answers that the core asks for.
     ///
     /// # Errors
     ///
@@ -424,8 +424,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Where these bytes are once they are kept; nothing is written but the key, where there was
-    /// none.
+    /// The pointer to these bytes once they are kept; nothing is written but the key, where there was none.
     ///
     /// # Errors
     ///
@@ -462,7 +461,7 @@ impl Workspace {
     ///
     /// As [`Originals::read`].
     pub fn rehydrate_from(&self, places: &[Originals], id: PointerId) -> Result<Vec<u8>, Error> {
-        let mut told = Error::input(format!("there is no place for the original {id}"));
+        let mut told = Error::input(format!("no path for the original {id}"));
         for originals in places {
             match self.rehydrate(originals, id) {
                 Err(error) if matches!(error.kind, ErrorKind::Input | ErrorKind::NotFound) => {

@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 use tenure::time::Instant;
 use tenure::wire::Format;
-use tenure::{Digest, FrameKey, World, conform};
-use tenure_store::{Store, Tenant};
+use tenure::{Digest, World, conform};
+use tenure_store::Tenant;
 use tenure_workspace::Workspace;
 use tenure_workspace::relay::{Place, Relay, Relayed, Relaying};
 use tenure_workspace::sessions::Session;
+
+use crate::support::bench::{self, workspace_like};
 
 /// An agent, its provider, and what is between them.
 struct Bench {
@@ -25,13 +27,7 @@ struct Bench {
 impl Bench {
     fn new(model: &str, window: u32) -> Bench {
         let folder = tempfile::tempdir().unwrap();
-        let models = folder.path().join("models.toml");
-        let text = format!(
-            "models.mine = {{ extends = \"{model}\", window = {window}, reserve = 500 }}\n"
-        );
-        std::fs::write(&models, text).unwrap();
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let workspace = workspace.load_catalogue(&models).unwrap();
+        let workspace = workspace_like(folder.path(), model, window);
         Bench {
             world: workspace.world("mine").unwrap(),
             workspace,
@@ -45,8 +41,7 @@ impl Bench {
     }
 
     fn tenant(&self) -> Tenant {
-        let path = self.folder.path().join("store.db");
-        Store::sqlite(&path).unwrap().tenant("local").unwrap()
+        bench::tenant(self.folder.path(), "local")
     }
 
     /// Sends the conversation; gives what became of it, and the messages that the provider got.

@@ -1,56 +1,18 @@
 //! A long conversation that is cut before any of it was sent: the request is as full as it may be, and what the
 //! last message asks for stands in it.
 use serde_json::{Value, json};
-use tenure::time::Instant;
 use tenure::wire::{self, Format};
-use tenure::{Budget, Candidates, FrameKey, Policy, Request, Target, World};
-use tenure_store::{Store, Tenant};
-use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob};
-use tenure_workspace::{Gathered, Workspace};
+use tenure::{Budget, Request, Target};
+use tenure_workspace::sessions::{Session, SessionCompiled};
+
+use crate::support::bench::{SessionBench, at};
 
 const BUDGET: u32 = 64_000;
 
-struct Bench {
-    _folder: tempfile::TempDir,
-    workspace: Workspace,
-    world: World,
-    policy: Policy,
-    tenant: Tenant,
-    beside: Gathered,
-}
-
-impl Bench {
-    fn new() -> Bench {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        Bench {
-            tenant: store.tenant("local").unwrap(),
-            world: workspace.world("gpt-4o").unwrap(),
-            policy: Policy::preset("standard").unwrap(),
-            workspace,
-            beside: Gathered::of_sources(Candidates::new(Vec::new())),
-            _folder: folder,
-        }
-    }
-
-    fn compile(&self, session: &mut Session) -> SessionCompiled {
-        let mut request = Request::new("Answer the question.", Budget::tokens(BUDGET));
-        request.target = Target::AnthropicMessages;
-        let job = SessionJob {
-            world: &self.world,
-            policy: &self.policy,
-            request: &request,
-            beside: &self.beside,
-            instructions: true,
-            now: at(9_000),
-        };
-        self.workspace.compile_session(session, &job).unwrap()
-    }
-}
-
-fn at(seconds: i64) -> Instant {
-    Instant::from_micros(1_790_000_000_000_000 + seconds * 1_000_000)
+fn compile(bench: &SessionBench, session: &mut Session) -> SessionCompiled {
+    let mut request = Request::new("Answer the question.", Budget::tokens(BUDGET));
+    request.target = Target::AnthropicMessages;
+    bench.compile(session, &request)
 }
 
 /// What was said once, and how it is asked for.
@@ -255,7 +217,7 @@ fn conversation() -> Vec<Value> {
 
 #[test]
 fn the_first_cut_is_full_and_answers_the_last_message() {
-    let bench = Bench::new();
+    let bench = SessionBench::new();
     let mut session =
         Session::create(bench.tenant.clone(), None, at(0), (None, None), None).unwrap();
     let messages = conversation();
@@ -263,7 +225,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     let conversation = wire::read(Format::OpenAiChat, &json).unwrap();
     session.append(conversation, at(60)).unwrap();
     let tokens = session.cost(&bench.world);
-    let compiled = bench.compile(&mut session);
+    let compiled = compile(&bench, &mut session);
     let envelope = &compiled.outcome.single().unwrap().envelope;
     let sent = String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap();
     let there = FACTS.iter().filter(|(answer, _)| sent.contains(answer));
@@ -288,7 +250,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     assert!(sent.contains("You must never restart the ledger"));
 
     // Asked again, it says the same.
-    let again = bench.compile(&mut session);
+    let again = compile(&bench, &mut session);
     let digest =
         |compiled: &SessionCompiled| compiled.outcome.single().unwrap().envelope.payload_digest;
     assert_eq!(digest(&again), digest(&compiled));
@@ -298,13 +260,13 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     session
         .append(wire::read(Format::OpenAiChat, &again).unwrap(), at(61))
         .unwrap();
-    let next = bench.compile(&mut session);
+    let next = compile(&bench, &mut session);
     assert_eq!(next.session.cause, tenure::trace::EpochCause::Kept);
     let of = |compiled: &SessionCompiled| {
         let envelope = &compiled.outcome.single().unwrap().envelope;
         String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap()
     };
     let mut anew = Session::open(bench.tenant.clone(), session.id()).unwrap();
-    assert_eq!(of(&bench.compile(&mut anew)), of(&next));
+    assert_eq!(of(&compile(&bench, &mut anew)), of(&next));
     assert!(of(&next).contains("Oksana Petrenko"));
 }

@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::thread_time::spent;
+
 /// The most files and bytes of a target's seeds: they travel with the code.
 const MAX_FILES: usize = 100;
 const MAX_BYTES: u64 = 200 << 10;
@@ -50,13 +52,6 @@ fn every_seed_and_every_found_input_is_read_or_refused() {
         }
     }
     assert!(failed.is_empty(), "{} failed: {failed:#?}", failed.len());
-}
-
-/// The processor time of this thread: what else runs on the machine adds none.
-fn spent() -> Duration {
-    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    let nanoseconds = stat.split(' ').next().and_then(|first| first.parse().ok());
-    Duration::from_nanos(nanoseconds.unwrap())
 }
 
 /// What readers trip over, again and again: quadratic work shows at this size, which no fuzzer tries.

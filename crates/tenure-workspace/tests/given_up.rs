@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tenure::time::Instant;
 use tenure::wire::Format;
-use tenure::{CountKind, FrameKey, Tokenizer, World};
-use tenure_store::{Store, Tenant};
+use tenure::{CountKind, Tokenizer, World};
+use tenure_store::Tenant;
 use tenure_workspace::Workspace;
-use tenure_workspace::relay::{Relay, Relayed, Relaying};
+use tenure_workspace::relay::{Relay, Relayed};
+
+use crate::support::bench::{self, relaying};
 
 /// A tokenizer that unwinds once it has counted so often.
 struct Impatient {
@@ -59,31 +60,19 @@ fn ask(
     tenant: &Tenant,
     body: &str,
 ) -> Relayed {
-    let asked = Relaying {
-        format: Format::OpenAiChat,
-        model: "gpt-4",
-        body,
-        key: "key",
-        session: None,
-        now: Instant::from_micros(1_790_000_000_000_000),
-        beside: None,
-        window: None,
-        counted: false,
-        max_answer: None,
-    };
+    let asked = relaying(Format::OpenAiChat, "gpt-4", body);
     relay.relay(workspace, tenant, world, &asked).unwrap()
 }
 
 #[test]
 fn a_session_outlives_a_compile_that_is_given_up() {
-    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+    let workspace = bench::workspace();
     // A window of 8,192 tokens: six turns do not fit.
     let (short, long, longer) = (conversation(1), conversation(6), conversation(7));
     let mut ended = 0;
     for counts in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 100_000] {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
-        let tenant = store.tenant("local").unwrap();
+        let tenant = bench::tenant(folder.path(), "local");
         let relay = Relay::default();
         let left = Arc::new(AtomicUsize::new(usize::MAX));
         let world = workspace.world("gpt-4").unwrap();

@@ -307,7 +307,7 @@ fn a_claude_md_imports_what_lies_in_its_root() {
         ObjectType::Artifact
     );
     assert!(content(&loaded, "ci.yml").starts_with("---\nname: ci"));
-    assert!(why(&loaded, "@.env").starts_with("hidden, and no Markdown"));
+    assert!(why(&loaded, "@.env").starts_with("hidden and not Markdown"));
     let http = object(&loaded, ".claude/rules/api/http").revision();
     assert_eq!(http.content(), "# HTTP\nUse 404.");
     assert_eq!(
@@ -316,7 +316,7 @@ fn a_claude_md_imports_what_lies_in_its_root() {
     );
     assert!(
         why(&loaded, "@~/.claude/me.md")
-            .starts_with("in the home folder, which is not read (imported by ")
+            .starts_with("in the home folder, which is never read (imported by ")
     );
     assert!(why(&loaded, "@../outside.md").starts_with("outside the folder"));
     assert!(why(&loaded, "@/etc/passwd").starts_with("outside the folder"));
@@ -557,11 +557,7 @@ fn the_nearest_agents_md_wins() {
     let folder = bench.with(".", &near(&bench, "packages/web"));
     assert!(names(&folder).contains(&".claude/rules/ts"));
     let error = bench.try_with("packages", &near(&bench, "Aa")).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("lies in none of the folders that were named")
-    );
+    assert!(error.to_string().contains("is outside all named folders"));
 }
 
 #[test]

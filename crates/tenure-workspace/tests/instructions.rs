@@ -1,11 +1,12 @@
 //! The agent's own instructions outlive every cut, whole, in their rank, and once.
 use serde_json::{Value, json};
-use tenure::time::Instant;
 use tenure::wire::Format;
-use tenure::{FrameKey, World, conform};
-use tenure_store::{Store, Tenant};
+use tenure::{World, conform};
+use tenure_store::Tenant;
 use tenure_workspace::Workspace;
-use tenure_workspace::relay::{Relay, Relayed, Relaying, Unmanaged};
+use tenure_workspace::relay::{Relay, Relayed, Unmanaged};
+
+use crate::support::bench::{self, relaying, workspace_like};
 
 const RULES: [&str; 8] = [
     "Prefer tabs to spaces in every file of this project.",
@@ -155,37 +156,19 @@ struct Bench {
 impl Bench {
     fn new(model: &str, window: u32) -> Bench {
         let folder = tempfile::tempdir().unwrap();
-        let models = folder.path().join("models.toml");
-        let text = format!(
-            "models.mine = {{ extends = \"{model}\", window = {window}, reserve = 500 }}\n"
-        );
-        std::fs::write(&models, text).unwrap();
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let workspace = workspace.load_catalogue(&models).unwrap();
-        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+        let workspace = workspace_like(folder.path(), model, window);
         Bench {
             world: workspace.world("mine").unwrap(),
             workspace,
             relay: Relay::default(),
-            tenant: store.tenant("local").unwrap(),
+            tenant: bench::tenant(folder.path(), "local"),
             _folder: folder,
         }
     }
 
     fn relay(&self, talk: &Talk) -> Relayed {
         let body = talk.body();
-        let asked = Relaying {
-            format: talk.format,
-            model: "mine",
-            body: &body,
-            key: "key",
-            session: None,
-            now: Instant::from_micros(1_790_000_000_000_000),
-            beside: None,
-            window: None,
-            counted: false,
-            max_answer: None,
-        };
+        let asked = relaying(talk.format, "mine", &body);
         let relayed = self
             .relay
             .relay(&self.workspace, &self.tenant, &self.world, &asked);

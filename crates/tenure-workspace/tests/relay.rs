@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use tenure::object::ObjectType;
 use tenure::time::Instant;
 use tenure::wire::Format;
-use tenure::{Candidates, FrameKey, ObjectDocument, Policy, Principal, World, conform};
-use tenure_store::{Store, Tenant};
+use tenure::{Candidates, ObjectDocument, Policy, Principal, World, conform};
+use tenure_store::Tenant;
 use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unmanaged, Unsettled};
 use tenure_workspace::sessions::{Session, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
+use crate::support::bench::{self, NOW, relaying, workspace_like};
 use crate::support::recorded::recording;
 
 struct Bench {
@@ -25,12 +26,7 @@ impl Bench {
     /// A model with a window of so many tokens.
     fn new(window: u32) -> Bench {
         let folder = tempfile::tempdir().unwrap();
-        let models = folder.path().join("models.toml");
-        let text =
-            format!("models.mine = {{ extends = \"gpt-4o\", window = {window}, reserve = 500 }}\n");
-        std::fs::write(&models, text).unwrap();
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let workspace = workspace.load_catalogue(&models).unwrap();
+        let workspace = workspace_like(folder.path(), "gpt-4o", window);
         Bench {
             world: workspace.world("mine").unwrap(),
             workspace,
@@ -40,8 +36,7 @@ impl Bench {
     }
 
     fn tenant(&self) -> Tenant {
-        let path = self.folder.path().join("store.db");
-        Store::sqlite(&path).unwrap().tenant("local").unwrap()
+        bench::tenant(self.folder.path(), "local")
     }
 
     fn relay(&self, body: &str, key: &str) -> Relayed {
@@ -58,20 +53,10 @@ impl Bench {
 
 fn asked<'a>(body: &'a str, key: &'a str) -> Relaying<'a> {
     Relaying {
-        format: Format::OpenAiChat,
-        model: "mine",
-        body,
         key,
-        session: None,
-        now: NOW,
-        beside: None,
-        window: None,
-        counted: false,
-        max_answer: None,
+        ..relaying(Format::OpenAiChat, "mine", body)
     }
 }
-
-const NOW: Instant = Instant::from_micros(1_790_000_000_000_000);
 
 fn session(relayed: &Relayed) -> String {
     relayed.place.as_ref().unwrap().session.clone()
@@ -898,7 +883,7 @@ fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
     }
 }
 
-/// Whatever hid it: here the session is of another tenant than the principal, which nothing overrides.
+/// Whatever hid it: here the session belongs to another tenant than the principal, which nothing overrides.
 #[test]
 fn a_body_without_what_is_asked_is_not_sent() {
     let bench = Bench::new(60_000);

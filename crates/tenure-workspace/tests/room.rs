@@ -1,13 +1,12 @@
 //! How much of a window a request may fill: the room for its answer, and what providers report of their counts.
 use serde_json::{Value, json};
-use tenure::time::Instant;
+use tenure::World;
 use tenure::wire::Format;
-use tenure::{FrameKey, World};
-use tenure_store::{Store, Tenant};
+use tenure_store::Tenant;
 use tenure_workspace::Workspace;
 use tenure_workspace::relay::{Notice, Relay, Relayed, Relaying};
 
-const NOW: Instant = Instant::from_micros(1_790_000_000_000_000);
+use crate::support::bench::{self, relaying, workspace_with};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -20,14 +19,11 @@ impl Bench {
     /// A model whose vocabulary is not built in, with a window of so many tokens.
     fn new(window: u32, refuses: bool) -> Bench {
         let folder = tempfile::tempdir().unwrap();
-        let models = folder.path().join("models.toml");
-        let text = format!(
+        let models = format!(
             "[models.mine]\nextends = \"claude-opus-5-5\"\nwindow = {window}\nreserve = 1000\n\
              refuses_above_window = {refuses}\n"
         );
-        std::fs::write(&models, text).unwrap();
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let workspace = workspace.load_catalogue(&models).unwrap();
+        let workspace = workspace_with(folder.path(), &models);
         Bench {
             world: workspace.world("mine").unwrap(),
             workspace,
@@ -37,23 +33,14 @@ impl Bench {
     }
 
     fn tenant(&self, name: &str) -> Tenant {
-        let path = self.folder.path().join("store.db");
-        Store::sqlite(&path).unwrap().tenant(name).unwrap()
+        bench::tenant(self.folder.path(), name)
     }
 
     fn ask(&self, tenant: &str, body: &Value, max_answer: Option<u32>) -> Relayed {
         let body = body.to_string();
         let asked = Relaying {
-            format: Format::Anthropic,
-            model: "mine",
-            body: &body,
-            key: "key",
-            session: None,
-            now: NOW,
-            beside: None,
-            window: None,
-            counted: false,
             max_answer,
+            ..relaying(Format::Anthropic, "mine", &body)
         };
         let tenant = self.tenant(tenant);
         let relayed = self

@@ -13,6 +13,8 @@ mod harness;
 #[path = "../../tenure-store/tests/common/server.rs"]
 mod server;
 mod support;
+#[path = "../../tenure-tokens/tests/thread_time/mod.rs"]
+mod thread_time;
 
 mod adapters;
 mod bound_reasoning;

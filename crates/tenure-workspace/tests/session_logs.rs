@@ -1,75 +1,31 @@
 //! Logs of sessions: what earlier programs wrote, what an erasure leaves of them, and results that nothing answers for any more.
 
 use serde_json::{Value, json};
-use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::{self, Format};
-use tenure::{Budget, Candidates, FrameKey, Policy, Request, Target, World};
-use tenure_store::{Store, Tenant, Writing};
-use tenure_workspace::sessions::{Session, SessionCompiled, SessionJob};
-use tenure_workspace::{Gathered, Workspace};
+use tenure::{Budget, Request, Target};
+use tenure_store::Writing;
+use tenure_workspace::sessions::{Session, SessionCompiled};
 
+use crate::support::bench::{SessionBench, at};
 use crate::support::recorded::recording;
 
-struct Bench {
-    _folder: tempfile::TempDir,
-    workspace: Workspace,
-    world: World,
-    policy: Policy,
-    tenant: Tenant,
-    beside: Gathered,
+fn session(bench: &SessionBench, format: Format, messages: &[Value]) -> Session {
+    let none = (None, None);
+    let mut session = Session::create(bench.tenant.clone(), None, at(0), none, None).unwrap();
+    append(&mut session, format, messages);
+    session
 }
 
-fn at(seconds: i64) -> Instant {
-    Instant::from_micros(1_790_000_000_000_000 + seconds * 1_000_000)
-}
-
-impl Bench {
-    fn new() -> Bench {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
-        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        Bench {
-            tenant: store.tenant("local").unwrap(),
-            world: workspace.world("gpt-4o").unwrap(),
-            policy: Policy::preset("standard").unwrap(),
-            workspace,
-            beside: Gathered::of_sources(Candidates::new(Vec::new())),
-            _folder: folder,
-        }
-    }
-
-    fn session(&self, format: Format, messages: &[Value]) -> Session {
-        let none = (None, None);
-        let mut session = Session::create(self.tenant.clone(), None, at(0), none, None).unwrap();
-        append(&mut session, format, messages);
-        session
-    }
-
-    fn compile(&self, session: &mut Session, target: Target, budget: u32) -> SessionCompiled {
-        let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(budget));
-        request.target = target;
-        let job = SessionJob {
-            world: &self.world,
-            policy: &self.policy,
-            request: &request,
-            beside: &self.beside,
-            instructions: true,
-            now: at(9_000),
-        };
-        self.workspace.compile_session(session, &job).unwrap()
-    }
-
-    fn entries(&self, session: &str) -> Vec<Value> {
-        let entries = self
-            .tenant
-            .entries(&format!("session/{session}"), 0)
-            .unwrap();
-        let entries = entries
-            .iter()
-            .map(|(_, body)| serde_json::from_str(body).unwrap());
-        entries.collect()
-    }
+fn compile(
+    bench: &SessionBench,
+    session: &mut Session,
+    target: Target,
+    budget: u32,
+) -> SessionCompiled {
+    let mut request = Request::new("Keep the fleet healthy.", Budget::tokens(budget));
+    request.target = target;
+    bench.compile(session, &request)
 }
 
 fn append(session: &mut Session, format: Format, messages: &[Value]) {
@@ -92,12 +48,12 @@ const RULES: &str = "# AGENTS.md instructions for /app\n\n<INSTRUCTIONS>\nNever 
 /// What an earlier program wrote: marks of epochs did not say which instructions stand on.
 #[test]
 fn a_log_without_standing_instructions_works_and_they_stand_again() {
-    let bench = Bench::new();
+    let bench = SessionBench::new();
     let mut messages = vec![user(RULES)];
     messages.extend(recording(60, 200).messages);
     messages.push(user("Go on."));
-    let mut session = bench.session(Format::OpenAiChat, &messages);
-    let cut = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let mut session = session(&bench, Format::OpenAiChat, &messages);
+    let cut = compile(&bench, &mut session, Target::OpenAiChat, 6_000);
     assert!(session.is_cut() && body(&cut).contains("northern pump"));
     let mut marks = 0;
     let mut older = Vec::new();
@@ -122,7 +78,7 @@ fn a_log_without_standing_instructions_works_and_they_stand_again() {
             user("And now?"),
         ],
     );
-    let next = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let next = compile(&bench, &mut session, Target::OpenAiChat, 6_000);
     assert_ne!(next.session.cause, EpochCause::Kept);
     let sent = body(&next);
     assert_eq!(sent.matches("northern pump").count(), 1, "{sent}");
@@ -136,11 +92,11 @@ fn a_log_without_standing_instructions_works_and_they_stand_again() {
             user("Good."),
         ],
     );
-    let again = bench.compile(&mut session, Target::OpenAiChat, 6_000);
+    let again = compile(&bench, &mut session, Target::OpenAiChat, 6_000);
     assert_eq!(again.session.cause, EpochCause::Kept);
     let mut anew = Session::open(bench.tenant.clone(), "older").unwrap();
     assert_eq!(
-        body(&bench.compile(&mut anew, Target::OpenAiChat, 6_000)),
+        body(&compile(&bench, &mut anew, Target::OpenAiChat, 6_000)),
         body(&again)
     );
 }
@@ -148,7 +104,7 @@ fn a_log_without_standing_instructions_works_and_they_stand_again() {
 /// What a mark of an epoch recalls of messages that left is theirs, and goes with them.
 #[test]
 fn passages_that_were_recalled_are_erased_with_their_message() {
-    let bench = Bench::new();
+    let bench = SessionBench::new();
     let mut messages = recording(40, 300).messages;
     let secret = "The vault of the harbour office opens with the code QX-7342-19.";
     messages.insert(
@@ -163,8 +119,8 @@ fn passages_that_were_recalled_are_erased_with_their_message() {
     messages.push(user(
         "With which code does the vault of the harbour office open?",
     ));
-    let mut session = bench.session(Format::OpenAiChat, &messages);
-    bench.compile(&mut session, Target::OpenAiChat, 12_000);
+    let mut session = session(&bench, Format::OpenAiChat, &messages);
+    compile(&bench, &mut session, Target::OpenAiChat, 12_000);
     let recalls = |entries: &[Value]| {
         let marks = entries
             .iter()
@@ -191,7 +147,7 @@ fn passages_that_were_recalled_are_erased_with_their_message() {
     let left = Value::from(bench.entries(session.id())).to_string();
     assert!(!left.contains("QX-7342-19"), "{left}");
     let mut session = Session::open(bench.tenant.clone(), session.id()).unwrap();
-    let sent = body(&bench.compile(&mut session, Target::OpenAiChat, 12_000));
+    let sent = body(&compile(&bench, &mut session, Target::OpenAiChat, 12_000));
     assert!(
         !sent.contains("QX-7342-19") && sent.contains("With which code"),
         "{sent}"
@@ -206,11 +162,11 @@ fn a_summary_is_never_the_systems() {
         Target::OpenAiResponses,
         Target::AnthropicMessages,
     ] {
-        let bench = Bench::new();
+        let bench = SessionBench::new();
         let mut messages = recording(60, 200).messages;
         messages.push(user("Go on."));
-        let mut session = bench.session(Format::OpenAiChat, &messages);
-        let compiled = bench.compile(&mut session, target, 6_000);
+        let mut session = session(&bench, Format::OpenAiChat, &messages);
+        let compiled = compile(&bench, &mut session, target, 6_000);
         let sent: Value = serde_json::from_str(&body(&compiled)).unwrap();
         let list = sent.get("messages").or(sent.get("input")).unwrap();
         let holds = |message: &&Value| message["content"].to_string().contains("Summary of turns");

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::{CompileArgs, tokens};
 
-/// What only a request has: numbers stand for themselves.
+/// The arguments that only a request has.
 const REQUEST: [&str; 27] = [
     "sources",
     "near",
@@ -46,8 +46,7 @@ const REQUEST: [&str; 27] = [
 pub(crate) struct AllocateArgs {
     #[command(flatten)]
     pub(crate) compile: CompileArgs,
-    /// How many tokens a section asks for, such as evidence=40000 (may be repeated); the policy says
-    /// the rest
+    /// The tokens that a section asks for, such as evidence=40000 (may be repeated); the policy gives the rest
     #[arg(
         long = "demand",
         value_name = "SECTION=TOKENS",
@@ -66,8 +65,8 @@ pub(crate) struct AllocateArgs {
         help_heading = "Shares"
     )]
     pub(crate) claims: Option<PathBuf>,
-    /// How much worth a cost of 1 takes from a token, μ; with numbers [default: the file's, or the
-    /// policy's]
+    /// The cost sensitivity μ: the worth that a cost of 1 takes from a token; with numbers [default: the file's, or
+    /// the policy's]
     #[arg(
         long,
         value_name = "MU",
@@ -93,7 +92,7 @@ fn sensitivity(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
         _ => Err(format!(
-            "`{text}` is no cost sensitivity; expected a number of at least 0"
+            "`{text}` is not a cost sensitivity; expected a number of at least 0"
         )),
     }
 }

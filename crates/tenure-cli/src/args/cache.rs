@@ -14,36 +14,36 @@ pub(crate) struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Show where a request's breakpoints go, and what each prefix costs
+    /// Show the best cache breakpoints of a request, and the cost of each prefix
     ///
-    /// Reads the body of a request, its bare array of messages, or what `tenure compile --format json`
-    /// printed. What the model's cache holds, and how, is in the catalogue (`tenure models show`).
+    /// Reads the body of a request, its bare array of messages, or the output of `tenure compile --format json`. The
+    /// rules of the model's cache are in the catalogue (`tenure models show`).
     Plan(CachePlanArgs),
-    /// Say why a request misses the cache that the one before filled
+    /// Explain why a request misses the cache that the previous one filled
     ///
-    /// Names the first byte that differs in the provider's order (tools, system, messages), the object
-    /// that it belongs to where a compile says it, the cause in the providers' words, and what is cached,
-    /// rewritten and lost, with the price.
+    /// Names the first byte that differs in the provider's order (tools, system, messages), the object that it
+    /// belongs to if a compile names it, the cause in the provider's words, and the tokens that are cached, rewritten
+    /// and lost, with their price.
     Explain(CacheExplainArgs),
 }
 
-/// Of which model's cache, and in whose form.
+/// The model and the format of a request.
 #[derive(Debug, Args)]
 pub(crate) struct CacheOf {
     /// A model of the catalogue [default: the one that the request names]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Whose messages: openai-chat, openai-responses, anthropic or gemini [default: as they look]
+    /// The format of the messages: openai-chat, openai-responses, anthropic or gemini [default: detected]
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// How long prefixes are kept, and where the turn goes.
+/// Options of a plan: lifetimes, and the place of the turn.
 #[derive(Debug, Args)]
 pub(crate) struct CachePlanArgs {
     /// The request, or `-` for standard input
@@ -52,17 +52,17 @@ pub(crate) struct CachePlanArgs {
     /// The request before this one: its marks keep their places
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) previous: Option<PathBuf>,
-    /// How long prefixes are kept: 5m or 1h [default: the shortest that the model has]
+    /// The lifetime of prefixes: 5m or 1h [default: the model's shortest]
     #[arg(long, value_name = "TTL")]
     pub(crate) ttl: Option<String>,
-    /// How long what stands before the history is kept [default: as the rest]
+    /// The lifetime of the prefix before the history [default: as --ttl]
     #[arg(long, value_name = "TTL")]
     pub(crate) floor_ttl: Option<String>,
     /// Let the provider mark the last block itself (Anthropic)
     #[arg(long)]
     pub(crate) automatic: bool,
-    /// The turn stays where it is in the next request, as in a chat [default: unless a compile says what
-    /// the turn is]
+    /// Assume that the turn stays in place in the next request, as in a chat [default: yes, unless a compile says
+    /// what the turn is]
     #[arg(long)]
     pub(crate) turn_stays: bool,
     /// Print the body with its marks instead

@@ -15,7 +15,7 @@ pub(crate) struct CondenseArgs {
     /// The most tokens that the result may have, its pointer included
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) to: u32,
-    /// What the reader is about to do: what it names is kept
+    /// The reader's task: everything that it names is kept
     #[arg(
         long,
         value_name = "TEXT",
@@ -24,19 +24,17 @@ pub(crate) struct CondenseArgs {
         allow_hyphen_values = true
     )]
     pub(crate) task: String,
-    /// What the text is: prose, markdown, json, log, search, stack_trace, diff, code, table or
-    /// turns (messages of a conversation as JSON) [default: detected, but for turns]
+    /// The type of the text: prose, markdown, json, log, search, stack_trace, diff, code, table or turns (messages of
+    /// a conversation as JSON) [default: detected, except turns]
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
-    /// Leave nothing out: a form with all the content, or the text as it is
+    /// Leave nothing out: print a lossless form, or the text unchanged
     #[arg(long)]
     pub(crate) lossless: bool,
-    /// Warn where less than this share of what the text says is left
-    /// [default: 0.9 of prose, of anything else none]
+    /// Warn if less than this share of the text's statements is left [default: 0.9 for prose, else no limit]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) floor: Option<Score>,
-    /// Keep no original: what is left out can be read back only from wherever the text came from,
-    /// and no pointer says where
+    /// Keep no original and print no pointer
     #[arg(long)]
     pub(crate) no_keep: bool,
     /// A model of the catalogue, or a path to a tokenizer.json
@@ -46,7 +44,7 @@ pub(crate) struct CondenseArgs {
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
     pub(crate) originals: OriginalsArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -66,21 +64,21 @@ pub(crate) struct RehydrateArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) originals: OriginalsArgs,
-    /// How to print it: the bytes as they are, or with their id and digest
+    /// The output format: the bytes alone, or JSON with their id and digest
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// Where originals are kept, and under which key.
+/// The place of originals, and the key of their ids.
 #[derive(Debug, Args)]
 pub(crate) struct OriginalsArgs {
-    /// The folder of originals [default: the store, where there is one, else
-    /// $XDG_STATE_HOME/tenure/originals; `rehydrate` looks in both]
+    /// The folder of originals [default: the store, if there is one, else $XDG_STATE_HOME/tenure/originals;
+    /// `rehydrate` looks in both]
     #[arg(long, value_name = "FOLDER", env = "TENURE_ORIGINALS", value_hint = ValueHint::DirPath)]
     pub(crate) originals: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// Whose part of the store
+    /// The tenant of the store
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
     /// The file that holds the workspace's key [default: $XDG_STATE_HOME/tenure/frame-key]

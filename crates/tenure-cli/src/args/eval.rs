@@ -14,10 +14,9 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvalCommand {
-    /// How much of what queries need stands in a budget that is filled by rank
+    /// Measure the share of relevant units within a budget that is filled by rank
     Recall(RecallArgs),
-    /// How similar the vectors find queries and what answers them, and what does not: what a
-    /// threshold is chosen by
+    /// Measure the similarity of queries to relevant and to other units, to choose a threshold
     Similarities(SimilaritiesArgs),
 }
 
@@ -28,7 +27,7 @@ pub(crate) struct SimilaritiesArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -42,12 +41,12 @@ pub(crate) struct RecallArgs {
     /// The budget; a unit costs a token for each four characters of `speaker: text`, rounded up
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) budget: u32,
-    /// Look at each unit by itself: no neighbours, no speakers
+    /// Rank each unit by itself, without neighbours and speakers
     #[arg(long, conflicts_with = "scorer")]
     pub(crate) alone: bool,
     #[command(flatten)]
     pub(crate) relevance: RelevanceArgs,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }

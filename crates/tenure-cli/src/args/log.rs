@@ -21,7 +21,7 @@ pub(crate) struct ConversationArgs {
     /// The conversation of this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Only this request, in full: its number, as the list has it
+    /// Only this request, in full, by its number in the list
     #[arg(long, value_name = "N", value_parser = request_number)]
     pub(crate) request: Option<usize>,
     #[command(flatten)]

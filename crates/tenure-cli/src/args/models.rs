@@ -1,4 +1,4 @@
-//! The arguments of `tenure models`, and the catalogue of whoever names a model.
+//! The arguments of `tenure models`, and those of every command that names a model.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use super::Format;
 
-/// Which models there are.
+/// The catalogue of models.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogueArgs {
     /// A file of models, laid over the built-in ones [default: $XDG_CONFIG_HOME/tenure/models.toml,
@@ -15,7 +15,7 @@ pub(crate) struct CatalogueArgs {
     pub(crate) catalogue: Option<PathBuf>,
 }
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Debug, Args)]
 pub(crate) struct EmbedderArgs {
     /// A folder with a sentence encoder (model.onnx, tokenizer.json), or a TOML file that names one or an
@@ -27,13 +27,13 @@ pub(crate) struct EmbedderArgs {
     pub(crate) onnxruntime: Option<PathBuf>,
 }
 
-/// Where relevance comes from: vectors and terms, or somebody who reads query and text.
+/// The source of relevance: vectors and terms, or a model that reads query and text.
 #[derive(Debug, Args)]
 pub(crate) struct RelevanceArgs {
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
-    /// A folder with a cross-encoder (model.onnx, tokenizer.json), or a TOML file that names one or a judge
-    /// behind an OpenAI-compatible endpoint: what it says takes the place of vectors and terms
+    /// A folder with a cross-encoder (model.onnx, tokenizer.json), or a TOML file that names one or a judge behind an
+    /// OpenAI-compatible endpoint: its scores replace vectors and terms
     #[arg(long, value_name = "FOLDER|FILE", env = "TENURE_SCORER", value_hint = ValueHint::AnyPath)]
     pub(crate) scorer: Option<PathBuf>,
 }
@@ -46,9 +46,9 @@ pub(crate) struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// List the models that are known
+    /// List the known models
     List(ModelsListArgs),
-    /// Show what is known of a model, and where it comes from
+    /// Show a model's entry, and its origin
     Show(ModelsShowArgs),
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum ModelsCommand {
 pub(crate) struct ModelsListArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
-    /// How to print the list
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -68,7 +68,7 @@ pub(crate) struct ModelsShowArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }

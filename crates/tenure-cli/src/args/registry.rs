@@ -11,10 +11,10 @@ pub(crate) struct ImportArgs {
     /// Files and folders, as `compile` takes them
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
-    /// The snapshot to put the blocks into; it is made when there is none
+    /// The snapshot to put the blocks into; it is created if missing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) snapshot: PathBuf,
-    /// The registry; it is made when there is none
+    /// The registry; it is created if missing
     #[arg(long, value_name = "LABEL", default_value = "main")]
     pub(crate) registry: String,
     /// Take only the block of this name (may be repeated)
@@ -31,7 +31,7 @@ pub(crate) struct ImportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
     /// The file that holds the workspace's key [default: $XDG_STATE_HOME/tenure/frame-key]
@@ -45,7 +45,7 @@ pub(crate) struct RegistryArgs {
     pub(crate) command: RegistryCommand,
 }
 
-/// Which registry of which snapshot, and on whose authority.
+/// The registry of a snapshot, and the registry that acts.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
     /// The snapshot
@@ -69,25 +69,25 @@ pub(crate) enum RegistryCommand {
     Show(ShowArgs),
     /// Move blocks, as one group in the order given
     Promote(PromoteArgs),
-    /// Put blocks on the places that they hold together, in the order given
+    /// Reorder blocks among the places that they hold together
     Reorder(BlocksArgs),
     /// Write a block
     Write(WriteArgs),
-    /// Give a block that an agent wrote another text
+    /// Change the text of a block that an agent wrote
     Revise(ReviseArgs),
-    /// Give a block another name, priority or protection than its object has
+    /// Override a block's name, priority or protection
     Set(SetArgs),
-    /// Set the texts before and after all blocks; what is left out is taken away
+    /// Set the texts before and after all blocks; an omitted one is removed
     Wrap(WrapArgs),
-    /// Set how many bytes the registry should hold at most; nothing is evicted unasked
+    /// Set the most bytes that the registry should hold; nothing is evicted by that
     Limit(LimitArgs),
-    /// Take out blocks by name, or the least deserving until a limit is kept
+    /// Evict blocks by name, or the least valuable ones until a limit is kept
     Evict(EvictArgs),
-    /// Take out every block that was written in a run
+    /// Remove every block that was written in a run
     Rollback(RollbackArgs),
-    /// Report where every block comes from
+    /// Report the origin of every block
     Report(TargetOnly),
-    /// Show how the blocks stand before a relevance gate; nothing is changed
+    /// Show which blocks pass a relevance gate; nothing is changed
     Gate(GateArgs),
 }
 
@@ -107,13 +107,13 @@ pub(crate) enum RegistryKind {
 
 #[derive(Debug, Args)]
 pub(crate) struct CreateArgs {
-    /// The snapshot; it is made when there is none
+    /// The snapshot; it is created if missing
     #[arg(value_name = "SNAPSHOT", value_hint = ValueHint::FilePath)]
     pub(crate) snapshot: PathBuf,
     /// The label
     #[arg(value_name = "LABEL")]
     pub(crate) label: String,
-    /// What it is
+    /// The kind of the registry
     #[arg(long, value_enum, default_value = "agent")]
     pub(crate) kind: RegistryKind,
     /// A registry that it may write to (may be repeated)
@@ -150,12 +150,12 @@ pub(crate) struct PromoteArgs {
     pub(crate) blocks: BlocksArgs,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// So many places towards the front, or, when negative, towards the back
+    /// Move N places towards the front, or, if negative, towards the back
     #[arg(long, value_name = "N", allow_hyphen_values = true, group = "place")]
     pub(crate) steps: Option<i32>,
 }
 
-/// Where blocks go.
+/// The target position of blocks.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
     /// Before all others
@@ -201,19 +201,19 @@ pub(crate) struct WriteArgs {
     pub(crate) text: TextArgs,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// What it is [default: rule]
+    /// The type of the block [default: rule]
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) object_type: Option<String>,
     /// The run in which it is written
     #[arg(long, value_name = "RUN")]
     pub(crate) trajectory: Option<String>,
-    /// A word to find it by (may be repeated)
+    /// A tag to find it by (may be repeated)
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// How much it matters, from 0 to 1 [default: 0.5]
+    /// The priority, from 0 to 1 [default: 0.5]
     #[arg(long, value_name = "X")]
     pub(crate) priority: Option<String>,
-    /// Only its author may remove, move or reword it, and it must go in
+    /// Let only its author remove, move or reword it, and make it mandatory
     #[arg(long)]
     pub(crate) not_removable: bool,
 }
@@ -248,7 +248,7 @@ pub(crate) struct SetArgs {
     /// Whether others may remove it
     #[arg(long, value_name = "BOOL")]
     pub(crate) removable: Option<bool>,
-    /// Take back what was set before
+    /// Remove earlier overrides
     #[arg(long)]
     pub(crate) reset: bool,
 }
@@ -269,7 +269,7 @@ pub(crate) struct WrapArgs {
 pub(crate) struct LimitArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The bytes; no limit when left out
+    /// The most bytes [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) bytes: Option<u64>,
 }
@@ -285,16 +285,16 @@ pub(crate) struct EvictArgs {
         conflicts_with = "until"
     )]
     pub(crate) names: Vec<String>,
-    /// Evict blocks that are not removable, as their author
+    /// Also evict blocks that are not removable, as their author
     #[arg(long, conflicts_with = "until")]
     pub(crate) force: bool,
-    /// Evict the least deserving until so many blocks are left
+    /// Evict the least valuable blocks until N blocks are left
     #[arg(long, value_name = "N", group = "until")]
     pub(crate) until_blocks: Option<usize>,
-    /// Evict the least deserving until so many bytes are left
+    /// Evict the least valuable blocks until N bytes are left
     #[arg(long, value_name = "N", group = "until")]
     pub(crate) until_bytes: Option<u64>,
-    /// Evict the least deserving until so many tokens are left
+    /// Evict the least valuable blocks until N tokens are left
     #[arg(long, value_name = "N", group = "until")]
     pub(crate) until_tokens: Option<u64>,
     /// The model whose tokens are counted
@@ -326,19 +326,19 @@ pub(crate) struct GateArgs {
     pub(crate) relevance: RelevanceArgs,
 }
 
-/// How near to the task blocks must be.
+/// Limits of a relevance gate.
 #[derive(Debug, Args)]
 pub(crate) struct GateLimits {
-    /// Let only the nearest so many blocks pass
+    /// Let only the N nearest blocks pass
     #[arg(long, value_name = "N")]
     pub(crate) top_k: Option<u32>,
-    /// Let only blocks pass whose relevance is at least this, where the nearest has 1
+    /// Let only blocks pass with at least this relevance; the nearest has 1
     #[arg(long, value_name = "X")]
     pub(crate) threshold: Option<String>,
-    /// Offer only so many tools: the nearest to the task and its current step, compared with each other
+    /// Offer only the N tools that are nearest to the task and its current step
     #[arg(long, value_name = "N")]
     pub(crate) tools_top_k: Option<u32>,
-    /// Offer only tools whose relevance among the tools is at least this, where the nearest has 1
+    /// Offer only tools with at least this relevance among the tools; the nearest has 1
     #[arg(long, value_name = "X")]
     pub(crate) tools_threshold: Option<String>,
 }

@@ -23,35 +23,32 @@ pub(crate) struct ServeArgs {
     /// Use no store: nothing is recorded, and there are no keys
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Where the gateway forwards to (may be repeated): openai=URL, anthropic=URL, or a URL that takes
-    /// both protocols
+    /// An upstream of the gateway (may be repeated): openai=URL, anthropic=URL, or a URL that speaks both protocols
     #[arg(long = "upstream", value_name = "NAME=URL")]
     pub(crate) upstreams: Vec<String>,
-    /// Trust the authorities whose certificates this PEM file holds for upstreams over TLS, beside the
-    /// system's
+    /// A PEM file of authorities to trust for upstreams over TLS, in addition to the system's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) upstream_ca: Option<PathBuf>,
-    /// Accept the tokens (JWT) of an identity provider, as this TOML file says, beside the keys of the store
-    /// (may be repeated: a token is held against the file of its issuer alone)
+    /// Accept the tokens (JWT) of an identity provider that this TOML file describes, in addition to the store's keys
+    /// (may be repeated: a token is checked against the file of its issuer only)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) jwt: Vec<PathBuf>,
-    /// What the gateway does to requests: observe (nothing: they are recorded), fit (what does not fit
-    /// the model's window is cut, as a turn of a session) or full (what the store knows stands beside
-    /// them, too, under the stored policy `gateway` if there is one)
+    /// The gateway's mode: observe (only record requests), fit (cut those that exceed the model's window, as turns of
+    /// a session) or full (also add what the store knows, under the stored policy `gateway` if there is one)
     #[arg(long, value_name = "MODE", default_value = "observe")]
     pub(crate) mode: String,
-    /// In `fit` and `full`: refuse a request that cannot be compiled, instead of letting it go on as it came
+    /// In `fit` and `full`: refuse a request that cannot be compiled, instead of forwarding it unchanged
     #[arg(long)]
     pub(crate) fail_closed: bool,
-    /// In `fit` and `full`: do not let an answer with this fault go on, where it is not streamed (may be repeated):
-    /// tool_not_offered, tool_left_out, arguments_no_object, arguments_schema, tool_not_called,
-    /// response_schema, constraint_broken or constraint_unchecked
+    /// In `fit` and `full`: reject an answer with this fault, if it is not streamed (may be repeated):
+    /// tool_not_offered, tool_left_out, arguments_no_object, arguments_schema, tool_not_called, response_schema,
+    /// constraint_broken or constraint_unchecked
     #[arg(long = "reject", value_name = "FAULT")]
     pub(crate) rejects: Vec<String>,
-    /// The tenant of the requests while there are no keys
+    /// The tenant of all requests while there are no keys
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
-    /// A name that the server is called by (may be repeated), beside addresses and `localhost`
+    /// A host name that requests may use (may be repeated), in addition to addresses and `localhost`
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
     /// The largest request, in bytes
@@ -60,13 +57,13 @@ pub(crate) struct ServeArgs {
     /// The longest silence of an upstream, before its answer or within it, in seconds, at most a year
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
     pub(crate) upstream_timeout: u64,
-    /// How long requests may go on once the server is told to stop, in seconds
+    /// The seconds that requests may take to finish once the server is told to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) drain: u64,
     /// The most requests of one tenant in a minute [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
-    /// Append a line for each request to this file: who, what, and what came of it; no contents
+    /// Append a line for each request to this file: caller, operation and outcome, no contents
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
     /// Log JSON lines on the standard error, without contents: off, error (what failed on the server's
@@ -135,12 +132,12 @@ pub(crate) struct KeysCreateArgs {
     /// It may read and write all that the tenant has, past every access list
     #[arg(long)]
     pub(crate) operator: bool,
-    /// When it ends, in RFC 3339 with a zone, or a date [default: never]
+    /// The expiry, in RFC 3339 with a zone, or a date [default: never]
     #[arg(long, value_name = "T")]
     pub(crate) expires: Option<String>,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -149,7 +146,7 @@ pub(crate) struct KeysCreateArgs {
 pub(crate) struct KeysListArgs {
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -161,7 +158,7 @@ pub(crate) struct KeysRevokeArgs {
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }

@@ -18,33 +18,33 @@ pub(crate) enum SessionCommand {
     New(NewSessionArgs),
     /// Add messages to a session
     Append(AppendArgs),
-    /// List the messages of a session, and the summaries that stand for them
+    /// List the messages of a session and its summaries
     Show(ShowSessionArgs),
     /// List the sessions
     List(ListSessionsArgs),
     /// Compile the next request of a session
     ///
-    /// What was sent stays byte-identical until the epoch ends; what the history has no room for stands
-    /// as summaries. Takes what `tenure compile` takes; without a task, the user's last message is the
-    /// task, and is not said again. Asked the same again, it prints the same.
+    /// Everything that was sent stays byte-identical until the epoch ends; messages without room are replaced by
+    /// summaries. Takes the arguments of `tenure compile`; without a task, the user's last message is the task and is
+    /// not repeated. The same arguments give the same output.
     Compile(Box<SessionCompileArgs>),
-    /// Print originals: a message, all that a summary stands for, or the passages that answer a question
+    /// Print originals: a message, all that a summary replaces, or the passages that answer a question
     Rehydrate(RehydrateSessionArgs),
-    /// Put summaries in the place of all but the newest messages, now
+    /// Replace all but the newest messages by summaries, now
     Checkpoint(CheckpointArgs),
-    /// Make a message outlive every compaction
+    /// Keep a message through every compaction
     Pin(PinArgs),
-    /// Let a message go that was pinned: summaries that stand keep it, those to come need not
+    /// Unpin a message: existing summaries keep it, later ones need not
     Unpin(PinArgs),
-    /// Read a provider's error: where it says how long a request may be, the next compile keeps to it
+    /// Read a provider's error: if it names the longest request, the next compile keeps to it
     Learn(LearnArgs),
     /// Begin a session with the messages of a request, and print its id
     Import(ImportSessionArgs),
-    /// Print the messages of a session as a provider takes them
+    /// Print the messages of a session in a provider's format
     Export(ExportSessionArgs),
 }
 
-/// Which session.
+/// The session.
 #[derive(Debug, Args)]
 pub(crate) struct WhichSession {
     /// The session
@@ -54,16 +54,16 @@ pub(crate) struct WhichSession {
     pub(crate) tenant: TenantArgs,
 }
 
-/// How a session begins.
+/// Options of a new session.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArgs {
-    /// Its id [default: a random one]
+    /// The id [default: a random one]
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Whose it is
+    /// The user that it belongs to
     #[arg(long, value_name = "U")]
     pub(crate) user: Option<String>,
-    /// Which project's
+    /// The project that it belongs to
     #[arg(long, value_name = "P")]
     pub(crate) project: Option<String>,
     #[command(flatten)]
@@ -83,14 +83,13 @@ pub(crate) struct AppendArgs {
     /// A request, or its messages, as JSON; `-` is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "text")]
     pub(crate) file: Option<PathBuf>,
-    /// Whose form the messages have: openai-chat, openai-responses, anthropic or gemini [default: found
-    /// out]
+    /// The format of the messages: openai-chat, openai-responses, anthropic or gemini [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
-    /// One message of this text instead
+    /// Append one message with this text instead
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "from"], allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
-    /// Who says it: user, assistant or system
+    /// The role of that message: user, assistant or system
     #[arg(long, value_name = "ROLE", default_value = "user", requires = "text")]
     pub(crate) role: String,
 }
@@ -128,7 +127,7 @@ pub(crate) struct RehydrateSessionArgs {
         required_unless_present = "query"
     )]
     pub(crate) wanted: Option<String>,
-    /// A question: the passages that say something about it are printed
+    /// A question: print the passages that answer it
     #[arg(
         long,
         value_name = "TEXT",
@@ -136,13 +135,13 @@ pub(crate) struct RehydrateSessionArgs {
         allow_hyphen_values = true
     )]
     pub(crate) query: Option<String>,
-    /// For a query: the most tokens of what is printed
+    /// For a query: the most tokens to print
     #[arg(long, value_name = "N", value_parser = tokens, default_value = "8000")]
     pub(crate) budget: u32,
-    /// Put what is found into the tail of the next request, where it stays until the epoch ends
+    /// Put the result into the tail of the next requests, until the epoch ends
     #[arg(long)]
     pub(crate) carry: bool,
-    /// By whose vocabulary tokens are counted
+    /// The model by whose vocabulary tokens are counted
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
     #[command(flatten)]
@@ -153,10 +152,10 @@ pub(crate) struct RehydrateSessionArgs {
 pub(crate) struct CheckpointArgs {
     #[command(flatten)]
     pub(crate) session: WhichSession,
-    /// The most tokens of messages that stay as they were said; the newest always do
+    /// The most tokens of messages that stay unchanged; the newest always do
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep: u64,
-    /// What the summaries are for
+    /// The task that the summaries serve
     #[arg(
         long,
         value_name = "TEXT",
@@ -164,10 +163,10 @@ pub(crate) struct CheckpointArgs {
         allow_hyphen_values = true
     )]
     pub(crate) task: String,
-    /// A preset or a TOML file, which says how long summaries are
+    /// A preset or a TOML file, which sets the length of summaries
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
-    /// By whose vocabulary tokens are counted
+    /// The model by whose vocabulary tokens are counted
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
     #[command(flatten)]
@@ -197,7 +196,7 @@ pub(crate) struct ImportSessionArgs {
     /// A request, or its messages, as JSON; `-` is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Whose form they have: openai-chat, openai-responses, anthropic or gemini [default: found out]
+    /// The format of the messages: openai-chat, openai-responses, anthropic or gemini [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
     #[command(flatten)]
@@ -208,7 +207,7 @@ pub(crate) struct ImportSessionArgs {
 pub(crate) struct ExportSessionArgs {
     #[command(flatten)]
     pub(crate) session: WhichSession,
-    /// Whose form they get [default: the one that the session came in, or openai-chat]
+    /// The format to write [default: the session's own, or openai-chat]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
 }

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::{CallerArgs, CatalogueArgs, Format, ReadingArgs};
 
-/// Which store, and whose part of it.
+/// The store.
 #[derive(Debug, Args)]
 pub(crate) struct StoreUrl {
-    /// The store: `sqlite://PATH` or `postgres://…` [default: `.tenure/store.db` of the project, which is
-    /// the nearest folder above that has one, or else this one]
+    /// The store: `sqlite://PATH` or `postgres://…` [default: `.tenure/store.db` of the project, the nearest folder
+    /// upwards that has one, else the current folder]
     #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 }
@@ -19,21 +19,21 @@ pub(crate) struct StoreUrl {
 pub(crate) struct TenantArgs {
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// Whose objects
+    /// The tenant
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// How to write.
+/// Options of a write.
 #[derive(Debug, Args)]
 pub(crate) struct WritingArgs {
-    /// A key that makes the write happen once, however often it is sent
+    /// An idempotency key: a repeated write with it has no further effect
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
-    /// Who writes, for the log
+    /// The author, for the log
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
 }
@@ -48,46 +48,46 @@ pub(crate) struct StoreArgs {
 pub(crate) enum StoreCommand {
     /// Write the objects of files and folders
     Put(PutArgs),
-    /// Show what is believed of an object
+    /// Show the beliefs about an object
     Get(GetArgs),
-    /// List the objects that are believed now
+    /// List the objects that are currently believed
     List(ListArgs),
-    /// Show everything that was ever believed of an object
+    /// Show all beliefs about an object, past ones included
     History(ObjectArgs),
-    /// List what was believed at an instant
+    /// List the objects that were believed at an instant
     AsOf(AsOfArgs),
-    /// Find passages of the objects in which every word of a query stands, archived ones included
+    /// Find passages of objects that contain every word of a query, archived ones included
     ///
-    /// Words are compared by their stems, in any case. An index in the store finds the objects; only what the
-    /// caller may see and what holds now is ranked and shown. Nothing in a query is an operator.
+    /// Words are compared by their stems, ignoring case. An index in the store finds the objects; only those that the
+    /// caller may see and that hold now are ranked and shown. A query has no operators.
     Search(SearchArgs),
     /// List the writes
     Log(LogArgs),
-    /// Say that an object, and what was made from it, is believed no more; its history stays
+    /// Retract an object and those derived from it: they are no longer believed, their history stays
     Retract(RetractArgs),
-    /// Judge what is believed of an object: only what is clean is compiled
+    /// Judge an object: only clean objects are compiled
     ///
-    /// A judgement stays over later writes that say nothing of it, until the object is judged again.
+    /// A judgement outlives later writes that do not mention it, until the object is judged again.
     Judge(JudgeArgs),
-    /// Say that an object still holds: it is young again
+    /// Confirm that an object still holds, which renews its age
     Confirm(ConfirmArgs),
     /// Print every belief there ever was, as JSON Lines
     Export(ExportArgs),
-    /// Read an export, or objects to write, as JSON Lines: all of it, or nothing
+    /// Read an export, or objects to write, as JSON Lines, in one transaction
     Import(ImportLinesArgs),
-    /// Erase objects or messages, what was made from them, and what is said of them elsewhere
+    /// Erase objects or messages, those derived from them, and what other records say of them
     Erase(EraseArgs),
-    /// Retire what has become too old by its own rule
+    /// Retire the objects that are too old by their own rule
     Sweep(SweepArgs),
     /// List the newest compile records, or print one
     Records(RecordsArgs),
-    /// Keep a policy under its name, from now on
+    /// Store a policy under its name, valid from now on
     Policy(PolicyArgs),
     /// Bring the schema of the store up to date
     Migrate(MigrateArgs),
-    /// Look whether the store is what was written; it changes nothing without --repair
+    /// Check the store for damage; nothing is changed without --repair
     ///
-    /// Reads everything, of all tenants or of one. Ends with 7 where anything is damaged.
+    /// Reads everything, of all tenants or of one. The exit code is 7 if anything is damaged.
     Check(CheckStoreArgs),
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct JudgeArgs {
     /// clean, disputed, overridden or quarantined
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: String,
-    /// The object that replaces it; without one, none does
+    /// The object that replaces it [default: none]
     #[arg(long, value_name = "NAME|ID")]
     pub(crate) superseded_by: Option<String>,
     #[command(flatten)]
@@ -110,12 +110,12 @@ pub(crate) struct CheckStoreArgs {
     /// Rebuild derived tables, and leave out damaged revisions from now on; no revision is rewritten
     #[arg(long)]
     pub(crate) repair: bool,
-    /// The one tenant whose part is looked at. Default: all; of a PostgreSQL store, only its owner may ask for that
+    /// The tenant to check [default: all; in a PostgreSQL store only its owner may check all]
     #[arg(long, value_name = "NAME")]
     pub(crate) tenant: Option<String>,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// For people, or for programs
+    /// The output format
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) format: Format,
 }
@@ -127,17 +127,17 @@ pub(crate) struct PutArgs {
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
-    /// Write only what is not there yet; fail where anything is
+    /// Write only new objects; fail if one exists
     #[arg(long)]
     pub(crate) new: bool,
-    /// Write only over this revision; for a source with one object
+    /// Write only over this revision; for a source with a single object
     #[arg(long, value_name = "DIGEST", conflicts_with = "new")]
     pub(crate) over: Option<String>,
-    /// What the objects are made from (may be repeated): they are trusted no more, and shown to no more
-    /// people, than these
+    /// An object that these are derived from (may be repeated): they are trusted no more, and shown to no more
+    /// people, than it
     #[arg(long, value_name = "NAME|ID")]
     pub(crate) derived_from: Vec<String>,
-    /// Whom the objects are about (may be repeated)
+    /// A person that the objects are about (may be repeated)
     #[arg(long = "subject", value_name = "ID")]
     pub(crate) subjects: Vec<String>,
     #[command(flatten)]
@@ -159,10 +159,10 @@ pub(crate) struct ObjectArgs {
 pub(crate) struct GetArgs {
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
-    /// What was believed at this instant
+    /// Show the beliefs that were held at this instant
     #[arg(long, value_name = "T")]
     pub(crate) as_of: Option<String>,
-    /// What is held to be true at this instant
+    /// Show the beliefs about this instant
     #[arg(long, value_name = "T")]
     pub(crate) valid_at: Option<String>,
 }
@@ -201,7 +201,7 @@ pub(crate) struct LogArgs {
     /// Only writes after this version
     #[arg(long, value_name = "VERSION", default_value_t = 0)]
     pub(crate) after: u64,
-    /// At most so many
+    /// The most writes to list
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) most: u32,
     #[command(flatten)]
@@ -229,16 +229,16 @@ pub(crate) struct ExportArgs {
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
-    /// Write the texts that are kept by their digests, too: originals of what was condensed, policies, and
-    /// the objects of files that records name
+    /// Also write the texts that are kept by their digests: originals of condensed texts, policies, and the objects
+    /// of files that records name
     #[arg(long)]
     pub(crate) texts: bool,
-    /// The most bytes of all texts together; with more, nothing is written
+    /// The most bytes of all texts together; if they exceed it, nothing is written
     #[arg(long, value_name = "BYTES", default_value_t = 48 << 20, requires = "texts")]
     pub(crate) texts_limit: u64,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// Whose objects
+    /// The tenant
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
 }
@@ -262,10 +262,10 @@ pub(crate) struct EraseArgs {
     /// Everything that is about this person
     #[arg(long, value_name = "ID", conflicts_with = "objects")]
     pub(crate) subject: Option<String>,
-    /// This session whole, or messages of it
+    /// This session, whole or only --messages of it
     #[arg(long, value_name = "ID", conflicts_with_all = ["objects", "subject"])]
     pub(crate) session: Option<String>,
-    /// Only these messages of the session: t17 one, t17-t20 several, c40 all that a summary stands for
+    /// Only these messages of the session: t17, a range t17-t20, or c40 for all that a summary replaces
     #[arg(long, value_name = "ID", requires = "session")]
     pub(crate) messages: Option<String>,
     #[command(flatten)]
@@ -279,13 +279,13 @@ pub(crate) struct SweepArgs {
     /// Only show what would be retired
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The instant at which age is taken [default: now]
+    /// The instant at which ages are measured [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) at: Option<String>,
     /// Drop compile records made before this instant
     #[arg(long, value_name = "T")]
     pub(crate) records_before: Option<String>,
-    /// Drop all compile records but so many of the newest
+    /// Drop all compile records but the N newest
     #[arg(long, value_name = "N")]
     pub(crate) records_keep: Option<u64>,
     #[command(flatten)]
@@ -296,9 +296,9 @@ pub(crate) struct SweepArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecordForm {
-    /// The record with all that its compile depended on
+    /// The record with all inputs of its compile
     Record,
-    /// The compile trace of the Tenure Principle
+    /// A compile trace: compiled, omitted and quarantined objects, with totals
     Principle,
     /// OpenTelemetry spans (OTLP JSON) with the GenAI attributes
     Otlp,
@@ -311,10 +311,10 @@ pub(crate) struct RecordsArgs {
     /// The record to print [default: none; the newest are listed]
     #[arg(value_name = "RECORD_ID")]
     pub(crate) record: Option<String>,
-    /// The form in which it is printed, always JSON
+    /// The form to print, always JSON
     #[arg(long, value_enum, default_value = "record")]
     pub(crate) form: RecordForm,
-    /// List at most so many
+    /// The most records to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: u32,
     #[command(flatten)]
@@ -323,8 +323,8 @@ pub(crate) struct RecordsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PolicyArgs {
-    /// A policy in TOML, with a `name` of its own; `compile --policy NAME` finds it, and
-    /// `--known-at T` the one that was kept at T
+    /// A policy in TOML, with a `name` of its own; `compile --policy NAME` finds it, with `--known-at T` the one that
+    /// was stored at T
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -335,7 +335,7 @@ pub(crate) struct PolicyArgs {
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// How to print the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }

@@ -78,9 +78,9 @@ impl Read {
     /// The envelope of a compile.
     pub(super) fn envelope(&self) -> Result<&Envelope, Error> {
         self.compiled.as_deref().ok_or_else(|| {
-            Error::input("there is no envelope, and so no account of what was served")
+            Error::input("there is no envelope, and so no list of served revisions")
                 .at(self.shown.clone(), None)
-                .expected("what `tenure compile --format json` printed")
+                .expected("the output of `tenure compile --format json`")
                 .hint("a trace alone does not say which revisions stand in the floor")
         })
     }
@@ -93,9 +93,9 @@ impl Read {
         let format = match target {
             Some(target) => usage(whole_name(target).parse::<Form>())?,
             None => Form::detect(&self.text).ok_or_else(|| {
-                Error::input("nothing says whose messages these are")
+                Error::input("the format of the messages is unknown")
                     .at(self.shown.clone(), None)
-                    .expected("the body of a request, its messages, or what a compile printed")
+                    .expected("the body of a request, its messages, or the output of a compile")
                     .hint("name the provider with --target")
             })?,
         };
@@ -125,7 +125,9 @@ fn world(workspace: &Workspace, of: &CacheOf, named: Option<&str>) -> Result<Wor
     })?;
     workspace.world(name).map_err(|error| match of.model {
         Some(_) => error,
-        None => error.hint("the request names this model; --model NAME takes another's rules"),
+        None => {
+            error.hint("the request names this model; --model NAME applies the rules of another")
+        }
     })
 }
 
@@ -148,7 +150,7 @@ fn run_plan(args: &CachePlanArgs) -> Result<(), Failure> {
     let planned = plan(&world, &sent, &options, previous.as_ref())?;
     if args.apply {
         let body = std::str::from_utf8(read.body())
-            .map_err(|_| Error::input("the body is no text").expected("UTF-8"))?;
+            .map_err(|_| Error::input("the body is not text").expected("UTF-8"))?;
         let marked = planned.apply(body)?;
         return match args.of.format {
             Format::Text => print_bytes(marked.as_bytes()),

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let format = match &args.target {
         Some(target) => usage(whole_name(target).parse::<Form>())?,
         None => Form::detect(body).ok_or_else(|| {
-            Error::input("nothing says whose messages these are")
+            Error::input("the format of the messages is unknown")
                 .at(args.file.display().to_string(), None)
                 .expected("the body of a request, or its messages")
                 .hint("name the provider with --target")
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         .into())
 }
 
-/// The body in what `tenure compile --format json` printed.
+/// The body in the output of `tenure compile --format json`.
 fn payload(text: &str) -> Option<&str> {
     #[derive(Deserialize)]
     struct Outcome<'a> {

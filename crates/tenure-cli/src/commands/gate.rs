@@ -1,4 +1,4 @@
-//! `tenure gate`: which blocks come near a task at all (RAMPART, 2.4).
+//! `tenure gate`: the blocks that are near enough to a task.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use super::{asking_scorer, gates, print, print_json, reading, with_relevance};
 use crate::args::{Format, GateLimits, GateSourcesArgs, RelevanceArgs};
 use crate::failure::{Failure, cell};
 
-/// How these candidates stand before the gate of a task.
+/// Evaluates the gate of a task for these candidates.
 pub(super) fn gating(
     workspace: &Workspace,
     task: &str,

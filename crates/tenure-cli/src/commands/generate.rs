@@ -1,4 +1,4 @@
-//! What is generated from the table of arguments: completions and the man page.
+//! Completions and the man page, generated from the table of arguments.
 
 use std::io;
 

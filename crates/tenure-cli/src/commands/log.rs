@@ -306,7 +306,7 @@ fn tokens(record: &ExchangeRecord) -> String {
     text
 }
 
-/// What of the history does not stand as it was said.
+/// The part of the history that does not stand as it was said.
 fn cut(compile: &ExchangeCompile) -> Option<String> {
     if !compile.cut {
         return None;
@@ -358,7 +358,7 @@ fn evidence(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Opti
     }
 }
 
-/// Which epoch begins, why, and what that costs.
+/// The epoch that begins, its cause and its cost.
 fn epoch(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Option<String> {
     let is_old = before.is_some_and(|before| before.epoch == compile.epoch);
     if is_old || compile.cause == EpochCause::Kept {
@@ -371,7 +371,7 @@ fn epoch(compile: &ExchangeCompile, before: Option<&ExchangeCompile>) -> Option<
         EpochCause::SettingsChanged => "the policy, the model or the form changed",
         EpochCause::HighWater => "the history passed its high-water mark",
         EpochCause::OverBudget => "what was sent left no room",
-        EpochCause::Asked => "somebody asked for it",
+        EpochCause::Asked => "it was asked for",
         EpochCause::Cheaper => "that is cheaper",
         _ => compile.cause.term(),
     };
@@ -401,7 +401,7 @@ fn ended(record: &ExchangeRecord) -> String {
     format!("{status}{ending}")
 }
 
-/// Why a request was not managed, in words.
+/// The reason why a request was not managed, in words.
 fn unmanaged(code: &str) -> Option<&'static str> {
     Some(match code {
         "provider_keeps_history" => "the provider keeps the history",

@@ -13,7 +13,7 @@ use super::{print, print_json, without_key};
 use crate::args::{Format, ModelsArgs, ModelsCommand, ModelsListArgs, ModelsShowArgs};
 use crate::failure::{Failure, cell};
 
-/// What stands where something is not known.
+/// The text for an unknown value.
 const UNKNOWN: &str = "not known";
 
 /// Runs the part that is asked for.
@@ -153,7 +153,7 @@ fn shown(known: &KnownModel<'_>) -> String {
     out
 }
 
-/// What a count is worth, in a few words.
+/// The kind of a count, in a few words.
 fn counted(known: &KnownModel<'_>) -> String {
     let Model {
         tokenizer,
@@ -375,7 +375,7 @@ fn messages(rules: &MessageRules) -> String {
         (
             rules.first_user,
             "the first message must be the user's",
-            "the first message may be anybody's",
+            "the first message may have any role",
         ),
         (
             rules.merges_same_role,

@@ -1,4 +1,4 @@
-//! What a compile depends on, read as the arguments say.
+//! The inputs of a compile, read from the arguments.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -26,13 +26,13 @@ use super::{reading, speak, usage, whole_name};
 use crate::args::{CompileArgs, View};
 use crate::failure::printable;
 
-/// What a compile depends on, and the call before it.
+/// The inputs of a compile, and the call before it.
 pub(super) struct Prepared {
     pub(super) workspace: Workspace,
     pub(super) job: Job,
     /// The result of the call before.
     previous: Option<Read>,
-    /// Whether what the request ends with stays where it is in the next one, as in a session.
+    /// Whether the end of the request stays in place in the next one, as in a session.
     pub(super) turn_stays: bool,
 }
 
@@ -94,7 +94,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// What stands as it stood in the call before.
+    /// Explains which part stands as it stood in the call before.
     fn explain(&self, previous: &Read, outcome: &Outcome) -> Result<Option<Explanation>, Error> {
         let Ok(compiled) = outcome.single() else {
             return Ok(None);
@@ -165,12 +165,12 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     })
 }
 
-/// Whether a policy is named by its file.
+/// Returns whether a policy is named by its file.
 fn is_file(policy: &str) -> bool {
     policy.ends_with(".toml") || Path::new(policy).exists()
 }
 
-/// What is asked of the store that the arguments mean, where there is one.
+/// The reads from the store that the arguments name, if there is one.
 fn store<'a>(args: &'a CompileArgs, tenant: &str) -> Result<Option<StoreAsk<'a>>, Error> {
     let store = if args.stored.no_store {
         None
@@ -295,7 +295,7 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
             (other, Some(_)) => {
                 return Err(Error::new(
                     ErrorKind::Usage,
-                    format!("--chat-template makes a text, and the target is `{other}`"),
+                    format!("--chat-template produces text, but the target is `{other}`"),
                 )
                 .expected("the target `text`, or none"));
             }
@@ -345,10 +345,10 @@ fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Err
     write_whole(path, format!("{json}\n").as_bytes())
 }
 
-/// How far loading has come, told only when it takes over a second, and only on a terminal.
+/// The progress of loading, shown only when it takes over a second, and only on a terminal.
 struct LateCount {
     started: Clock,
-    /// When it was told last; none while nothing stands on the line.
+    /// The instant at which it was last shown; `None` while the line is empty.
     told: Cell<Option<Clock>>,
 }
 

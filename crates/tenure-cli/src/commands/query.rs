@@ -22,7 +22,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
         super::stores::opened(&args.url)?
     };
     if args.sources.is_empty() && args.reading.code.is_empty() && store.is_none() {
-        return Err(Error::new(ErrorKind::Usage, "there is nothing to ask")
+        return Err(Error::new(ErrorKind::Usage, "there is nothing to search")
             .expected("a SOURCE, --code FOLDER, or a store")
             .into());
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     }
 }
 
-/// What is asked of a store that is looked into: all objects, what is archived or demoted included.
+/// The reads of a search from a store: all objects, archived and demoted ones included.
 pub(super) fn everything(tenant: Tenant) -> StoreAsk<'static> {
     StoreAsk {
         tenant,
@@ -78,7 +78,7 @@ pub(super) fn everything(tenant: Tenant) -> StoreAsk<'static> {
     }
 }
 
-/// What stands whole in the result of a compile.
+/// The objects that stand whole in the result of a compile.
 fn standing(args: &QueryArgs) -> Result<BTreeSet<String>, Error> {
     let Some(path) = &args.after else {
         return Ok(BTreeSet::new());

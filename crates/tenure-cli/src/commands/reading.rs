@@ -1,4 +1,4 @@
-//! How sources are read, by the arguments, and what their owner should know of them.
+//! Options for reading sources, from the arguments, and the warnings for their owner.
 
 use tenure::{Error, ErrorKind};
 use tenure_workspace::sources::markdown::Split;
@@ -13,14 +13,14 @@ const MAX_LINES: usize = 5;
 /// The most names in a line.
 const MAX_NAMES: usize = 5;
 
-/// What the arguments say.
+/// The options that the arguments name.
 pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
     let split = match args.split.as_str() {
         "never" => Split::Never,
         text => Split::Above(text.parse().map_err(|_| {
             Error::new(
                 ErrorKind::Usage,
-                format!("--split: `{text}` is no number of bytes"),
+                format!("--split: `{text}` is not a number of bytes"),
             )
             .expected("a whole number, or `never`")
         })?),

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RehydrateArgs) -> Result<(), Failure> {
     }
     let text = std::str::from_utf8(&content).map_err(|_| {
         Error::input(format!("the original {id} is not text"))
-            .hint("leave out --format json to have its bytes")
+            .hint("omit --format json to get its bytes")
     })?;
     let value = json!({
         "id": id,

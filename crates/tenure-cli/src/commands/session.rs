@@ -87,7 +87,7 @@ fn read(
     let format = match from {
         Some(term) => wire_format(term)?,
         None => Wire::detect(&text).ok_or_else(|| {
-            Error::input("the messages are of no provider that can be made out")
+            Error::input("the format of the messages is unknown")
                 .at(path.display().to_string(), None)
                 .expected("messages, input or contents of a request, as JSON")
                 .hint("name the format with --from: openai-chat, openai-responses, anthropic or gemini")
@@ -223,7 +223,7 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
     }
 }
 
-/// How a session stands, in a line.
+/// The state of a session, in a line.
 fn said(report: &SessionReport) -> String {
     let mut said = format!(
         "session {}: {} messages, epoch {} ({}), history about {} of {} tokens",
@@ -238,7 +238,7 @@ fn said(report: &SessionReport) -> String {
         said.push_str(&format!(", {} summaries", report.checkpoints.len()));
     }
     if report.rewritten > 0 {
-        said.push_str(&format!(", {} tokens are sent anew", report.rewritten));
+        said.push_str(&format!(", {} tokens are sent again", report.rewritten));
     }
     if let Some(worth) = &report.worth {
         said.push_str(&format!(
@@ -337,7 +337,7 @@ fn pin(
     let turn: u64 = turn.ok_or_else(|| {
         Error::new(
             ErrorKind::Usage,
-            format!("`{}` is no message", args.message),
+            format!("`{}` is not the id of a message", args.message),
         )
         .expected("t17")
     })?;
@@ -356,8 +356,8 @@ fn learn(args: &LearnArgs) -> Result<(), Failure> {
         Format::Json => print_json(&json!({ "id": session.id(), "window": window })),
         Format::Text => match window {
             Some(window) => print(&format!("{window}\n")),
-            None => Err(Error::input("the error names no window")
-                .expected("what a provider says of a request that is too long")
+            None => Err(Error::input("the error does not name a window")
+                .expected("a provider's error about a request that is too long")
                 .into()),
         },
     }

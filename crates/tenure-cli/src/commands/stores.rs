@@ -17,7 +17,7 @@ pub(crate) fn open(url: &StoreUrl, make: bool) -> Result<Store, Error> {
     if !make && !path.is_file() {
         return Err(
             Error::input(format!("there is no store `{}`", path.display()))
-                .hint("`tenure store put` makes one; or name one with --store"),
+                .hint("`tenure store put` creates one; or name one with --store"),
         );
     }
     Store::sqlite(&path)

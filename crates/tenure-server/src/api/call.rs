@@ -135,7 +135,7 @@ pub(super) fn own(document: &mut ObjectDocument, caller: &Caller) -> Result<(), 
     if **tenant == *caller.tenant {
         return Ok(());
     }
-    let what = format!("`{}` is of another tenant", clip(&document.name));
+    let what = format!("`{}` belongs to another tenant", clip(&document.name));
     Err(Error::new(ErrorKind::Policy, what))
 }
 

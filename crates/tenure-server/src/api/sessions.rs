@@ -19,7 +19,9 @@ use tenure::session::Checkpoint;
 use tenure::trace::View;
 use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
-use tenure_workspace::sessions::{Message, Once, Opened, Session, SessionSummary, Wanted};
+use tenure_workspace::sessions::{
+    IdempotencyKey, Message, Opened, Session, SessionSummary, Wanted,
+};
 use tenure_workspace::{DEFAULT_MODEL, Reach};
 
 use super::call::{
@@ -242,14 +244,18 @@ fn once(
     caller: &Caller,
     said: &Spoken,
     more: &[&Option<String>],
-) -> Result<Option<Once>, Refusal> {
+) -> Result<Option<IdempotencyKey>, Refusal> {
     let Some(key) = writing(headers, caller)?.idempotency_key else {
         return Ok(None);
     };
     let messages = said.messages.as_ref().map(|messages| messages.get());
     let asked = json!([messages, said.format, said.text, said.role, more]);
     let by = caller.key.as_deref();
-    Ok(Some(Once::new(&key, by, asked.to_string().as_bytes())?))
+    Ok(Some(IdempotencyKey::new(
+        &key,
+        by,
+        asked.to_string().as_bytes(),
+    )?))
 }
 
 /// Adds what was said, once; whoever writes to the session meanwhile comes first.
@@ -257,7 +263,7 @@ fn append_to(
     app: &App,
     session: &mut Session,
     said: &Spoken,
-    once: Option<&Once>,
+    once: Option<&IdempotencyKey>,
 ) -> Result<Vec<u64>, Error> {
     let mut tries = 1;
     loop {
@@ -303,7 +309,7 @@ fn open(app: &App, caller: &Caller, id: &str, expected: Option<u64>) -> Result<S
     let session = found.ok_or_else(|| unknown(id))?;
     let version = session.version();
     if expected.is_some_and(|expected| expected != version) {
-        let what = format!("somebody else wrote to the session `{}`", clip(id));
+        let what = format!("another writer wrote to the session `{}`", clip(id));
         return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, what)
             .expected(format!("the ETag \"{version}\"")));
     }

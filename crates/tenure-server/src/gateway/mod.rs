@@ -168,7 +168,7 @@ impl Ids {
     fn new() -> Result<Ids, Error> {
         let mut node = [0; 4];
         getrandom::fill(&mut node).map_err(|error| {
-            let what = format!("the system gives no random numbers: {error}");
+            let what = format!("the system's random number generator failed: {error}");
             Error::new(tenure::ErrorKind::Unavailable, what)
         })?;
         Ok(Ids {

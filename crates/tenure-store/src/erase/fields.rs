@@ -1,5 +1,5 @@
-//! Which fields of an entry or a record hold texts. Where a field holds a word of a vocabulary or an id, an
-//! equal text that was erased is not what stands there.
+//! The fields of an entry or a record that hold texts. Where a field holds a word of a vocabulary or an id, it stays,
+//! even if an erased text was equal to it.
 
 use serde::Deserialize;
 use serde_json::Map;
@@ -123,7 +123,7 @@ const VOCABULARY: &[&str] = &[
     "zone",
 ];
 
-/// What a field holds.
+/// The kind of value that a field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Field {
     /// A text.
@@ -141,7 +141,7 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// What a field of this name holds that stands in this one.
+    /// The kind of a field of this name within this one.
     pub(super) fn under(self, key: &str) -> Field {
         match key {
             _ if self == Field::Arguments => Field::Arguments,
@@ -154,7 +154,7 @@ impl Field {
         }
     }
 
-    /// Whether what stands in the field stays whatever it says.
+    /// Returns whether the value of the field stays whatever it says.
     pub(super) fn is_fixed(self, text: &str) -> bool {
         match self {
             Field::Id => true,
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Whether a string of this schema is any text; nothing where it is no string.
+    /// Returns whether a string of this schema may be any text; `None` where it is not a string.
     fn is_free(schema: &Value, of: &Value) -> Option<bool> {
         let fields = schema.as_object()?;
         if fields.contains_key("enum") || fields.contains_key("const") {

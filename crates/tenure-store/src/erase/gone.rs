@@ -1,4 +1,4 @@
-//! What was erased, and what stands in its place.
+//! The erased objects, and the stand-ins for them and their texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::fields::id_of;
 use super::fields::{Field, json_of};
 use crate::buried::blob_buried_as;
 use crate::buried::buried_as;
-use crate::doc::unwritable;
+use crate::stored::unwritable;
 
 /// The shortest text that is looked for within others, in bytes. A shorter one is common by chance.
 const SHORTEST_TEXT: usize = 12;
 /// The shortest line or sentence of a text that is looked for within others, in bytes.
 const SHORTEST_PASSAGE: usize = 32;
-/// What stands in the place of a passage.
+/// The stand-in for a passage.
 pub(super) const ERASED: &str = "[erased]";
 
-/// Where it is looked for.
+/// The kind of text that is searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Within {
     /// A record that speaks of it: names and whole texts of any length mean it, too.
@@ -33,12 +33,12 @@ pub(super) enum Within {
     Other,
 }
 
-/// Whether the texts of an object are looked for wherever they stand.
+/// The search for the texts of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Texts {
-    /// They are.
+pub(super) enum TextSearch {
+    /// They are searched for wherever they may stand.
     Sought,
-    /// They are not: others say the same, and nobody asked for these texts to go.
+    /// They are not searched for: other objects have the same texts, and these were not asked to be erased.
     Common,
 }
 
@@ -55,13 +55,13 @@ pub(super) struct Gone {
     /// Passages, in every form in which they are written.
     passages: BTreeMap<String, String>,
     finder: Option<(AhoCorasick, Vec<String>)>,
-    /// What the finder looks for, in its order.
+    /// The patterns of the finder, in its order.
     patterns: Vec<String>,
 }
 
-/// Where a text stands that is looked through.
+/// The place of a text that is searched.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct TextLocation<'p> {
     within: Within,
     field: Field,
     /// The objects that the record speaks of.
@@ -89,13 +89,13 @@ impl Gone {
         self.ids.contains_key(&id)
     }
 
-    /// Adds a revision; gives the tombstone of its digest.
+    /// Adds a revision; returns the tombstone of its digest.
     pub(super) fn add(
         &mut self,
         id: ObjectId,
         revision: RevisionId,
         body: &str,
-        sought: Texts,
+        sought: TextSearch,
     ) -> Digest {
         let label = buried_as(&self.key, id);
         let keyed = Digest::keyed(&self.key, &[b"revision", revision.bytes()]);
@@ -103,7 +103,7 @@ impl Gone {
         self.owners.insert(revision.to_string(), id);
         let Ok(document) = serde_json::from_str::<ObjectDocument>(body) else {
             // It is damaged, and goes all the same.
-            if sought == Texts::Sought {
+            if sought == TextSearch::Sought {
                 for text in prose(body) {
                     self.seek(passages(&text));
                 }
@@ -117,7 +117,7 @@ impl Gone {
             }
         };
         word(&document.name);
-        if sought == Texts::Common {
+        if sought == TextSearch::Common {
             return keyed;
         }
         word(&document.content);
@@ -143,7 +143,7 @@ impl Gone {
         }
     }
 
-    /// Adds a kept text that goes as well; gives its tombstone, by which a record names it from now on.
+    /// Adds a kept text that goes as well; returns its tombstone, by which a record names it from now on.
     pub(super) fn add_blob(&mut self, digest: Digest, object: Option<ObjectId>) -> Digest {
         if let Some(id) = object {
             self.owners.insert(digest.to_string(), id);
@@ -163,7 +163,7 @@ impl Gone {
             .build(&patterns);
         let finder = built.map_err(|error| {
             Error::input(format!(
-                "what shall be erased has too many lines to be looked for at once: {error}"
+                "too much is erased at once to be searched for: {error}"
             ))
             .hint("erase fewer objects at once")
         })?;
@@ -172,24 +172,24 @@ impl Gone {
         Ok(())
     }
 
-    /// Whether this is an id of it, or a digest.
+    /// Returns whether this is an id or a digest of an erased object.
     pub(super) fn knows(&self, key: &str) -> bool {
         self.keys.contains_key(key)
     }
 
-    /// Whether any of it stands in these bytes.
+    /// Returns whether any erased id, digest or passage stands in these bytes.
     pub(super) fn holds(&self, bytes: &[u8]) -> bool {
         let finder = self.finder.as_ref();
         finder.is_some_and(|(finder, _)| finder.is_match(bytes))
     }
 
-    /// Which of the objects a kept text is.
+    /// The erased object whose text a kept text is.
     pub(super) fn kept_as(&self, bytes: &[u8]) -> Option<ObjectId> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         id_of(value.as_object()?).filter(|id| self.is(*id))
     }
 
-    /// Whether a kept text quotes any of it.
+    /// Returns whether a kept text quotes an erased one.
     pub(super) fn quoted_by(&self, bytes: &[u8]) -> bool {
         if !self.holds(bytes) {
             return false;
@@ -211,7 +211,7 @@ impl Gone {
         });
         let spoken_of: BTreeSet<ObjectId> = found.chain(listed).copied().collect();
         let mut body: Value = serde_json::from_str(body).map_err(|error| unwritable(&error))?;
-        let place = Place {
+        let place = TextLocation {
             within: Within::Record,
             field: Field::Text,
             spoken_of: &spoken_of,
@@ -223,7 +223,7 @@ impl Gone {
     /// Replaces what was erased in every text of an entry; tells whether there was any. A vector goes with
     /// its text, and the provider's own bytes of a message of which anything goes.
     pub(super) fn scrub(&self, value: &mut Value, within: Within) -> bool {
-        let place = Place {
+        let place = TextLocation {
             within,
             field: Field::Text,
             spoken_of: &BTreeSet::new(),
@@ -231,7 +231,7 @@ impl Gone {
         self.scrub_at(value, place)
     }
 
-    fn scrub_at(&self, value: &mut Value, place: Place<'_>) -> bool {
+    fn scrub_at(&self, value: &mut Value, place: TextLocation<'_>) -> bool {
         match value {
             Value::String(text) => self.scrub_text(text, place),
             Value::Array(values) => {
@@ -270,7 +270,7 @@ impl Gone {
                     } else {
                         place.field.under(key)
                     };
-                    changed |= self.scrub_at(value, Place { field, ..place });
+                    changed |= self.scrub_at(value, TextLocation { field, ..place });
                 }
                 if changed {
                     forget_message(value);
@@ -281,15 +281,15 @@ impl Gone {
         }
     }
 
-    /// What stands in the place of a name or a text, where a record that speaks of its object has it alone.
-    fn word(&self, text: &str, place: Place<'_>) -> Option<&String> {
+    /// The stand-in for a name or a text that a record of its object has alone in a field.
+    fn word(&self, text: &str, place: TextLocation<'_>) -> Option<&String> {
         let known = self.words.get(text);
         let known = known.filter(|_| place.within == Within::Record)?;
         let own = known.iter().find(|(id, _)| place.spoken_of.contains(id));
         own.map(|(_, stand_in)| stand_in)
     }
 
-    fn scrub_text(&self, text: &mut String, place: Place<'_>) -> bool {
+    fn scrub_text(&self, text: &mut String, place: TextLocation<'_>) -> bool {
         if let Some(left) = self.keys.get(text) {
             text.clone_from(left);
             return true;
@@ -310,7 +310,7 @@ impl Gone {
         let inner = place.field.inner(text);
         *text = match inner {
             Some((mut inner, field)) => {
-                if !self.scrub_at(&mut inner, Place { field, ..place }) {
+                if !self.scrub_at(&mut inner, TextLocation { field, ..place }) {
                     return false;
                 }
                 inner.to_string()
@@ -320,7 +320,7 @@ impl Gone {
         true
     }
 
-    /// Whether this is the digest of an erased text with its vector.
+    /// Returns whether this is the digest of an erased text with its vector.
     fn is_vector(&self, value: &Value) -> bool {
         let pair = value.as_array().filter(|pair| pair.len() == 2);
         let [text, vector] = match pair.map(Vec::as_slice) {
@@ -330,8 +330,7 @@ impl Gone {
         self.keys.contains_key(text) && vector.bytes().all(|digit| digit.is_ascii_hexdigit())
     }
 
-    /// What stands in the place of an object in a log: it holds at no time that anybody asks about, so no
-    /// compile shows it.
+    /// The stand-in for an object in a log: it is valid at no instant, so no compile shows it.
     fn stub(&self, id: ObjectId, document: &serde_json::Map<String, Value>) -> Value {
         let id = self.ids.get(&id).cloned().unwrap_or_default();
         let mut left = json!({
@@ -372,7 +371,7 @@ fn forget_message(value: &mut Value) {
     }
 }
 
-/// What stands in the place of a name or a text.
+/// The stand-in for a name or a text.
 fn stand_in(label: Digest) -> String {
     format!("erased-{}", &label.to_string()["sha256:".len()..][..12])
 }
@@ -381,9 +380,8 @@ fn stand_in_id(label: Digest) -> String {
     ObjectId::from_bits(label.key()).to_string()
 }
 
-/// What an object says.
-/// What can still be read of the prose in a JSON text that is damaged. Where a quotation mark is lost, each string looks
-/// like what stands between two: so whatever stands between two is taken that has the length of a passage and words.
+/// The prose that can still be read in a JSON text that is damaged. Where a quotation mark is lost, each string looks
+/// like what stands between two: so each text between two is taken that has the length of a passage and words.
 fn prose(damaged: &str) -> Vec<String> {
     let readable = |c: char| if c < ' ' { ' ' } else { c };
     let text: String = damaged.chars().map(readable).collect();
@@ -427,7 +425,7 @@ fn each_text(value: &Value, each: &mut dyn FnMut(&str)) {
     }
 }
 
-/// What of a text is looked for within others: all of it, its lines, and their sentences.
+/// The parts of a text that are searched for within others: all of it, its lines, and their sentences.
 fn passages(text: &str) -> impl Iterator<Item = &str> {
     let whole = Some(text.trim()).filter(|text| text.len() >= SHORTEST_TEXT);
     let lines = text.lines().flat_map(|line| {
@@ -486,7 +484,7 @@ mod tests {
         let id = object.revision().object_id();
         let mut gone = Gone::new([1; 32], [id].into_iter());
         let body = serde_json::to_string(&*object).unwrap();
-        gone.add(id, object.revision().id(), &body, Texts::Sought);
+        gone.add(id, object.revision().id(), &body, TextSearch::Sought);
         gone.seal().unwrap();
         gone
     }
@@ -544,7 +542,12 @@ mod tests {
             "tool_calls": [{ "id": "c", "name": "find", "arguments": call }] });
         let mut gone = Gone::new([1; 32], [ObjectId::from_bits(7)].into_iter());
         let id = ObjectId::from_bits(7);
-        gone.add(id, Digest::of(b"r"), &document.to_string(), Texts::Sought);
+        gone.add(
+            id,
+            Digest::of(b"r"),
+            &document.to_string(),
+            TextSearch::Sought,
+        );
         gone.seal().unwrap();
         let mut value = json!({ "arguments": call });
         assert!(gone.scrub(&mut value, Within::Other));
@@ -578,7 +581,7 @@ mod tests {
         let mut gone = Gone::new([1; 32], [ObjectId::from_bits(7)].into_iter());
         let body = serde_json::to_string(&document).unwrap();
         let id = ObjectId::from_bits(7);
-        gone.add(id, Digest::of(b"r"), &body, Texts::Sought);
+        gone.add(id, Digest::of(b"r"), &body, TextSearch::Sought);
         gone.seal().unwrap();
         let record = r#"{"empty":"","text":"as it was"}"#;
         assert_eq!(gone.scrub_record(record, &[id]).unwrap(), record);

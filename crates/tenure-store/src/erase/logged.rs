@@ -1,5 +1,5 @@
-//! What the logs of a tenant hold: registries, sessions and what belongs to them. They are read by what
-//! they say in JSON, whoever wrote them.
+//! The objects in the logs of a tenant: registries, sessions and what belongs to them. Entries are read as plain
+//! JSON, whichever version wrote them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use tenure::{ContextObject, Error, ObjectDocument};
 
 use super::fields::{id_of, sealed};
 use super::gone::{ERASED, Gone, Within};
-use crate::doc::unwritable;
 use crate::engine::{Read, Write};
+use crate::stored::unwritable;
 
-/// How many entries are read at once.
+/// The number of entries that are read at once.
 const CHUNK: u64 = 256;
 /// The logs of sessions are named so.
 const SESSION: &str = "session/";
-/// What says in a session's log that entries before it were rewritten.
+/// The entry of a session's log that says that entries before it were rewritten.
 const NOTICE: &str = "{\"erased\":{}}";
 /// The logs by which the session of a request is found are named so.
 const CHAIN: &str = "chain/";
 
 /// An object in a log.
-struct Held {
+struct LoggedObject {
     log: usize,
     entry: u64,
     id: ObjectId,
     parents: Vec<ObjectId>,
     subjects: Vec<String>,
-    /// Whether it stands before a conversation: an instruction, a tool.
+    /// Set where it stands before a conversation: an instruction, a tool.
     opening: bool,
 }
 
 /// The objects in the logs of a tenant.
 pub(super) struct Logged {
     logs: Vec<String>,
-    held: Vec<Held>,
+    held: Vec<LoggedObject>,
 }
 
 impl Logged {
@@ -53,7 +53,7 @@ impl Logged {
                         let list = fields.get(field).and_then(Value::as_array);
                         list.into_iter().flatten().filter_map(Value::as_str)
                     };
-                    held.push(Held {
+                    held.push(LoggedObject {
                         log: at,
                         entry,
                         id,
@@ -74,33 +74,33 @@ impl Logged {
         self.held.iter().any(|held| held.id == id)
     }
 
-    fn ids(&self, wanted: impl Fn(&Held) -> bool) -> BTreeSet<ObjectId> {
+    fn ids(&self, wanted: impl Fn(&LoggedObject) -> bool) -> BTreeSet<ObjectId> {
         let held = self.held.iter().filter(|held| wanted(held));
         held.map(|held| held.id).collect()
     }
 
-    /// What is about a person.
+    /// The objects that are about a person.
     pub(super) fn about(&self, subject: &str) -> BTreeSet<ObjectId> {
         self.ids(|held| held.subjects.iter().any(|who| who == subject))
     }
 
-    /// What was made from any of these.
+    /// The objects that were made from any of these.
     pub(super) fn made_from(&self, ids: &BTreeSet<ObjectId>) -> BTreeSet<ObjectId> {
         self.ids(|held| held.parents.iter().any(|parent| ids.contains(parent)))
     }
 
-    /// What stands in one log, but for what stands before a conversation.
+    /// The objects in one log, but for those before a conversation.
     pub(super) fn of_log(&self, log: &str) -> BTreeSet<ObjectId> {
         self.ids(|held| self.logs[held.log] == log && !held.opening)
     }
 
-    /// What stands before the conversation of one log: others begin with the same texts.
+    /// The objects before the conversation of one log: other sessions begin with the same texts.
     pub(super) fn opening_of(&self, log: &str) -> BTreeSet<ObjectId> {
         self.ids(|held| self.logs[held.log] == log && held.opening)
     }
 
-    /// What stands in the messages of sessions that cannot stand without one that has any of these: a call
-    /// and its results, whichever of them goes.
+    /// The objects in messages of sessions that cannot stand without a message that holds any of these: a call goes
+    /// with its results, and results with their call.
     pub(super) fn grouped_with(
         &self,
         rows: &mut dyn Read,
@@ -181,7 +181,7 @@ impl Logged {
                 } else {
                     Within::Other
                 };
-                // What was sent beside one of these is not looked through: it held it in some form.
+                // A request that was sent with one of these is dropped without a search: it held it in some form.
                 let unsent = is_session && unsend(&mut value, gone, &holders);
                 let scrubbed = gone.scrub(&mut value, within);
                 if scrubbed | unsent | (is_session && forget_forms(&mut value, &holders)) {
@@ -191,7 +191,7 @@ impl Logged {
             })?;
             rows.rewrite(log, &changed)?;
             if let Some(session) = session_of(log).filter(|_| !changed.is_empty()) {
-                // Whoever holds the session in memory learns of it before the next word is added.
+                // A process that holds the session in memory learns of it before it adds the next message.
                 let last = rows.last(log)?;
                 rows.append(log, last, &[NOTICE.to_owned()])?;
                 touched.insert(session);
@@ -211,16 +211,16 @@ impl Logged {
 }
 
 /// A message of a session.
-struct Said {
+struct LoggedMessage {
     number: u64,
     ids: Vec<ObjectId>,
-    /// What it calls and answers, and nothing else of it.
+    /// Its calls and results, and nothing else of it.
     links: wire::Entry,
 }
 
 /// The messages of a session but those that were taken back.
-fn conversation(rows: &mut dyn Read, log: &str) -> Result<Vec<Said>, Error> {
-    let mut said: Vec<Said> = Vec::new();
+fn conversation(rows: &mut dyn Read, log: &str) -> Result<Vec<LoggedMessage>, Error> {
+    let mut said: Vec<LoggedMessage> = Vec::new();
     each_entry(rows, log, &mut |number, value| {
         let after = value.get("withdrawn").and_then(|gone| gone.get("after"));
         if let Some(after) = after.and_then(Value::as_u64) {
@@ -246,7 +246,7 @@ fn conversation(rows: &mut dyn Read, log: &str) -> Result<Vec<Said>, Error> {
             let links: Map<String, Value> = links.collect();
             objects.extend(ObjectDocument::deserialize(Value::Object(links)));
         });
-        said.push(Said {
+        said.push(LoggedMessage {
             number,
             ids,
             links: wire::Entry {

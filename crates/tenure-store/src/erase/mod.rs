@@ -11,17 +11,17 @@ use std::collections::BTreeSet;
 use tenure::object::{ObjectId, clip};
 use tenure::{Digest, Error};
 
-use self::gone::{Gone, Texts};
+use self::gone::{Gone, TextSearch};
 use self::logged::Logged;
 use crate::buried::{buried_as, log_buried_as};
 use crate::engine::{Read, RecordRow, Write};
 use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject, with_descendants};
 
-/// What shall be erased.
+/// The request of an erasure.
 enum Wanted {
     /// These objects.
     Objects(Vec<ObjectId>),
-    /// What is about this person.
+    /// The objects about this person.
     Subject(String),
     /// A log, and the objects in it.
     Log(String),
@@ -46,7 +46,7 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// As [`Tenant::erase`], but that nobody is unknown.
+    /// As [`Tenant::erase`], except that an unknown person is no error.
     pub fn erase_subject(&self, subject: &str, writing: &Writing) -> Result<Written, Error> {
         let asked = Digest::of(subject.as_bytes());
         self.erase_wanted(Wanted::Subject(subject.to_owned()), asked, writing)
@@ -73,7 +73,7 @@ impl Tenant {
             .and_then(|written| self.engine.forget().map(|()| written))
     }
 
-    /// Whether this is the keyed digest that an erasure left in the place of something.
+    /// Returns whether this is the keyed digest that an erasure left in the place of something.
     ///
     /// # Errors
     ///
@@ -96,9 +96,9 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
     let texts = |id: &ObjectId| {
         if quoted.contains(id) {
-            Texts::Sought
+            TextSearch::Sought
         } else {
-            Texts::Common
+            TextSearch::Common
         }
     };
     for id in &ids {
@@ -109,7 +109,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     }
     for (id, object) in logged.documents(rows, &ids)? {
         let body =
-            serde_json::to_string(&*object).map_err(|error| crate::doc::unwritable(&error))?;
+            serde_json::to_string(&*object).map_err(|error| crate::stored::unwritable(&error))?;
         tombstones.push(gone.add(id, object.revision().id(), &body, texts(&id)));
     }
     gone.seal()?;

@@ -1,8 +1,8 @@
 //! The engine for a server: PostgreSQL 15 or newer.
 //!
-//! Each transaction gives up the rights of the login: it runs as `tenure_app`, a role that cannot log
-//! in, owns nothing, and sees the rows of the one tenant that the transaction names (row-level security,
-//! forced). That wall stands beside the conditions of the statements, not in their place.
+//! Each transaction gives up the rights of the login: it runs as `tenure_app`, a role that cannot log in, owns
+//! nothing, and sees the rows of the one tenant that the transaction names (row-level security, forced). That wall is
+//! in addition to the conditions of the statements, not a replacement.
 //!
 //! Connections are made when they are first needed, and looked over then: a server that is not there, or
 //! a schema that is not, or not of this version, is an error of the call that needed it.
@@ -39,7 +39,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0004_set_aside.sql"),
 ];
 
-/// What is said of the schema, before its version.
+/// The comment on the schema, up to its version.
 const MARK: &str = "tenure store, version ";
 
 /// The oldest server that will do, as it numbers itself.
@@ -48,22 +48,22 @@ const OLDEST: i32 = 15_00_00;
 /// Migrations wait for each other with this key: the letters `tenure`.
 const MIGRATING: i64 = 0x7465_6e75_7265;
 
-/// How long a connection to a host may take to be made, TLS and login included, where the URL says nothing.
+/// The default timeout for connecting to a host, TLS and login included.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How many logins may be under way at once, those included that nobody waits for any more.
+/// The most logins that may be under way at once, abandoned ones included.
 const MAX_LOGINS: usize = 64;
 
-/// How long what was sent may stay without an acknowledgement, where the URL says nothing.
+/// The default time after which a connection whose data is not acknowledged is given up.
 const UNHEARD: Duration = Duration::from_secs(30);
 
-/// How often a write is tried that the server gave up for the sake of another.
+/// The number of tries of a write that the server aborts in favour of another.
 const TRIES: u32 = 5;
 
 /// A store in a schema of a database.
 pub(crate) struct Postgres {
     config: Config,
-    /// How connections are encrypted, if they are.
+    /// The encryption of connections; `None` for plain text.
     tls: Option<Tls>,
     schema: String,
     shown: String,
@@ -82,9 +82,9 @@ impl Postgres {
             // Written in another way, it would not be ours to read.
             return Err(Error::new(
                 ErrorKind::Usage,
-                "the URL of the store says `sslmode` twice, or in disguise",
+                "the URL of the store has `sslmode` twice, or percent-encoded",
             )
-            .expected("`sslmode=verify-full`, once and in plain letters"));
+            .expected("`sslmode=verify-full`, once and unencoded"));
         }
         let tls = Tls::asked(own.sslmode, own.sslrootcert)?;
         if tls.is_some()
@@ -94,7 +94,7 @@ impl Postgres {
                 .all(|host| matches!(host, Host::Tcp(_)))
         {
             return Err(
-                Error::new(ErrorKind::Usage, "there is no TLS over a Unix socket")
+                Error::new(ErrorKind::Usage, "TLS is not possible over a Unix socket")
                     .expected("a host, or `sslmode=disable`"),
             );
         }
@@ -144,7 +144,7 @@ impl Postgres {
                 Some(tls) => config.connect(tls),
                 None => config.connect(NoTls),
             };
-            // Where nobody waits any more, this closes the connection.
+            // Where the caller has given up waiting, this closes the connection.
             tell.send(connected).ok();
             drop(logins);
         });
@@ -169,7 +169,7 @@ impl Postgres {
                     .hint("run `tenure store migrate`"),
             ),
             version if version < known => Err(Error::input(format!(
-                "the store `{}` has version {version} of the schema",
+                "the store `{}` has schema version {version}",
                 self.shown
             ))
             .expected(format!("version {known}"))
@@ -178,7 +178,7 @@ impl Postgres {
         }
     }
 
-    /// How many migrations the schema has; 0 where there is none.
+    /// The number of migrations that the schema has; 0 where there is no schema.
     fn schema_version(&self, client: &mut Client) -> Result<u32, Error> {
         let sql = "SELECT obj_description(to_regnamespace($1), 'pg_namespace'), \
                    EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1)), \
@@ -208,20 +208,20 @@ impl Postgres {
             Some(Some(version)) => Ok(version),
             None if !row.get::<_, bool>(1) => Ok(0),
             _ => Err(Error::input(format!(
-                "the schema `{}` of `{}` is of something else",
+                "the schema `{}` of `{}` does not belong to tenure",
                 self.schema, self.shown
             ))
-            .expected("a store of tenure, or a schema that is empty or not there yet")),
+            .expected("a store of tenure, or a schema that is empty or does not exist yet")),
         }
     }
 
     fn newer(&self, version: u32) -> Error {
         Error::input(format!(
-            "the store `{}` has version {version} of the schema",
+            "the store `{}` has schema version {version}",
             self.shown
         ))
         .expected(format!("at most {}", MIGRATIONS.len()))
-        .hint("it was written by a newer tenure; use that one")
+        .hint("it was written by a newer version of tenure; use that one")
     }
 
     /// The settings of a transaction: who it is, whose rows it sees, and that no plan is compiled to
@@ -291,9 +291,9 @@ impl Postgres {
         }
     }
 
-    /// Tells of a write; gives whether the connection is still fit. In a transaction of its own, which
-    /// waits for no disk: those that tell commit one after the other, whatever their tenants. What is not
-    /// told is found by the version probe.
+    /// Sends a notice of a write; returns whether the connection is still usable. In a transaction of its own, which
+    /// waits for no disk: those that tell commit one after the other, whatever their tenants. What is not told is
+    /// found by the version probe.
     fn tell(&self, client: &mut Client, tenant: &str, stamp: Stamp) -> bool {
         let told = quoted(&format!("{tenant}:{}", stamp.version));
         let tell = format!(
@@ -336,7 +336,7 @@ impl Postgres {
                 reason(&error)
             ),
         )
-        .hint("repeat it: under an idempotency key, it is done only once")
+        .hint("repeat the write; with an idempotency key it takes effect only once")
         .caused_by(error)
     }
 
@@ -350,8 +350,8 @@ impl Postgres {
         let reason = reason(error);
         let unavailable = |what: String| Error::new(ErrorKind::Unavailable, what);
         match error.code().map_or("", SqlState::code) {
-            "22021" | "22P05" => Error::input("PostgreSQL holds no text with a NUL character")
-                .expected("texts without it")
+            "22021" | "22P05" => Error::input("PostgreSQL cannot store a text with a NUL character")
+                .expected("texts without NUL")
                 .hint("nothing was written"),
             "54000" => Error::input(format!("a text is too long for PostgreSQL: {reason}"))
                 .hint("nothing was written"),
@@ -391,7 +391,7 @@ impl Postgres {
     }
 }
 
-/// Why a write did not happen.
+/// The reason why a write did not happen.
 enum Tried {
     /// The server gave it up for the sake of another: it may be tried again.
     GivenUp(Error),
@@ -404,7 +404,7 @@ impl From<Error> for Tried {
     }
 }
 
-/// What is wrong with a transaction.
+/// The failure of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     Lost,
@@ -593,9 +593,12 @@ impl Watch for Listening {
     fn next(&mut self, timeout: Duration) -> Result<Option<(String, u64)>, Error> {
         let heard = self.client.notifications().timeout_iter(timeout).next();
         let lost = |reason: &str| {
-            let what = format!("the store `{}` is heard no more: {reason}", self.shown);
+            let what = format!(
+                "the store `{}` no longer sends notices of writes: {reason}",
+                self.shown
+            );
             Error::new(ErrorKind::Unavailable, what)
-                .hint("watch anew, and look at the version of whatever was read before")
+                .hint("subscribe again, and check the version of everything that was read before")
         };
         match heard {
             Err(error) => Err(lost(&reason(&error))),
@@ -610,7 +613,7 @@ impl Watch for Listening {
     }
 }
 
-/// Whether the connection is of no more use.
+/// Returns whether the connection is of no more use.
 fn is_lost(error: &postgres::Error) -> bool {
     let broken = error
         .source()
@@ -622,7 +625,7 @@ fn is_lost(error: &postgres::Error) -> bool {
     error.is_closed() || broken || matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
-/// Whether the server gave up a transaction for the sake of another.
+/// Returns whether the server aborted a transaction in favour of another.
 fn is_given_up(error: &postgres::Error) -> bool {
     [
         SqlState::T_R_SERIALIZATION_FAILURE,
@@ -632,7 +635,7 @@ fn is_given_up(error: &postgres::Error) -> bool {
     .any(|code| error.code() == Some(code))
 }
 
-/// What the server says, or what became of the connection to it.
+/// The server's message, or the fault of the connection to it.
 fn reason(error: &postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(said), _) => said.message().to_owned(),
@@ -651,7 +654,7 @@ fn quoted(text: &str) -> String {
     format!("convert_from(decode('{hex}', 'hex'), 'UTF8')")
 }
 
-/// What a URL says that is ours to read, and the rest of it.
+/// The parameters of a URL that Tenure reads itself, and the rest of it.
 struct Parameters<'u> {
     rest: String,
     schema: &'u str,
@@ -684,7 +687,7 @@ impl<'u> Parameters<'u> {
         if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) {
             return Err(Error::new(
                 ErrorKind::Usage,
-                "the URL of the store names no schema that will do",
+                "the URL of the store names an invalid schema",
             )
             .expected("`schema=NAME` with small letters, digits and `_`"));
         }
@@ -709,7 +712,7 @@ fn malformed(error: &postgres::Error) -> Error {
     .expected("`postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, special characters as `%40`")
 }
 
-/// Where the store is, without the login.
+/// The address of the store, without the login.
 fn shown(config: &Config, schema: &str) -> String {
     let mut hosts = Vec::new();
     let mut at = String::new();

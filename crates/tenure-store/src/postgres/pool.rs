@@ -1,4 +1,4 @@
-//! Connections that wait for their next use: made when they are needed, never more than so many.
+//! A pool of connections, made when they are needed, up to a limit.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use postgres::{Client, Statement};
 use tenure::{Error, ErrorKind};
 
-/// How many connections there may be at once.
+/// The most connections at once.
 const MOST: usize = 16;
-/// How long a caller waits for one of them.
+/// The time that a caller waits for one of them.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection, and the statements that it has prepared.
@@ -79,7 +79,7 @@ pub(super) struct Lease<'p> {
     pool: &'p Pool,
     /// There but while it is made and when it is given back.
     connection: Option<Connection>,
-    /// Whether somebody used it before.
+    /// Set where it was used before.
     pub(super) used: bool,
     fit: bool,
 }
@@ -122,7 +122,7 @@ impl Drop for Lease<'_> {
         }
         drop(state);
         self.pool.freed.notify_one();
-        // Closing it may take a while; nobody waits for that.
+        // Closing it may take a while, which must hold no caller up.
         drop(broken);
     }
 }

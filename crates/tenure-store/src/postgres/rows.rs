@@ -63,10 +63,10 @@ macro_rules! for_each {
     };
 }
 
-/// How many bytes of text go in one message, about; one text more may exceed it.
+/// The most bytes of text in one message, about; the last text may exceed it.
 const MESSAGE: usize = 8 << 20;
 
-/// How many beliefs are looked at first, where only some of them may be needed.
+/// The number of beliefs that are read first, where only some of them may be needed.
 const FIRST_LOOK: i64 = 16;
 
 /// The values of a statement after the first, which is the tenant.
@@ -109,7 +109,7 @@ impl<'c> Rows<'c> {
         (self.stamp, self.trouble)
     }
 
-    /// Whether the log has a line for the version that was given out, if any was.
+    /// Checks that the log has a line for the version that was given out, if any was.
     pub(super) fn logged(&self) -> Result<(), Error> {
         logged(self.stamp, self.noted)
     }
@@ -161,7 +161,7 @@ impl<'c> Rows<'c> {
         Ok(self.all(sql, values, read)?.pop())
     }
 
-    /// What the tenant's row says. A tenant without one that has written is no tenant that never was.
+    /// The value of the tenant's row. Where the row is missing but the tenant has written, the row was lost.
     pub(super) fn unless_lost<T>(&mut self, found: Option<T>) -> Result<Option<T>, Error> {
         if found.is_none() {
             let sql = "SELECT 1 FROM writes WHERE tenant = $1 LIMIT 1";
@@ -256,9 +256,7 @@ pub(super) fn bytes(digest: &Digest) -> &[u8] {
 }
 
 pub(super) fn unreadable(what: &dyn std::fmt::Display) -> Error {
-    Error::damaged(format!(
-        "the store holds a row that is not what was written: {what}"
-    ))
+    Error::damaged(format!("the store holds a row that was altered: {what}"))
 }
 
 fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, Error> {
@@ -344,7 +342,7 @@ fn record(row: &Row) -> Result<RecordRow, Error> {
     })
 }
 
-/// Parts of a list, each with at most so many bytes of text that they fit one message.
+/// Parts of a list, each with few enough bytes of text to fit one message.
 pub(super) fn messages<T>(
     mut list: &[T],
     size: impl Fn(&T) -> usize,

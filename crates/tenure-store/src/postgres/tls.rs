@@ -1,12 +1,12 @@
-//! TLS to a server: who it must be, as the URL says, and the stream.
+//! TLS to a server: its identity as the URL demands it, and the stream.
 //!
 //! | `sslmode` | |
 //! |---|---|
 //! | none, `disable` | plain text |
 //! | `require`, `verify-full` | TLS; the certificate must be of an authority that is trusted, for the name that the URL says |
 //!
-//! Nothing in between: a mode that may end in plain text, or with a server that could be anybody, is refused.
-//! Authorities are those of the file `sslrootcert`, else the system's.
+//! Nothing in between: a mode that may end in plain text, or with an unauthenticated server, is refused. Authorities
+//! are those of the file `sslrootcert`, else the system's.
 
 use std::future::Future;
 use std::io;
@@ -29,12 +29,12 @@ use crate::tls;
 /// The most bytes of a file of authorities.
 const MAX_AUTHORITIES: u64 = 16 << 20;
 
-/// What makes connections over TLS.
+/// A maker of connections over TLS.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    /// What `sslmode` and `sslrootcert` of a URL ask for; nothing for plain text.
+    /// The settings that `sslmode` and `sslrootcert` of a URL ask for; `None` for plain text.
     pub(super) fn asked(
         mode: Option<&str>,
         authorities: Option<&str>,

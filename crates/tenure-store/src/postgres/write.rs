@@ -1,4 +1,4 @@
-//! What is written of one tenant, over one transaction.
+//! Writes of one tenant, over one transaction.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ impl Write for Rows<'_> {
         }
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| {
-            let what = format!("the system gives no random numbers: {error}");
+            let what = format!("the system's random number generator failed: {error}");
             Error::new(ErrorKind::Unavailable, what)
         })?;
         // The row stays locked until the end of the transaction. The clock is read once it is, and one
@@ -98,7 +98,7 @@ impl Write for Rows<'_> {
                 .map(|(_, at, _)| at.at.micros())
                 .collect();
             let parts: Vec<i32> = change.close.iter().map(|(.., part)| *part as i32).collect();
-            // By their places in the table, which nobody changes meanwhile: see `for_each`.
+            // By their places in the table, which no other writer changes meanwhile: see `for_each`.
             let sql = "UPDATE beliefs SET tx_end = $2, closed = $3 \
                        WHERE tenant = $1 AND ctid = ANY (ARRAY(SELECT t.ctid \
                        FROM unnest($4::uuid[], $5::bigint[], $6::integer[]) AS n (object, tx_start, part), \

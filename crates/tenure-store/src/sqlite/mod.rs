@@ -3,7 +3,7 @@
 //! One connection writes, others read. Writers that come while a transaction is being made durable
 //! share the next one, each in a savepoint of its own, so that many of them pay for one flush.
 
-mod place;
+mod file;
 mod rows;
 mod sum;
 mod whole;
@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode};
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 
-use self::place::{Place, Reach};
+use self::file::{FileAccess, FileId};
 use self::rows::Rows;
 use crate::engine::{Damage, Engine, Read, WriteJob};
 
@@ -29,7 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0004_sums.sql"),
 ];
 
-/// How many connections are kept for reading.
+/// The number of connections that are kept for reading.
 const READERS: usize = 8;
 
 /// The time and the random numbers that a store in a file takes from outside. With the same ones, the same writes
@@ -58,7 +58,7 @@ impl Outside for Machine {
     fn key(&self) -> Result<[u8; 32], Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| {
-            let what = format!("the system gives no random numbers: {error}");
+            let what = format!("the system's random number generator failed: {error}");
             Error::new(ErrorKind::Unavailable, what)
         })?;
         Ok(key)
@@ -74,13 +74,13 @@ struct Queued {
 /// A store in one file.
 pub(crate) struct Sqlite {
     path: PathBuf,
-    place: Place,
-    reach: Reach,
+    file: FileId,
+    access: FileAccess,
     outside: Arc<dyn Outside>,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
     queue: Mutex<Vec<Queued>>,
-    /// The versions of the schema that opening it applied, until somebody asks.
+    /// The versions of the schema that opening it applied, until they are asked for.
     applied: Mutex<Vec<u32>>,
 }
 
@@ -99,30 +99,30 @@ impl Sqlite {
         {
             std::fs::create_dir_all(folder).map_err(|error| {
                 Error::input(format!(
-                    "cannot make the folder of the store `{}`: {error}",
+                    "cannot create the folder of the store `{}`: {error}",
                     shown()
                 ))
             })?;
         }
-        match place::make_private(path) {
-            Err(error) if place::is_denied(&error) && path.is_file() => {
+        match file::make_private(path) {
+            Err(error) if file::is_denied(&error) && path.is_file() => {
                 return Sqlite::open_to_read(path, outside);
             }
             made => made.map_err(|error| {
-                Error::input(format!("cannot make the store `{}`: {error}", shown()))
+                Error::input(format!("cannot create the store `{}`: {error}", shown()))
                     .hint("name a file that can be written")
             })?,
         }
-        let found = Place::of(path)?;
-        let writer = place::connect(path, Reach::Write)
-            .and_then(|writer| place::probe(&writer).map(|()| writer));
+        let found = FileId::of(path)?;
+        let writer = file::connect(path, FileAccess::Write)
+            .and_then(|writer| file::probe(&writer).map(|()| writer));
         let writer = match writer {
-            Err(error) if place::cannot_be_written(&error) => {
+            Err(error) if file::cannot_be_written(&error) => {
                 return Sqlite::open_to_read(path, outside);
             }
             opened => opened.map_err(|error| no_store(path, error))?,
         };
-        let sqlite = Sqlite::over(path, found, Reach::Write, outside, writer)?;
+        let sqlite = Sqlite::over(path, found, FileAccess::Write, outside, writer)?;
         let applied = sqlite.bring_up_to_date()?;
         *lock(&sqlite.applied) = applied;
         Ok(sqlite)
@@ -134,40 +134,40 @@ impl Sqlite {
             let what = format!("there is no store `{}`", path.display());
             return Err(Error::input(what));
         }
-        let found = Place::of(path)?;
-        let (reader, reach) = place::to_read(path).map_err(|error| no_store(path, error))?;
+        let found = FileId::of(path)?;
+        let (reader, access) = file::to_read(path).map_err(|error| no_store(path, error))?;
         let version: u32 = reader
             .query_row("PRAGMA user_version", [], |row| row.get(0))
             .map_err(|error| failed(path, error))?;
         let known = MIGRATIONS.len() as u32;
         if version != known {
             let what = format!(
-                "the store `{}` has version {version} of the schema",
+                "the store `{}` has schema version {version}",
                 path.display()
             );
             let error = Error::input(what).expected(format!("version {known}"));
             return Err(if version < known {
                 error.hint("run `tenure store migrate` where the file can be written")
             } else {
-                error.hint("it was written by a newer tenure; use that one")
+                error.hint("it was written by a newer version of tenure; use that one")
             });
         }
-        Sqlite::over(path, found, reach, outside, reader)
+        Sqlite::over(path, found, access, outside, reader)
     }
 
     fn over(
         path: &Path,
-        place: Place,
-        reach: Reach,
+        file: FileId,
+        access: FileAccess,
         outside: Arc<dyn Outside>,
         writer: Connection,
     ) -> Result<Sqlite, Error> {
         // Between the two looks, another file may have come to stand there.
-        place.is_still(path)?;
+        file.is_still(path)?;
         Ok(Sqlite {
             path: path.to_owned(),
-            place,
-            reach,
+            file,
+            access,
             outside,
             writer: Mutex::new(writer),
             readers: Mutex::new(Vec::new()),
@@ -197,11 +197,11 @@ impl Sqlite {
         if from > known {
             sql("ROLLBACK")?;
             return Err(Error::input(format!(
-                "the store `{}` has version {from} of the schema",
+                "the store `{}` has schema version {from}",
                 self.path.display()
             ))
             .expected(format!("at most {known}"))
-            .hint("it was written by a newer tenure; use that one"));
+            .hint("it was written by a newer version of tenure; use that one"));
         }
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
@@ -209,10 +209,10 @@ impl Sqlite {
         if from == 0 && tables > 0 {
             sql("ROLLBACK")?;
             return Err(Error::input(format!(
-                "`{}` is a database of something else",
+                "`{}` is a database of another program",
                 self.path.display()
             ))
-            .expected("a store of tenure, or a file that is not there yet"));
+            .expected("a store of tenure, or a path without a file"));
         }
         for (number, text) in (1..).zip(MIGRATIONS).skip(from as usize) {
             let done = connection.execute_batch(text);
@@ -223,7 +223,7 @@ impl Sqlite {
         Ok((from + 1..=known).collect())
     }
 
-    /// Why a file stays at its version: what a migration checks is whether anything would be lost.
+    /// The error of a migration that failed: migrations check whether anything would be lost.
     fn as_it_is(&self, error: rusqlite::Error) -> Error {
         // The name of the check that the migrations make.
         let is_check = |told: &String| told.contains("nothing_is_lost");
@@ -231,8 +231,8 @@ impl Sqlite {
             return self.failed(error);
         }
         Error::input(format!("the store `{}` is damaged", self.path.display()))
-            .expected("a file in which what was written is all there")
-            .hint("it was left as it is; restore it from a copy, or ask for what it still has with the version that wrote it")
+            .expected("a store file with all its rows")
+            .hint("the file was not changed; restore it from a copy, or read the rest with the version that wrote it")
             .caused_by(error)
     }
 
@@ -240,32 +240,32 @@ impl Sqlite {
         failed(&self.path, error)
     }
 
-    /// Whether the file was opened to be written, and is still there.
+    /// Checks that the file was opened to be written, and is still there.
     fn is_writable(&self) -> Result<(), Error> {
-        if self.reach != Reach::Write {
-            let what = format!("the store `{}` can only be read", self.path.display());
+        if self.access != FileAccess::Write {
+            let what = format!("the store `{}` is read-only", self.path.display());
             return Err(Error::new(ErrorKind::Unavailable, what)
-                .hint("nothing was written; let its file and its folder be written"));
+                .hint("nothing was written; make its file and folder writable"));
         }
-        self.place.is_still(&self.path)
+        self.file.is_still(&self.path)
     }
 
     fn reader(&self) -> Result<Connection, Error> {
-        self.place.is_still(&self.path)?;
+        self.file.is_still(&self.path)?;
         if let Some(kept) = lock(&self.readers).pop() {
             return Ok(kept);
         }
-        let opened = match self.reach {
+        let opened = match self.access {
             // Others may have begun to write it since.
-            Reach::Unchanging => place::to_read(&self.path).map(|(reader, _)| reader),
-            reach => place::connect(&self.path, reach),
+            FileAccess::Unchanging => file::to_read(&self.path).map(|(reader, _)| reader),
+            access => file::connect(&self.path, access),
         };
         opened.map_err(|error| self.failed(error))
     }
 
     fn keep_reader(&self, connection: Connection) {
         // It would go on to read past what others write.
-        if self.reach == Reach::Unchanging {
+        if self.access == FileAccess::Unchanging {
             return;
         }
         let mut readers = lock(&self.readers);
@@ -392,9 +392,9 @@ impl Engine for Sqlite {
             done,
         });
         let connection = lock(&self.writer);
-        // Whoever wrote before may have taken this job along.
+        // The writer before may have taken this job along.
         if let Ok(result) = told.try_recv() {
-            return result.and_then(|()| self.place.is_still(&self.path));
+            return result.and_then(|()| self.file.is_still(&self.path));
         }
         let mut jobs = std::mem::take(&mut *lock(&self.queue));
         let results = self.run(&connection, &mut jobs);
@@ -405,7 +405,7 @@ impl Engine for Sqlite {
         }
         told.recv().unwrap_or_else(|_| Err(self.lost()))?;
         // What went to a file that is no longer there is not kept.
-        self.place.is_still(&self.path)
+        self.file.is_still(&self.path)
     }
 
     fn forget(&self) -> Result<(), Error> {
@@ -468,12 +468,12 @@ impl Engine for Sqlite {
     }
 }
 
-/// Why a file cannot be opened: one that never was a store is no damaged one.
+/// The error for a file that cannot be opened: a file that never was a store is not a damaged one.
 fn no_store(path: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
-            Error::input(format!("`{}` is no SQLite database", path.display()))
-                .expected("a store of tenure, or a file that is not there yet")
+            Error::input(format!("`{}` is not a SQLite database", path.display()))
+                .expected("a store of tenure, or a path without a file")
         }
         _ => failed(path, error),
     }
@@ -498,7 +498,7 @@ fn told(path: &Path, error: &rusqlite::Error) -> Error {
     | IntegralValueOutOfRange(..) = error
     {
         return Error::damaged(format!(
-            "the store `{shown}` holds a row that is not what was written: {error}"
+            "the store `{shown}` holds a row that was altered: {error}"
         ));
     }
     let unavailable = |what: String| Error::new(ErrorKind::Unavailable, what);
@@ -512,7 +512,7 @@ fn told(path: &Path, error: &rusqlite::Error) -> Error {
                 .hint("nothing was written; try again")
         }
         Some(ErrorCode::NotADatabase) => {
-            Error::damaged(format!("`{shown}` is no SQLite database any more"))
+            Error::damaged(format!("`{shown}` is no longer a SQLite database"))
         }
         Some(ErrorCode::DatabaseCorrupt) => {
             Error::damaged(format!("the store `{shown}` is damaged: {error}"))

@@ -27,12 +27,12 @@ const BELIEF_COLUMNS: usize = 14;
 /// The place of the object `?2` of the tenant `?1`.
 const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.object = ?2)";
 
-/// How many bits of a row of the index of terms are the place.
+/// The number of bits of a row of the index of terms that hold the place.
 const PLACE_BITS: u32 = 40;
 const MAX_PLACE: u64 = (1 << PLACE_BITS) - 1;
 
 /// The number of no tenant.
-const NOBODY: i64 = 0;
+const NO_TENANT: i64 = 0;
 
 pub(super) struct Rows<'c> {
     pub(super) connection: &'c Connection,
@@ -95,10 +95,10 @@ impl<'c> Rows<'c> {
             row.get(0)
         })?;
         self.number = self.unless_lost(found)?;
-        Ok(self.number.unwrap_or(NOBODY))
+        Ok(self.number.unwrap_or(NO_TENANT))
     }
 
-    /// What the tenant's row says. A tenant without one that has written is no tenant that never was.
+    /// The value of the tenant's row. Where the row is missing but the tenant has written, the row was lost.
     fn unless_lost<T>(&self, found: Option<T>) -> Result<Option<T>, Error> {
         if found.is_none() && self.stamp.is_none() {
             let sql = "SELECT 1 FROM writes WHERE tenant = ?1 LIMIT 1";
@@ -137,12 +137,12 @@ impl<'c> Rows<'c> {
         )
     }
 
-    /// Compares the last entry of a log with what was written. One that is not found by its name has a damaged name.
+    /// Compares the last entry of a log with what was written. One that is missing in the index of names has a damaged name.
     fn stands(&mut self, log: &str, last: u64) -> Result<(), Error> {
         let found = self.entries(log, last..last.saturating_add(1))?;
         if found.is_empty() {
             Err(Error::damaged(format!(
-                "entry {last} of the log `{log}` is not found by its name"
+                "entry {last} of the log `{log}` is missing in the index of names"
             )))
         } else {
             Ok(())
@@ -342,7 +342,7 @@ fn summed(select: &str, rest: &str, columns: &str) -> String {
     format!("{select}, sum = row_sum({columns}) {rest}")
 }
 
-/// Whether a row is what was written, by the column that says so.
+/// Checks a row against the sum in its column `at`.
 pub(super) fn whole(row: &Row<'_>, at: usize) -> rusqlite::Result<()> {
     match row.get::<_, Option<bool>>(at)? {
         Some(true) => Ok(()),

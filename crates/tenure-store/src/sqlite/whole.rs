@@ -56,7 +56,7 @@ pub(super) fn probe(connection: &Connection, known: u32) -> Result<Option<String
     }
 }
 
-/// How many rows of a table are not what their sums say.
+/// The number of rows of a table that do not match their sums.
 fn differing(connection: &Connection, table: &str, columns: &str) -> Result<u64> {
     let sql =
         format!("SELECT count(*) FROM {table} NOT INDEXED WHERE sum IS NOT row_sum({columns})");

@@ -1,4 +1,4 @@
-//! What is written of one tenant: an object that is new costs one row in each of three tables.
+//! Writes of one tenant: a new object costs one row in each of three tables.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use crate::engine::{Answered, Change, Read as _, RecordRow, Stamp, Write};
 /// Among how many of the newest beliefs about an object a revision is looked for that may be there already.
 const NEWEST: i64 = 16;
 
-/// Where the revisions of a change are.
+/// The row numbers of the revisions of a change.
 type Numbers = HashMap<(ObjectId, RevisionId), i64>;
 
 impl Rows<'_> {
@@ -31,7 +31,7 @@ impl Rows<'_> {
         })
     }
 
-    /// The row of a revision, if one of so many of the newest beliefs about an object has it.
+    /// The row number of a revision, if one of the newest beliefs about an object has it.
     fn number_of(
         &mut self,
         place: u64,

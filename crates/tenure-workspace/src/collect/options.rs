@@ -1,4 +1,4 @@
-//! How to collect, and what may be wrong with what is found.
+//! Options of collecting, and its warnings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::sources::markdown::Split;
 use crate::sources::skill::Disclosure;
 use tenure_adapters::Encoder;
 
-/// How to collect.
+/// Options of collecting.
 ///
 /// ```
 /// use tenure_workspace::{Collect, sources::{markdown::Split, skill::Disclosure}};
@@ -27,9 +27,9 @@ pub struct Collect<'a> {
     pub tenant: Option<String>,
     /// The parsers, by file extension. Default: Markdown and JSON.
     pub formats: Formats,
-    /// When plain Markdown becomes one object for each section. Default: above 4 KiB.
+    /// The rule by which plain Markdown becomes one object for each section. Default: above 4 KiB.
     pub split: Split,
-    /// How much of each skill is loaded. Default: its entry and its body.
+    /// The parts of each skill that are loaded. Default: its entry and its body.
     pub skills: Disclosure,
     /// The file or folder that is worked on. With it, only the instruction files in the folders above
     /// it are loaded, those nearest with the highest priority, and only the rules whose `paths` mean
@@ -62,7 +62,7 @@ impl Default for Collect<'_> {
     }
 }
 
-/// What a warning is about.
+/// The kind of a warning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum WarningKind {
@@ -79,13 +79,13 @@ pub enum WarningKind {
 /// Something that is not wrong enough to stop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning {
-    /// What it is about.
+    /// Its kind.
     pub kind: WarningKind,
     /// The skill, the import or the object.
     pub name: String,
-    /// What is to be said of it.
+    /// Its text.
     pub what: String,
-    /// Where.
+    /// The place in the sources.
     pub at: Option<Location>,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// How far collecting has come.
+/// The progress of collecting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Files read.

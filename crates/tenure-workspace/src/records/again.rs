@@ -14,7 +14,7 @@ use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
-/// What making a relayed request again proves.
+/// The proof that a repeated relayed request gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Again {
@@ -35,7 +35,7 @@ pub enum Again {
 /// A relayed request made again.
 #[derive(Clone, Debug)]
 pub struct ExchangeReplay {
-    /// What it proves.
+    /// The proof.
     pub proof: Again,
     /// The sent body, where it could be made.
     pub body: Option<Vec<u8>>,
@@ -46,10 +46,10 @@ pub struct ExchangeReplay {
 }
 
 /// A compile made again.
-struct Made {
+struct Repeated {
     body: Option<Vec<u8>>,
     trace: Trace,
-    /// How many of the candidates are gone.
+    /// The number of candidates that are gone.
     gone: u64,
     /// Whether anything of the session was erased since.
     erased: bool,
@@ -109,7 +109,7 @@ impl Workspace {
         session: &str,
         compile: &ExchangeCompile,
         record: &ExchangeRecord,
-    ) -> Result<Option<Made>, Error> {
+    ) -> Result<Option<Repeated>, Error> {
         let Some((mut session, erased)) = Session::past(tenant, session, compile.after)? else {
             return Ok(None);
         };
@@ -150,7 +150,7 @@ impl Workspace {
         let payload = compiled.envelope.payload.as_ref();
         let payload = payload.map(|payload| payload.bytes()).unwrap_or_default();
         let before = compile.included.len() + compile.omitted.len();
-        Ok(Some(Made {
+        Ok(Some(Repeated {
             body: body(tenant, payload, &compile.pieces)?,
             trace: compiled.trace.clone(),
             gone: before.saturating_sub(compiled.trace.verdicts.len() as u64),
@@ -160,7 +160,7 @@ impl Workspace {
 }
 
 impl ExchangeReplay {
-    /// What is proven, and the body, as programs read it.
+    /// The proof and the body, for programs.
     ///
     /// # Errors
     ///
@@ -204,11 +204,11 @@ fn differs(differing: &[&str]) -> Error {
     match differing {
         [] => Error::new(
             ErrorKind::Internal,
-            "the same inputs gave another body than was sent",
+            "the same inputs gave a body that differs from the one sent",
         )
         .hint("this is a bug in tenure; please report it with the record"),
         _ => Error::input(format!(
-            "the request cannot be made again: its {} {} not what it was",
+            "the request cannot be repeated: its {} {} changed",
             differing.join(" and "),
             if differing.len() == 1 { "is" } else { "are" },
         ))

@@ -1,4 +1,4 @@
-//! What the compile of a relayed request did to it, and what it takes to do it again. No contents.
+//! The effect of the compile of a relayed request, and all that is needed to repeat it. No contents.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,9 @@ pub struct ExchangeCompile {
     /// Whether the policy's gate for tools was applied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gated: bool,
-    /// The digest of the policy's document, which is stored beside.
+    /// The digest of the policy's document, which is stored with the record.
     pub policy: Digest,
-    /// What was read of the store.
+    /// The state of the store that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreRef>,
     /// The digests of all that the compile depended on.
@@ -48,7 +48,7 @@ pub struct ExchangeCompile {
     pub payload_tokens: u32,
     /// The number of the epoch.
     pub epoch: u32,
-    /// Why it is this one.
+    /// The cause of this epoch.
     pub cause: EpochCause,
     /// The tokens that stood in a prefix and are sent again, where the epoch has just begun.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -66,10 +66,10 @@ pub struct ExchangeCompile {
     pub included: Choices,
     /// Those that stayed out.
     pub omitted: Choices,
-    /// How many stayed out because they are too old.
+    /// The number that stayed out because they are too old.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decayed: u64,
-    /// What the sent body is made of.
+    /// The parts that the sent body is made of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
 }
@@ -78,9 +78,9 @@ pub struct ExchangeCompile {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choices {
-    /// How many by the code of the reason, as traces have it.
+    /// The number for each code of a reason, as traces have it.
     pub reasons: BTreeMap<String, u64>,
-    /// The first 128 of them: what stands beside the conversation, then its own messages.
+    /// The first 128 of them: objects from outside the conversation, then its own messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<Chosen>,
 }
@@ -95,32 +95,32 @@ pub struct Chosen {
     pub name: String,
     /// The code of the reason.
     pub code: String,
-    /// What it costs, in tokens.
+    /// Its cost, in tokens.
     pub tokens: u32,
-    /// Whether it stands beside the conversation.
+    /// Set for an object from outside the conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
 }
 
 impl Choices {
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> u64 {
         self.reasons.values().sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.reasons.is_empty()
     }
 
-    /// The named ones that stand beside the conversation.
+    /// The named ones from outside the conversation.
     pub fn beside(&self) -> impl Iterator<Item = &Chosen> {
         self.named.iter().filter(|chosen| chosen.beside)
     }
 }
 
-/// What went in, what stayed out, and how many of these because they are too old. The last so many candidates
-/// stand beside the conversation.
+/// The candidates that went in, those that stayed out, and the number of these that are too old. The last `beside`
+/// candidates are from outside the conversation.
 pub(crate) fn choices(
     trace: &Trace,
     candidates: &Candidates,

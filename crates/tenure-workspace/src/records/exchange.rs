@@ -20,10 +20,10 @@ use crate::workspace::Workspace;
 
 /// The version of a record of an exchange.
 pub const EXCHANGE_RECORD_VERSION: u32 = 1;
-/// What the id of one begins with; that of a compile record begins otherwise.
+/// The prefix of an exchange record's id; that of a compile record is another.
 pub const EXCHANGE_PREFIX: &str = "gw-";
 
-/// How an exchange ended.
+/// The end of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -37,7 +37,7 @@ pub enum Ending {
     UpstreamFailed,
     /// The upstream was silent for too long.
     UpstreamSilent,
-    /// The answer was wrong in a way that the gateway lets nobody see.
+    /// The answer was invalid and the gateway did not pass it on.
     Rejected,
     /// The request could not be managed and was refused: nothing went to the upstream.
     Refused,
@@ -51,7 +51,7 @@ pub struct ExchangeRecord {
     pub version: u32,
     /// Its id.
     pub record_id: String,
-    /// When the request came.
+    /// The instant at which the request came.
     pub at: Instant,
     /// The mode of the gateway.
     pub mode: String,
@@ -74,7 +74,7 @@ pub struct ExchangeRecord {
     /// The model of the catalogue that it was taken for, where that is another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_model: Option<String>,
-    /// What the request groups its prefixes by at its provider (`prompt_cache_key`).
+    /// The key by which the provider groups prefixes (`prompt_cache_key`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
     /// Whether the answer was asked for as a stream.
@@ -89,7 +89,7 @@ pub struct ExchangeRecord {
     /// provider puts around messages; missing where the model is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_tokens: Option<u64>,
-    /// What that count is worth.
+    /// The kind of that count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<CountKind>,
     /// The bytes of what went to the provider. Missing in older records.
@@ -107,13 +107,13 @@ pub struct ExchangeRecord {
     /// Those that were put into it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added: u64,
-    /// What went wrong in compiling it, in words.
+    /// The error of compiling it, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// How often it was sent again, shorter, because its provider found it too long.
+    /// The number of times it was sent again, shorter, because its provider found it too long.
     #[serde(default, skip_serializing_if = "is_none")]
     pub retries: u32,
-    /// How it was compiled, where it was.
+    /// The compile, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile: Option<Box<ExchangeCompile>>,
     /// The status of the answer, where there was one.
@@ -121,7 +121,7 @@ pub struct ExchangeRecord {
     pub status: Option<u16>,
     /// The bytes of the answer's body that went to the client.
     pub response_bytes: u64,
-    /// What the provider says it used.
+    /// The usage that the provider reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ProviderUsage>,
     /// From the request to the head of the answer.
@@ -129,11 +129,10 @@ pub struct ExchangeRecord {
     pub head_latency_us: Option<u64>,
     /// From the request to the end of the answer.
     pub latency_us: u64,
-    /// How it ended.
+    /// Its end.
     pub ending: Ending,
-    /// What is wrong with the answer, where it was looked at: `tool_not_offered`, `arguments_no_object`,
-    /// `arguments_schema`, `tool_left_out`, `tool_not_called`, `response_schema`, `constraint_broken`,
-    /// `constraint_unchecked`.
+    /// The faults of the answer, where it was checked: `tool_not_offered`, `arguments_no_object`, `arguments_schema`,
+    /// `tool_left_out`, `tool_not_called`, `response_schema`, `constraint_broken`, `constraint_unchecked`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<String>,
     /// The constraints that it breaks.
@@ -143,18 +142,18 @@ pub struct ExchangeRecord {
     /// as traces have it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools_left_out: BTreeMap<String, String>,
-    /// Why the catalogue's entry is the one of the model that the request names: `exact`, `version`, `family`, or
-    /// `stated` where there is none and the upstream stated the window.
+    /// The rule by which the request's model was found in the catalogue: `exact`, `version`, `family`, or `stated`
+    /// where there is none and the upstream stated the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<String>,
-    /// Why the request went on as it came, by the code of the reason; missing where its history was looked after.
+    /// The code of the reason why the request was forwarded unchanged; missing where its history was managed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmanaged: Option<String>,
-    /// What its operator should know of it, where it is managed: `answer_room`, `answer_lowered`.
+    /// Notices for its operator, where it is managed: `answer_room`, `answer_lowered`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
-    /// How many tokens the provider was taken to count, at most, for a hundred of the vocabulary's, where what it
-    /// reported before says so.
+    /// The most tokens that the provider was assumed to count for a hundred of the vocabulary's, where its earlier
+    /// reports say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated_percent: Option<u32>,
 }
@@ -167,14 +166,14 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// What a record of a compile refers to, as far as it is no part of the record.
+/// The texts that a record of a compile refers to by their digests.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kept {
     texts: Vec<Vec<u8>>,
 }
 
 impl ExchangeRecord {
-    /// Whether the body went to the provider as it came.
+    /// Returns whether the body went to the provider unchanged.
     pub fn is_as_it_came(&self) -> bool {
         self.sent_digest.is_some() && self.sent_digest == self.request_digest
     }
@@ -191,8 +190,8 @@ impl ExchangeRecord {
 }
 
 impl Workspace {
-    /// What a record says of a compile that gave this body, and what is kept with it. What stood beside the
-    /// conversation is of the store.
+    /// The record's part about a compile that gave this body, and the texts to keep with it. `beside` are the store's
+    /// objects that were added to the conversation.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! A record in the forms that others read: the Tenure Principle's compile trace, OpenTelemetry spans,
-//! PROV-JSON. Contents stay out of all of them.
+//! A record in the forms that others read: a compile trace as plain JSON, OpenTelemetry spans, PROV-JSON. Contents
+//! stay out of all of them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 /// The version of the GenAI attributes that the spans use: the registry as of 2026-07.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";
 
-/// What the provider's cache did.
+/// The outcome at the provider's cache.
 pub(super) fn cache_hit(usage: Option<&ProviderUsage>) -> &'static str {
     match usage {
         None => "UNKNOWN",
@@ -26,7 +26,7 @@ pub(super) fn cache_hit(usage: Option<&ProviderUsage>) -> &'static str {
     }
 }
 
-/// Whether anything in the payload deserves a look. Every promise was asserted before it left.
+/// The verdict on the payload: whether it needs a review. Every promise was asserted before it left.
 fn validation(trace: &Trace) -> &'static str {
     let is_doubtful = |note: &Note| {
         matches!(
@@ -45,7 +45,8 @@ fn validation(trace: &Trace) -> &'static str {
     }
 }
 
-/// What groups the requests of a tenant and project by their prefixes: the same for all that share the floor's settings.
+/// The key that groups the requests of a tenant and project by their prefixes: the same for all that share the
+/// floor's settings.
 fn cache_key(record: &StoredRecord) -> String {
     let principal = &record.inputs.request.principal;
     let inputs = &record.record.trace.inputs;
@@ -80,7 +81,7 @@ impl Seen<'_> {
 }
 
 impl Workspace {
-    /// The record as the compile trace of the Tenure Principle has it. What could not be known is null.
+    /// The record as a compile trace, with fixed field names. Unknown values are null.
     ///
     /// # Errors
     ///
@@ -407,7 +408,7 @@ fn omitted_object(seen: &Seen<'_>) -> Value {
     shown
 }
 
-/// An id of so many bytes that follows from the record's.
+/// An id of `bytes` bytes in hexadecimal, derived from the record's.
 fn hex(record: &StoredRecord, bytes: usize) -> String {
     let digest = Digest::of(record.record.record_id.as_bytes()).to_string();
     digest["sha256:".len()..][..2 * bytes].to_owned()

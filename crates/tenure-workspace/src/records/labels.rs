@@ -1,5 +1,6 @@
-//! Labels: which candidates of a compile mattered, as somebody said after the model had answered. With them,
-//! context precision and recall (the Tenure Principle's trace) are numbers.
+//! Labels: the candidates of a compile that mattered, as judged after the model had answered. From them follow
+//! context precision (the share of the chosen candidates that mattered) and recall (the share of those that mattered
+//! that were chosen).
 
 use std::collections::BTreeSet;
 
@@ -14,17 +15,18 @@ use tenure_store::Tenant;
 use super::{StoredRecord, unknown, unwritable};
 use crate::workspace::Workspace;
 
-/// What somebody said of a compile.
+/// The labels of a compile.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Labels {
-    /// When.
+    /// The instant of labelling.
     pub at: Instant,
     /// The names of all candidates that mattered.
     pub relevant: Vec<String>,
 }
 
-/// How well a compile chose among what it had a choice of: the candidates that have a score.
+/// The quality of a compile's choice among the candidates that it was free to choose: the candidates that have a
+/// score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Choice {
     /// Of those that stand in the payload, how many mattered; null where none stands there.
@@ -60,7 +62,7 @@ impl Choice {
 }
 
 impl StoredRecord {
-    /// How well the compile chose, where somebody said what mattered.
+    /// The quality of the compile's choice; `None` without labels.
     pub fn choice(&self) -> Option<Choice> {
         let labels = self.labels.as_ref()?;
         Some(Choice::of(&self.record.trace.verdicts, labels))
@@ -72,11 +74,11 @@ impl StoredRecord {
         let known: BTreeSet<&str> = verdicts.map(|verdict| &*verdict.name).collect();
         for name in &labels.relevant {
             if !known.contains(name.as_str()) {
-                let what = format!("`{}` is no candidate of `{}`", clip(name), clip(id));
+                let what = format!("`{}` is not a candidate of `{}`", clip(name), clip(id));
                 let error = Error::input(what);
                 return Err(match nearest(name, known.iter().copied()) {
                     Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error.expected("the name of a candidate, as the trace has it"),
+                    None => error.expected("the name of a candidate in the trace"),
                 });
             }
         }
@@ -85,8 +87,8 @@ impl StoredRecord {
 }
 
 impl Workspace {
-    /// Says which candidates of a compile mattered: all of them, by their names. What was said before is
-    /// replaced. Gives how well the compile chose.
+    /// Says which candidates of a compile mattered: all of them, by their names. What was said before is replaced.
+    /// Returns the quality of the compile's choice.
     ///
     /// # Errors
     ///
@@ -154,7 +156,7 @@ mod tests {
             )
         };
         assert_eq!(of(&["warm", "far"]), (Some(0.5), Some(0.5)));
-        // What must stand, and what nobody might choose, alter nothing.
+        // Objects that must stand, and those that could not be chosen, alter nothing.
         assert_eq!(of(&["warm", "far", "rule", "secret"]), of(&["warm", "far"]));
         assert_eq!(of(&["secret"]), (Some(0.0), None));
     }

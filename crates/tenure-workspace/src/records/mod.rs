@@ -46,44 +46,44 @@ pub struct StoredRecord {
     pub version: u32,
     /// The record.
     pub record: CompileRecord,
-    /// What was sent, without its bytes: they follow from the inputs.
+    /// The payload that was sent, without its bytes: they follow from the inputs.
     pub envelope: Envelope,
-    /// Which of several payloads it is, counted from nought.
+    /// Its index among several payloads, from 0.
     #[serde(default)]
     pub page: u32,
-    /// What the compile depended on.
+    /// The inputs of the compile.
     pub inputs: Inputs,
-    /// What mattered, where somebody said so.
+    /// The labels, if it was labelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<Labels>,
 }
 
-/// What a compile depended on.
+/// The inputs of a compile.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
     /// The request.
     pub request: Request,
-    /// The digest of the policy's document, which is stored beside.
+    /// The digest of the policy's document, which is stored with the record.
     pub policy: Digest,
-    /// The digests of the texts that the chat template was read from, which are stored beside: its own, and that of the
-    /// configuration beside it, where there was one.
+    /// The digests of the texts that the chat template was read from, which are stored with the record: its own, and
+    /// that of its configuration, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<(Digest, Option<Digest>)>,
     /// The answers of the outside.
     #[serde(default)]
     pub facts: Facts,
-    /// The objects that were not of the store: the digest of each one's published form, which is stored
-    /// beside.
+    /// The objects that were not of the store: the digest of each one's published form, which is stored with the
+    /// record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceRef>,
-    /// What was not fetched beside them.
+    /// Objects that were known and not fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfetched: Vec<Unfetched>,
     /// The registry of the store that some of them are of, at the entry of its log that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registry: Option<RegistryRef>,
-    /// What was read of the store.
+    /// The state of the store that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreRef>,
 }
@@ -94,18 +94,18 @@ pub struct Inputs {
 pub struct SourceRef {
     /// The digest of its published form.
     pub object: Digest,
-    /// What the registry it stood in said otherwise.
+    /// The overrides of the registry that it stood in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Overrides>,
-    /// Who might see the object when it was read, where it is a revision of the past.
+    /// The access to the object when it was read, where it is a revision of the past.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Arc<Access>>,
-    /// Whether the caller said it in the request itself.
+    /// Set where the request itself brought it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub said: bool,
 }
 
-/// What was read of the store.
+/// The state of the store that was read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreRef {
@@ -119,14 +119,14 @@ pub struct StoreRef {
     /// The usage buckets that were not 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub buckets: BTreeMap<ObjectId, u8>,
-    /// What a source stood for.
+    /// The store's objects that a source replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<ObjectId>,
 }
 
 impl Workspace {
-    /// **record**: what an outcome was made from, kept in the tenant's store, with what it used. One
-    /// record for each payload; gives their ids.
+    /// **record**: what an outcome was made from, kept in the tenant's store, with what it used. One record for each
+    /// payload; returns their ids.
     ///
     /// # Errors
     ///
@@ -252,7 +252,7 @@ impl StoredRecord {
     fn read(id: &str, row: &RecordRow) -> Result<StoredRecord, Error> {
         if id.starts_with(EXCHANGE_PREFIX) {
             return Err(Error::input(format!(
-                "`{}` is the record of what went through a gateway",
+                "`{}` is the record of a gateway request",
                 tenure::object::clip(id)
             ))
             .expected("the record of a compile"));
@@ -278,9 +278,9 @@ fn unknown(id: &str) -> Error {
 /// A compile that is to be recorded.
 #[derive(Debug)]
 pub struct Recording<'j> {
-    /// What came of it.
+    /// Its outcome.
     pub outcome: &'j Outcome,
-    /// What it was asked.
+    /// Its request.
     pub request: &'j Request,
     /// Under which policy.
     pub policy: &'j Policy,
@@ -290,13 +290,13 @@ pub struct Recording<'j> {
     pub gathered: &'j Gathered,
     /// With which answers of the outside.
     pub facts: &'j Facts,
-    /// When.
+    /// The instant of the compile.
     pub compiled_at: Instant,
-    /// How long it took.
+    /// Its duration.
     pub latency: Duration,
 }
 
-/// What the payloads used of the store.
+/// The usage of the store's objects in the payloads.
 fn used(job: &Recording<'_>, stored: &[Arc<ContextObject>]) -> Vec<(ObjectId, Usage)> {
     let usage = Usage {
         access_count: 1,

@@ -70,7 +70,7 @@ fn shared<'b>(these: impl Iterator<Item = &'b u8>, those: impl Iterator<Item = &
     these.zip(those).take_while(|(a, b)| a == b).count()
 }
 
-/// What a sent body is made of, and the texts of it that no payload gives.
+/// The pieces of a sent body, and its texts that are not in the payload.
 pub(super) fn pieces(payload: &[u8], sent: &[u8]) -> (Vec<Piece>, Vec<Vec<u8>>) {
     let theirs = messages(payload);
     let mut taken = Taken::default();

@@ -1,4 +1,4 @@
-//! Records of relayed requests as others read them: the Tenure Principle's compile trace, and whole conversations.
+//! Records of relayed requests as others read them: a compile trace, and whole conversations.
 
 use serde_json::{Value, json};
 use tenure::Error;
@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// The most requests of a conversation that are read, and the most records that are looked through for them.
 const MAX_REQUESTS: usize = 10_000;
 const MAX_RECORDS: usize = 100_000;
-/// How many records are listed at once.
+/// The number of records that are listed at once.
 const CHUNK: u32 = 500;
 
 /// The requests of a conversation, in the order in which they came.
@@ -26,8 +26,8 @@ pub struct Talk {
 }
 
 impl Workspace {
-    /// What is recorded of a conversation: of that of this session, or else of the newest request's. Requests of no
-    /// session are one conversation where the same key and client sent them. None where nothing is recorded.
+    /// The records of a conversation: that of this session, or else that of the newest request. Requests without a
+    /// session are one conversation if the same key and client sent them. `None` if nothing is recorded.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Talk {
 }
 
 impl ExchangeRecord {
-    /// The record as the compile trace of the Tenure Principle has it. What could not be known is null.
+    /// The record as a compile trace, with fixed field names. Unknown values are null.
     pub fn principle(&self, tenant: &Tenant) -> Value {
         let compile = self.compile.as_deref();
         let principal = compile.map(|compile| &compile.request.principal);
@@ -140,7 +140,7 @@ impl ExchangeRecord {
         })
     }
 
-    /// Whether the request was looked after, and what was found wrong with its answer.
+    /// The verdict: whether the request was managed, and whether its answer had faults.
     fn validation(&self) -> &'static str {
         if self.ending == Ending::Rejected {
             "REJECTED"

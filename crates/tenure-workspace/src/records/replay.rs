@@ -17,7 +17,7 @@ use super::{StoreRef, StoredRecord, with_bucket};
 use crate::stored::merge;
 use crate::workspace::Workspace;
 
-/// What a replay proves.
+/// The proof that a replay gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -36,9 +36,9 @@ pub enum Proof {
 /// A compile made again.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What it proves.
+    /// The proof.
     pub proof: Proof,
-    /// How many of the candidates were erased since.
+    /// The number of candidates that were erased since.
     pub erased: usize,
     /// The pieces that stand as they stood.
     pub proven: Vec<String>,
@@ -51,17 +51,17 @@ pub struct Replay {
 }
 
 /// A recorded compile, made again.
-struct Made {
+struct Repeated {
     world: World,
-    /// How many of its candidates were erased since.
+    /// The number of its candidates that were erased since.
     erased: usize,
     compiled: Compiled,
 }
 
-/// What the name of an erased object begins with.
+/// The prefix of an erased object's name.
 const ERASED: &str = "erased-";
 
-/// What tells one piece of a payload from another: its revision, place and form give its bytes.
+/// The identity of a piece of a payload: its revision, place and form give its bytes.
 type PieceKey = (
     Section,
     String,
@@ -105,7 +105,7 @@ impl Workspace {
         compare(record, made?)
     }
 
-    fn make_again(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Made, Error> {
+    fn make_again(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Repeated, Error> {
         let inputs = &record.inputs;
         let trace = &record.record.trace;
         let document = blob(tenant, inputs.policy)?;
@@ -132,11 +132,11 @@ impl Workspace {
         let compiled = outcome.compiled().nth(record.page as usize).cloned();
         let compiled = compiled.ok_or_else(|| {
             Error::input(format!(
-                "the compile has no page {} any more",
+                "the compile no longer has a page {}",
                 record.page + 1
             ))
         })?;
-        Ok(Made {
+        Ok(Repeated {
             world,
             erased,
             compiled,
@@ -189,7 +189,7 @@ impl Workspace {
     }
 }
 
-/// What was read of a store, behind these sources.
+/// The objects that were read of a store, behind these sources.
 pub(super) fn of_store(
     tenant: &Tenant,
     store: &StoreRef,
@@ -212,7 +212,7 @@ pub(super) fn of_store(
 }
 
 impl Replay {
-    /// What is proven, and the payload, as programs read it.
+    /// The proof and the payload, for programs.
     pub fn to_json(&self, id: &str) -> serde_json::Value {
         let envelope = self.compiled.as_ref().map(|compiled| &compiled.envelope);
         serde_json::json!({
@@ -234,7 +234,7 @@ fn template_text(tenant: &Tenant, digest: Digest) -> Result<String, Error> {
         || Error::input("the chat template of the record was erased").expected("its chat template");
     let text = blob(tenant, digest)?.ok_or_else(gone)?;
     String::from_utf8(text)
-        .map_err(|error| Error::input(format!("the recorded chat template is no text: {error}")))
+        .map_err(|error| Error::input(format!("the recorded chat template is not text: {error}")))
 }
 
 /// A text that a record names; nothing where it was erased.
@@ -242,15 +242,15 @@ pub(super) fn blob(tenant: &Tenant, digest: Digest) -> Result<Option<Vec<u8>>, E
     let found = tenant.blob(digest)?;
     if found.is_none() && !tenant.is_tombstone(digest)? {
         return Err(Error::input(format!(
-            "what the record was made from is not in the store: {digest}"
+            "an input of the record is missing in the store: {digest}"
         )));
     }
     Ok(found)
 }
 
 /// Holds what was made again against what was recorded.
-fn compare(record: StoredRecord, made: Made) -> Result<Replay, Error> {
-    let Made {
+fn compare(record: StoredRecord, made: Repeated) -> Result<Replay, Error> {
+    let Repeated {
         world,
         erased,
         compiled,
@@ -297,7 +297,7 @@ fn compare(record: StoredRecord, made: Made) -> Result<Replay, Error> {
     })
 }
 
-/// Which inputs of a compile are not what they were.
+/// The inputs of a compile that differ.
 pub(super) fn differing(before: &InputDigests, now: &InputDigests) -> Vec<&'static str> {
     let inputs = [
         ("policy", before.policy, now.policy),
@@ -310,18 +310,18 @@ pub(super) fn differing(before: &InputDigests, now: &InputDigests) -> Vec<&'stat
     differing.map(|(name, ..)| name).collect()
 }
 
-/// Why a compile that should be the same is another: which of its inputs differ.
+/// The error of a replay that gave other bytes: it names the inputs that differ.
 fn differs(world: &World, record: &StoredRecord, compiled: &Compiled) -> Error {
     let differing = differing(&record.record.trace.inputs, &compiled.trace.inputs);
     if differing.is_empty() {
         return Error::new(
             ErrorKind::Internal,
-            "the same inputs gave another payload than recorded",
+            "the same inputs gave a payload that differs from the recorded one",
         )
         .hint("this is a bug in tenure; please report it with the record");
     }
     let error = Error::input(format!(
-        "the compile cannot be made again: its {} {} not what it was",
+        "the compile cannot be repeated: its {} {} changed",
         differing.join(" and "),
         if differing.len() == 1 { "is" } else { "are" },
     ));

@@ -9,16 +9,16 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tenure::{Digest, Error, World};
 
+use super::byte_lru::ByteLru;
 use super::compose::Own;
-use super::recent::Recent;
 
 /// The most memory for what messages cost, about, in bytes.
 const PRICES: usize = 8 << 20;
-/// What one takes there, about, in bytes.
+/// The memory of one, about, in bytes.
 const PRICE: usize = 160;
 /// Shorter texts are counted again sooner than they are looked up, in bytes.
 const LONG: usize = 256;
-/// What a provider adds to a message, about, in tokens.
+/// The tokens that a provider adds to a message, about.
 const AROUND: u64 = 4;
 
 /// Fields that say how a message is built, not what the model reads.
@@ -36,17 +36,17 @@ const FORM: [&str; 11] = [
     "prompt_cache_breakpoint",
 ];
 
-/// What long messages cost, by their digests.
+/// The prices of long messages, by their digests.
 #[derive(Debug)]
-pub(super) struct Prices(Mutex<Recent<u64, Digest>>);
+pub(super) struct Prices(Mutex<ByteLru<u64, Digest>>);
 
 impl Default for Prices {
     fn default() -> Prices {
-        Prices(Mutex::new(Recent::new(PRICES)))
+        Prices(Mutex::new(ByteLru::new(PRICES)))
     }
 }
 
-/// What a body has fewer, and what it has more than the one that came: one of them is none.
+/// The tokens that a body has fewer, and those that it has more, than the one that came: one of them is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Balance {
     pub(super) saved: u64,
@@ -54,7 +54,7 @@ pub(super) struct Balance {
 }
 
 impl Prices {
-    /// How a body that is sent compares with the one that came.
+    /// Compares the tokens of a body that is sent with those of the one that came.
     pub(super) fn balance(&self, world: &World, came: &str, sent: &str) -> Result<Balance, Error> {
         let read = |body| -> Result<Own<'_>, Error> {
             serde_json::from_str(body)
@@ -107,7 +107,7 @@ fn list(messages: &RawValue) -> Vec<&str> {
     }
 }
 
-/// What stands between what two lists begin with and end with alike.
+/// The parts of two lists between their common beginning and their common end.
 fn apart<'l, 'b>(one: &'l [&'b str], other: &'l [&'b str]) -> (&'l [&'b str], &'l [&'b str]) {
     let same = |(one, other): &(&&str, &&str)| one == other;
     let first = one.iter().zip(other).take_while(same).count();

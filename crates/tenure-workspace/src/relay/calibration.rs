@@ -1,8 +1,9 @@
-//! How many tokens a provider counts where a model's own vocabulary is not built in. The catalogue's margin is a bound
-//! for any text; what providers report of requests that were sent says how much of it a tenant's texts need.
+//! Calibration of counts: the tokens that a provider counts where a model's own vocabulary is not built in. The
+//! catalogue's margin is a bound for any text; what providers report of requests that were sent says how much of it a
+//! tenant's texts need.
 //!
-//! The largest ratio ever seen counts, so the bound is never below what was seen. A report that nobody could believe
-//! changes nothing: an upstream may say anything.
+//! The largest ratio ever seen counts, so the bound is never below what was seen. An implausible report changes
+//! nothing: an upstream may say anything.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,10 +13,10 @@ use tenure::wire::Conversation;
 use tenure::{Digest, Error, World};
 use tenure_store::Tenant;
 
-use super::recent::Recent;
+use super::byte_lru::ByteLru;
 use super::{CHAIN, Relay, Relaying, held_as};
 
-/// How many reports it takes.
+/// The number of reports that a bound needs.
 const LEAST: u32 = 20;
 /// Shorter requests say more of what a provider adds around texts than of how it counts them.
 const LONG: u32 = 2_000;
@@ -23,15 +24,15 @@ const LONG: u32 = 2_000;
 const STEP: u32 = 5;
 /// The vocabulary's own count.
 const EXACT: u32 = 100;
-/// How long it is not looked for what other nodes found, in microseconds.
+/// The time between two looks at what other nodes found, in microseconds.
 const PAUSE: i64 = 600 * 1_000_000;
 /// The most memory for what is known, about, in bytes.
 const MOST: usize = 1 << 20;
 
 /// Fields of a request that bring what its provider runs or adds: servers of tools, containers with skills, searches.
 const BRING: [&str; 4] = ["mcp_servers", "container", "web_search_options", "plugins"];
-/// What is kept unread of a message and still counted here in full: the model's reasoning, which stands in the request,
-/// and settings.
+/// The kinds of blocks that are kept unread and still counted here in full: the model's reasoning, which stands in
+/// the request, and settings.
 const STANDS: [&str; 5] = [
     "thinking",
     "redacted_thinking",
@@ -40,7 +41,7 @@ const STANDS: [&str; 5] = [
     "output_config",
 ];
 
-/// How a request was counted here, to be held against what its provider reports.
+/// The count of a request here, to be compared with its provider's report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Counted {
     /// The log of its model.
@@ -51,8 +52,8 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// A request of so many tokens with the margin; none where the count needs no margin, it is too short to tell, or
-    /// its provider counts what does not stand in it.
+    /// The count of a request of `sent` tokens, margin included; `None` where the count needs no margin, the request
+    /// is too short to tell, or its provider also counts content that is not in it.
     pub(super) fn of(
         asked: &Relaying<'_>,
         conversation: &Conversation,
@@ -70,8 +71,8 @@ impl Counted {
         })
     }
 
-    /// How many tokens a provider counts for a hundred of the vocabulary's, rounded up; none where nobody could
-    /// believe it.
+    /// The tokens that a provider counts for a hundred of the vocabulary's, rounded up; `None` where that is
+    /// implausible.
     fn percent(&self, reported: u64) -> Option<u32> {
         let reported = reported.checked_mul(u64::from(EXACT))?;
         let percent = reported.div_ceil(u64::from(self.tokens.max(1)));
@@ -81,8 +82,8 @@ impl Counted {
     }
 }
 
-/// Whether all that its provider counts stands in a request. What a provider searches or reads while it answers is input
-/// that it counts, too, and that only it sees.
+/// Returns whether a request holds all that its provider counts. Text that a provider searches or reads while it
+/// answers is also counted as input, and only the provider sees it.
 fn stands_whole(conversation: &Conversation) -> bool {
     let brings = |(name, _): &(String, String)| BRING.contains(&name.as_str());
     let all = conversation
@@ -95,37 +96,37 @@ fn stands_whole(conversation: &Conversation) -> bool {
         && unread.all(|kind| STANDS.contains(&kind.as_str()))
 }
 
-/// What is known of a tenant's texts and a model.
+/// The calibration of one tenant's texts and one model.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    /// How many reports this process saw.
+struct Calibration {
+    /// The number of reports that this process saw.
     seen: u32,
     /// The largest of them, in percent of the vocabulary's count.
     largest: u32,
-    /// What all nodes know, and when that was read.
+    /// The bound that all nodes know, and the instant at which it was read.
     stored: Option<u32>,
     read: Option<Instant>,
 }
 
-/// What the store keeps.
+/// The stored form of a bound.
 #[derive(Serialize, Deserialize)]
-struct Kept {
-    /// How many tokens the provider counts, at most, for a hundred of the vocabulary's.
+struct StoredBound {
+    /// The most tokens that the provider counts for a hundred of the vocabulary's.
     percent: u32,
 }
 
-/// What is known of the texts of tenants, by model.
+/// The calibrations of tenants, by model.
 #[derive(Debug)]
-pub(super) struct Calibrations(Mutex<Recent<Known>>);
+pub(super) struct Calibrations(Mutex<ByteLru<Calibration>>);
 
 impl Default for Calibrations {
     fn default() -> Calibrations {
-        Calibrations(Mutex::new(Recent::new(MOST)))
+        Calibrations(Mutex::new(ByteLru::new(MOST)))
     }
 }
 
 impl Calibrations {
-    fn change<T>(&self, key: &str, change: impl FnOnce(&mut Known) -> T) -> T {
+    fn change<T>(&self, key: &str, change: impl FnOnce(&mut Calibration) -> T) -> T {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = all.get(key).copied().unwrap_or_default();
         let given = change(&mut known);
@@ -136,8 +137,8 @@ impl Calibrations {
 }
 
 impl Relay {
-    /// How many tokens a provider counts, at most, for a hundred of the vocabulary's, as far as that is known of this
-    /// tenant's texts.
+    /// The most tokens that a provider counts for a hundred of the vocabulary's in this tenant's texts; `None` if
+    /// unknown.
     pub(super) fn calibrated(
         &self,
         tenant: &Tenant,
@@ -197,7 +198,7 @@ impl Relay {
         let before = stored(tenant, &counted.log)?;
         let bound = before.map_or(bound, |before| before.max(bound));
         if before != Some(bound) {
-            let value = serde_json::to_value(Kept { percent: bound })
+            let value = serde_json::to_value(StoredBound { percent: bound })
                 .map_err(|error| Error::assertion(format!("a number is plain data: {error}")))?;
             tenant.append_dated(&counted.log, value)?;
         }
@@ -215,7 +216,7 @@ pub(super) fn in_our_tokens(tokens: u32, world: &World, percent: Option<u32>) ->
 
 fn stored(tenant: &Tenant, log: &str) -> Result<Option<u32>, Error> {
     let stored = tenant.dated(log, None)?;
-    let kept: Option<Kept> = stored.and_then(|value| serde_json::from_value(value).ok());
+    let kept: Option<StoredBound> = stored.and_then(|value| serde_json::from_value(value).ok());
     Ok(kept.map(|kept| kept.percent))
 }
 

@@ -1,4 +1,4 @@
-//! Where the messages of a request lead: digests of the chains that they make, and what is known of them.
+//! Chains of messages: their digests, and the session that each leads to.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,11 +7,11 @@ use tenure::wire::{self, Conversation, Format};
 use tenure::{Digest, Error};
 use tenure_store::Tenant;
 
-use super::recent::Recent;
+use super::byte_lru::ByteLru;
 use super::{CHAIN, LONG, Relay, Relaying, held_as};
 use crate::sessions::Session;
 
-/// Where a chain of messages leads.
+/// The end of a chain of messages: a session and a message in it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Chain {
     pub(super) session: String,
@@ -52,7 +52,7 @@ impl Relay {
         each.collect()
     }
 
-    /// What a message says.
+    /// A digest of the meaning of a message.
     fn says(&self, format: Format, message: &str) -> Digest {
         if message.len() < LONG {
             return wire::meaning(format, message);
@@ -69,7 +69,7 @@ impl Relay {
         says
     }
 
-    /// Where a chain leads, as it is remembered or as the store says.
+    /// Looks a chain up in memory, else in the store.
     pub(super) fn chain(&self, tenant: &Tenant, digest: &Digest) -> Result<Option<Chain>, Error> {
         let log = log_of(digest);
         let key = held_as(tenant, &log);
@@ -99,7 +99,7 @@ impl Relay {
             last: session.last_turn(),
         };
         let log = log_of(digest);
-        session.beside(log.clone(), chain.body()?);
+        session.defer_to(log.clone(), chain.body()?);
         let key = held_as(tenant, &log);
         let size = CHAIN + key.len();
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +110,7 @@ impl Relay {
 }
 
 /// Forgets the chains that lead to a session which is not what its log says.
-pub(super) fn forget_chains(chains: &Mutex<Recent<Chain>>, session: &str) {
+pub(super) fn forget_chains(chains: &Mutex<ByteLru<Chain>>, session: &str) {
     let mut chains = chains.lock().unwrap_or_else(PoisonError::into_inner);
     chains.retain(|_, chain| chain.session != session);
 }

@@ -8,17 +8,17 @@ use tenure::{Error, World};
 
 use super::{Relaying, tools};
 
-/// What a compiled body holds that stands in the agent's.
+/// The parts of a compiled body that are put into the agent's.
 #[derive(Deserialize)]
 struct Compiled<'b> {
     #[serde(borrow, alias = "input", alias = "contents")]
     messages: &'b RawValue,
-    /// What stands before the history, where the format has a field of its own for it.
+    /// The instructions before the history, where the format has a field of its own for it.
     #[serde(borrow, default, alias = "instructions")]
     system: Option<&'b RawValue>,
 }
 
-/// What an agent's body holds of the same.
+/// The same parts of an agent's body.
 #[derive(Deserialize)]
 pub(super) struct Own<'b> {
     #[serde(borrow, alias = "input", alias = "contents")]
@@ -37,7 +37,7 @@ pub(super) fn compose(
     asked: &Relaying<'_>,
     conversation: &Conversation,
     payload: &str,
-    left_out: &tools::LeftOut,
+    left_out: &tools::OmittedTools,
 ) -> Result<String, Error> {
     let compiled: Compiled<'_> = serde_json::from_str(payload)
         .map_err(|error| Error::assertion(format!("a compiled body has messages: {error}")))?;
@@ -45,7 +45,7 @@ pub(super) fn compose(
         .map_err(|error| Error::input(format!("the body has no messages: {error}")))?;
     let mut messages = with_instructions(asked, conversation, &own, compiled.messages.get());
     let mut system = None;
-    // Where nothing stands beside the messages, nothing stands before them that is not the agent's.
+    // Without a side context, everything before the messages is the agent's.
     if let Some(floor) = compiled.system.filter(|_| asked.beside.is_some()) {
         match asked.format {
             Format::OpenAiResponses => match joined(own.system, floor) {
@@ -87,7 +87,7 @@ pub(super) fn messages(body: &str) -> Result<&RawValue, Error> {
     Ok(own.messages)
 }
 
-/// What their list is called.
+/// The name of the field with their list.
 pub(super) fn field(format: Format) -> &'static str {
     match format {
         Format::OpenAiResponses => "input",
@@ -96,10 +96,10 @@ pub(super) fn field(format: Format) -> &'static str {
     }
 }
 
-/// The body with marks where its provider's cache is to hold a prefix: up to its last block, since all of it stands in
-/// the next request, too. The agent's own marks on messages stood at messages that may be gone, so they are set anew,
-/// but for one on the last block; those before the messages stay. Without any of the agent's, marks are only set where
-/// the whole body is the compiler's to lay out.
+/// The body with marks where its provider's cache is to hold a prefix: up to its last block, since all of it stands
+/// in the next request, too. The agent's own marks on messages stood at messages that may be gone, so they are placed
+/// again, except one on the last block; those before the messages stay. Without any of the agent's, marks are only
+/// set where the whole body is the compiler's to lay out.
 pub(super) fn marked(
     world: &World,
     asked: &Relaying<'_>,
@@ -127,7 +127,7 @@ pub(super) fn marked(
     marked.unwrap_or(body)
 }
 
-/// Whether the agent's own marks on messages are taken out, for others.
+/// Returns whether the agent's own marks on messages are taken out, for others.
 pub(super) fn marks_anew(asked: &Relaying<'_>, conversation: &Conversation) -> bool {
     // OpenAI marks the end by itself where the request does not say that it will.
     let is_openais = !asked.body.contains(MARKS[0]);
@@ -138,13 +138,13 @@ fn has_marks(asked: &Relaying<'_>) -> bool {
     MARKS.iter().any(|mark| asked.body.contains(mark))
 }
 
-/// Whether the provider sets marks itself.
+/// Returns whether the provider sets marks itself.
 fn by_provider(conversation: &Conversation) -> bool {
     let mut keys = conversation.rest.iter().map(|(key, _)| key.as_str());
     keys.any(|key| matches!(key, "cache_control" | "prompt_cache_options"))
 }
 
-/// Whether the request says that it sets all marks itself, as OpenAI has it.
+/// Returns whether the request says that it sets all marks itself, in OpenAI's form.
 fn by_request(conversation: &Conversation) -> bool {
     let mut rest = conversation.rest.iter();
     let options = rest.find(|(key, _)| key == "prompt_cache_options");

@@ -1,4 +1,4 @@
-//! What was done to a request: what its record says of it, and what it takes to do it again.
+//! The compile of a relayed request, as its record keeps it, with all that is needed to repeat it.
 
 use tenure::policy::PolicyDocument;
 use tenure::{Error, Request, TaskState};
@@ -67,18 +67,18 @@ impl Done {
         &self.compile.model
     }
 
-    /// Whether any message no longer stands as it was said.
+    /// Returns whether any message no longer stands as it was said.
     pub fn cut(&self) -> bool {
         self.compile.cut
     }
 
-    /// How many bytes it holds.
+    /// The bytes that it holds.
     pub fn held(&self) -> usize {
         self.payload.len()
     }
 }
 
-/// The task of a request: what the user said last.
+/// The task of a request: the user's last message.
 pub(crate) fn task_of(session: &Session) -> TaskState {
     let mut task = session.last_request().unwrap_or_default();
     task.truncate(task.floor_char_boundary(MAX_ASKED));

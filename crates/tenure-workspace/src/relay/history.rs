@@ -1,4 +1,4 @@
-//! Whether a provider looks after the history of a conversation itself: by the dated data of `history.toml`.
+//! Detection of requests whose provider manages the history itself, by the dated data of `history.toml`.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -75,7 +75,7 @@ impl Field {
     }
 }
 
-/// Why the history of a request is its provider's to look after, if it is: by the fields beside its messages.
+/// The reason why a request's provider manages its history, if it does, by the fields next to its messages.
 pub(super) fn provider_owns(rest: &[(String, String)]) -> Result<Option<Unmanaged>, Error> {
     let table = Table::builtin()?;
     let mut found = None;

@@ -1,8 +1,8 @@
-//! What an operator should know of a request that was managed.
+//! Notices for an operator about a request that was managed.
 
 use std::fmt;
 
-/// What was done to a request beyond its messages, or what its answer costs them.
+/// A change to a request beyond its messages, or the cost of its answer to them.
 ///
 /// Each has one code, which stands in the header `x-tenure-notice`, in the record and in the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub enum Notice {
     AnswerLowered {
         /// The agent's own number.
         from: u32,
-        /// What went on.
+        /// The number that was forwarded.
         to: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Where a request ended, for its answer.
+//! The position at which a request ends in its session, for its answer.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use tenure::{Digest, Error};
 use tenure_store::Tenant;
 
 use super::calibration::Counted;
-use super::{Relay, begun};
+use super::{Relay, prefill};
 
-/// Where a request ends in its session, and what it costs: enough to add what is answered to it.
+/// The position at which a request ends in its session, and its cost: all that is needed to add the answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The session.
@@ -22,17 +22,17 @@ pub struct Place {
     pub(super) chain: Digest,
     /// The number of the last of them in the session.
     pub(super) last: u64,
-    /// What was sent, about, in tokens, and the room that it keeps for the answer.
+    /// The tokens that were sent, about, and the room that is kept for the answer.
     pub(super) sent: u32,
     pub(super) answer: u32,
     /// The message that the answer is begun with.
-    pub(super) begun: Option<String>,
-    /// How it was counted, where that says how its provider counts.
+    pub(super) prefill: Option<String>,
+    /// Its count, where a report of the provider can be compared with it.
     pub(super) counted: Option<Counted>,
 }
 
 impl Place {
-    /// What was sent, about, in tokens.
+    /// The tokens that were sent, about.
     pub fn sent(&self) -> u32 {
         self.sent
     }
@@ -44,17 +44,17 @@ impl Place {
 
     /// The messages by which a reply makes the history longer: with what it goes on from, as one or before it.
     pub(super) fn adds(&self, reply: &str) -> String {
-        match (self.joined(reply), &self.begun) {
+        match (self.joined(reply), &self.prefill) {
             (Some(joined), _) => format!("[{joined}]"),
-            (None, Some(begun)) => format!("[{begun},{reply}]"),
+            (None, Some(prefill)) => format!("[{prefill},{reply}]"),
             (None, None) => format!("[{reply}]"),
         }
     }
 
     fn joined(&self, reply: &str) -> Option<String> {
-        let begun = self.begun.as_deref();
-        let begun = begun.filter(|_| self.format == Format::Anthropic)?;
-        begun::joined(begun, reply)
+        let prefill = self.prefill.as_deref();
+        let prefill = prefill.filter(|_| self.format == Format::Anthropic)?;
+        prefill::joined(prefill, reply)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What of a window a request takes beside its messages.
+//! The room in a window: the tokens that a request takes besides its messages.
 
 use tenure::wire::{self, Conversation, Renewed};
 use tenure::{Budget, Error, Model, World};
@@ -7,12 +7,12 @@ use super::calibration;
 use super::notice::Notice;
 use crate::sessions::Session;
 
-/// What is kept beside the counted tokens for what a provider adds.
+/// The tokens that are kept for a provider's additions.
 const MARGIN: u32 = 64;
-/// What a provider adds to a message, at most, in tokens.
+/// The tokens that a provider adds to a message, at most.
 const AROUND: u32 = 8;
 
-/// What stands around the messages, in tokens, at most.
+/// The tokens of the body around the messages, at most.
 pub(super) fn around(conversation: &Conversation, world: &World) -> u32 {
     let before = conversation.instructions.iter();
     let tools = conversation.server_tools.iter();
@@ -21,7 +21,7 @@ pub(super) fn around(conversation: &Conversation, world: &World) -> u32 {
     texts.saturating_add(MARGIN)
 }
 
-/// What the agent renews with each request costs, at most, in tokens.
+/// The tokens of the part that the agent renews with each request, at most.
 pub(super) fn renewed(renewed: Option<&Renewed>, world: &World) -> u32 {
     let texts = renewed.into_iter().flat_map(Renewed::texts);
     texts
@@ -29,8 +29,8 @@ pub(super) fn renewed(renewed: Option<&Renewed>, world: &World) -> u32 {
         .sum()
 }
 
-/// Whether the agent's own instructions, before its messages and among them, and what it renews take at most half the
-/// window. Beyond that there is too little left to manage.
+/// Returns whether the agent's own instructions, before its messages and among them, and the part that it renews take
+/// at most half the window. Beyond that there is too little left to manage.
 pub(super) fn holds_instructions(
     (conversation, renewed): (&Conversation, u32),
     session: &Session,
@@ -45,7 +45,7 @@ pub(super) fn holds_instructions(
     }
 }
 
-/// How a request names the most tokens of its answer.
+/// The fields in which a request names the most tokens of its answer.
 const NAMES: [&str; 3] = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
 
 /// The most tokens of the answer, where the request names them.
@@ -70,12 +70,13 @@ pub(super) struct Room {
     pub(super) answer: Answer,
     /// The window that the provider's error named, in ours.
     pub(super) learned: Option<u32>,
-    /// What stands around the messages, in ours.
+    /// The tokens around the messages, by our count.
     pub(super) around: u32,
 }
 
 impl Room {
-    /// What the messages may take, where the provider counts at most so many tokens for a hundred of the vocabulary's.
+    /// The budget of the messages, where the provider counts at most `percent` tokens for a hundred of the
+    /// vocabulary's.
     pub(super) fn budget(&self, world: &World, percent: Option<u32>) -> Budget {
         let kept = self.answer.kept;
         let room = self.window.saturating_sub(kept);
@@ -90,12 +91,12 @@ impl Room {
     }
 }
 
-/// What a request keeps of the window for its answer, in the provider's tokens.
+/// The part of the window that a request keeps for its answer, in the provider's tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Answer {
-    /// How many tokens are kept.
+    /// The tokens that are kept.
     pub(super) kept: u32,
-    /// How many the request that goes on names, or keeps where it names none.
+    /// The tokens that the forwarded request names, or keeps where it names none.
     pub(super) asked: u32,
     /// The field that goes on with fewer than the agent's request has.
     lowered: Option<(&'static str, u32)>,
@@ -104,8 +105,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The room of a request that asks for so many tokens, or keeps them where it names none, of a window of so many.
-    /// `most` is what the policy allows.
+    /// The room of a request in a window of `window` tokens: it asks for `asked` tokens, or keeps them where it names
+    /// none. `most` is what the policy allows.
     pub(super) fn of(
         conversation: &Conversation,
         model: &Model,
@@ -140,7 +141,7 @@ impl Answer {
         wire::with_fields(body, &[(name, asked.as_str())]).map(Some)
     }
 
-    /// What is to be told of it, where the request was cut or goes on as it came.
+    /// The notices about it, where the request was cut or is forwarded unchanged.
     pub(super) fn notices(&self, window: u32, is_cut: bool) -> Vec<Notice> {
         let lowered = self.lowered.map(|(_, from)| Notice::AnswerLowered {
             from,

@@ -1,5 +1,5 @@
-//! Which of an agent's tools are offered. Where the policy has a gate for them, what an epoch chose goes on in the
-//! place of the agent's list, in its order and byte for byte.
+//! The agent's tools that are offered. Where the policy has a gate for them, the epoch's choice replaces the agent's
+//! list, in its order and byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use tenure::{Error, ObjectDocument};
 use crate::sessions::SessionCompiled;
 
 /// Tools that are not offered, each with the code of the reason.
-pub(super) type LeftOut = BTreeMap<String, &'static str>;
+pub(super) type OmittedTools = BTreeMap<String, &'static str>;
 
 /// Takes tools out of the gate's reach that the provider itself keeps from the model until it looks for them.
 pub(super) fn spare_deferred(conversation: &mut Conversation) {
@@ -29,8 +29,8 @@ fn is_deferred(tool: &ObjectDocument) -> bool {
     fields.is_some_and(|fields| fields["defer_loading"] == true)
 }
 
-/// Whether tools are kept from the model until it looks for them, and it may be one of the agent's own that finds them:
-/// without it they would never be found, and a list of none but such tools would be refused.
+/// Returns whether tools are kept from the model until it searches for them, and a tool of the agent's own may be the
+/// one that finds them: without it they would never be found, and a list of only such tools would be refused.
 pub(super) fn are_looked_for(conversation: &Conversation) -> bool {
     let servers = conversation.server_tools.iter();
     let servers = servers.filter_map(|json| serde_json::from_str::<Value>(json).ok());
@@ -43,7 +43,7 @@ pub(super) fn are_looked_for(conversation: &Conversation) -> bool {
     deferred && !servers.iter().any(searches)
 }
 
-/// Whether this or anything in it is deferred, as a provider's sets of tools have it.
+/// Returns whether this or anything in it is deferred, as a provider's sets of tools have it.
 fn defers(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(defers),
@@ -76,13 +76,13 @@ fn collect(choice: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// What a compile does not offer of the agent's tools, of which it tells before so many objects that stand beside the
-/// session.
-pub(super) fn left_out(compiled: &SessionCompiled, beside: usize) -> Result<LeftOut, Error> {
+/// The agent's tools that a compile does not offer. The last `beside` verdicts of its trace are those of the side
+/// context.
+pub(super) fn left_out(compiled: &SessionCompiled, beside: usize) -> Result<OmittedTools, Error> {
     let verdicts = &compiled.outcome.single()?.trace.verdicts;
     let objects = compiled.gathered.candidates.objects();
     let own = verdicts.len().saturating_sub(beside);
-    let mut left = LeftOut::new();
+    let mut left = OmittedTools::new();
     let mut stand = BTreeSet::new();
     for (object, verdict) in objects.iter().zip(verdicts).take(own) {
         match &verdict.reason {
@@ -98,14 +98,14 @@ pub(super) fn left_out(compiled: &SessionCompiled, beside: usize) -> Result<Left
     Ok(left)
 }
 
-/// Whether the agent's list would be empty without these: such a list is refused.
-pub(super) fn is_none_left(conversation: &Conversation, left: &LeftOut) -> bool {
+/// Returns whether the agent's list would be empty without these: such a list is refused.
+pub(super) fn is_none_left(conversation: &Conversation, left: &OmittedTools) -> bool {
     let mut own = conversation.tools.iter();
     conversation.server_tools.is_empty() && own.all(|tool| left.contains_key(&tool.name))
 }
 
 /// The agent's list of tools without those that are left out.
-pub(super) fn offered(conversation: &Conversation, list: &RawValue, left: &LeftOut) -> String {
+pub(super) fn offered(conversation: &Conversation, list: &RawValue, left: &OmittedTools) -> String {
     let gone = conversation.tools.iter();
     let gone = gone.filter(|tool| left.contains_key(&tool.name));
     let gone: BTreeSet<&str> = gone
@@ -158,7 +158,7 @@ mod tests {
         let conversation = wire::read(Format::Anthropic, body).unwrap();
         let list = &body[body.find("[ {").unwrap()..body.len() - 1];
         let list = RawValue::from_string(list.to_owned()).unwrap();
-        let left: LeftOut = [("a".to_owned(), "gated_out")].into();
+        let left: OmittedTools = [("a".to_owned(), "gated_out")].into();
         let stand = r#"[{"type":"web_search_20250305","name":"web_search"},{"name":"b","input_schema":{"type":"object"} }]"#;
         assert_eq!(offered(&conversation, &list, &left), stand);
     }

@@ -1,11 +1,11 @@
-//! Why a request went on as it came, and what else its operator should know of it.
+//! The reasons why a request is forwarded unchanged.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tenure::{Error, ErrorKind};
 
-/// Why a request that asks a model went on as it came although the gateway compiles.
+/// The reason why a request to a model was forwarded unchanged although the gateway compiles.
 ///
 /// Each has one code, which stands in the header `x-tenure-fault`, in the record, in the metric and in the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum Unmanaged {
     PackedBody,
     /// The body cannot be read or made legal.
     Unreadable,
-    /// The model alone speaks: nobody asks anything.
+    /// Only the model speaks: there is no message of a user.
     NothingAsked,
     /// The compiled body would lack what the caller asks now.
     RequestMissing,
@@ -93,7 +93,7 @@ impl Unmanaged {
         }
     }
 
-    /// What went wrong, where it is a fault.
+    /// The error, where it is a fault.
     pub fn fault(self) -> Option<Error> {
         let what = match self {
             Unmanaged::RequestMissing => "the compiled body would lack what the request asks",
@@ -104,8 +104,8 @@ impl Unmanaged {
         Some(Error::new(ErrorKind::Policy, format!("{what} (`{self}`)")))
     }
 
-    /// Whether `--fail-closed` refuses the request: not where the provider looks after the history itself, there is
-    /// none, or nothing is asked.
+    /// Returns whether `--fail-closed` refuses the request: not where the provider looks after the history itself,
+    /// there is none, or nothing is asked.
     pub fn is_fault(self) -> bool {
         !matches!(
             self,

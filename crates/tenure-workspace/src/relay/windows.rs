@@ -1,4 +1,4 @@
-//! How long a request providers take of a model, as they say themselves: in errors, and in their lists of models.
+//! The windows of models as providers state them: in errors, and in their lists of models.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,21 +10,21 @@ use tenure::wire::Format;
 use tenure::{Digest, Error};
 use tenure_store::Tenant;
 
-use super::recent::Recent;
+use super::byte_lru::ByteLru;
 use super::{CHAIN, Place, Relay, held_as};
 
 /// The most memory for what is known of the windows of models, about, in bytes.
 const MEMORY: usize = 1 << 20;
 /// The most memory for the lists of models, about, in bytes.
 const LISTS: usize = 8 << 20;
-/// How long it is believed: a provider may let requests grow.
+/// The time for which a statement is believed, in microseconds: a provider may raise its limit.
 const BELIEVED: i64 = 24 * 3_600 * 1_000_000;
-/// How long a list is not written again that says the same.
+/// The time for which an unchanged list is not written again, in microseconds.
 const FRESH: i64 = BELIEVED / 4;
 /// The most models of a list that are kept, and the longest name of one, in bytes.
 const MAX_LISTED: usize = 2_048;
 const MAX_NAME: usize = 200;
-/// What a window may be, in tokens. Another number means something else.
+/// The plausible windows, in tokens. Another number means something else.
 const SANE: std::ops::RangeInclusive<u64> = 1_024..=100_000_000;
 /// The fields in which lists of models state a window (2026-11-23): Anthropic's, OpenRouter's, those of LiteLLM
 /// and vLLM, and others'. OpenAI states none.
@@ -37,25 +37,25 @@ const STATED_IN: [&str; 6] = [
     "inputTokenLimit",
 ];
 
-/// What is known of the windows of models.
+/// The windows of models that providers stated.
 #[derive(Debug)]
 pub(super) struct Windows {
-    /// What errors said, by the logs of the models.
-    of: Mutex<Recent<Option<Window>>>,
-    /// What lists of models said, by their logs.
-    lists: Mutex<Recent<Arc<List>>>,
+    /// The windows that errors named, by the logs of the models.
+    of: Mutex<ByteLru<Option<Window>>>,
+    /// The windows in lists of models, by their logs.
+    lists: Mutex<ByteLru<Arc<List>>>,
 }
 
 impl Default for Windows {
     fn default() -> Windows {
         Windows {
-            of: Mutex::new(Recent::new(MEMORY)),
-            lists: Mutex::new(Recent::new(LISTS)),
+            of: Mutex::new(ByteLru::new(MEMORY)),
+            lists: Mutex::new(ByteLru::new(LISTS)),
         }
     }
 }
 
-/// How long a request the provider of a model takes, as it said itself.
+/// The longest request that the provider of a model takes, as it stated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Window {
     tokens: u32,
@@ -73,15 +73,14 @@ type List = BTreeMap<String, Window>;
 
 impl Relay {
     /// Notes a provider's error: where it says how long a request may be, the session keeps to it from now on.
-    /// Gives what it said, where the session now keeps to less than what was sent, so that sending it again
-    /// may help.
+    /// Returns the stated limit where the session now keeps to less than was sent, so that sending it again may help.
     ///
     /// Where the provider counts more than this vocabulary does, the session's window is as much smaller.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when somebody else writes to the session; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the
-    /// store cannot be reached.
+    /// [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when another writer writes to the session;
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<Option<u32>, Error> {
         let Some(limit) = tenure::session::learned_limit(error) else {
             return Ok(None);
@@ -262,8 +261,8 @@ pub fn said_window(error: &str) -> Option<u32> {
     SANE.contains(&window.into()).then_some(window)
 }
 
-/// What a provider's list of models, or its entry of one, states of their windows. Of several statements about a
-/// model the smallest counts; what is no sane number of tokens is none.
+/// The windows that a provider's list of models, or its entry for one, states. Of several statements about a model
+/// the smallest counts; implausible numbers are ignored.
 ///
 /// ```
 /// use tenure_workspace::relay::stated;

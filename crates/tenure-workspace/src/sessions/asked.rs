@@ -1,4 +1,4 @@
-//! What is asked now, looked for in what was compiled.
+//! The check that the current request stands in what was compiled.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use tenure::trace::{Ruling, Trace};
 use super::{Session, Turn};
 
 impl Session {
-    /// Whether what is asked now stands in a compile of this session, of whose candidates so many stood beside it: the
-    /// user's last message, and the results of tools that follow the model's last one.
+    /// Returns whether the current request stands in a compile of this session, whose last `beside` candidates are
+    /// those of the side context: the user's last message, and the results of tools that follow the model's last one.
     pub(crate) fn asks_in(&self, trace: &Trace, beside: usize) -> bool {
         let own = trace.verdicts.len().saturating_sub(beside);
         let stands = trace.verdicts[..own]
@@ -51,14 +51,14 @@ impl Turn {
         objects.filter(|object| self.is_said(object))
     }
 
-    /// Whether a part says something: a body may leave out what says nothing, and what was erased is gone.
+    /// Returns whether a part has text: a body may leave out an empty part, and an erased one is gone.
     fn is_said(&self, object: &ObjectDocument) -> bool {
         let unread = !self.entry.opaque.is_empty();
         let erased = Some(Instant::from_micros(0));
         object.valid_until != erased && (unread || !object.content.trim().is_empty())
     }
 
-    /// Whether the model says it.
+    /// Returns whether the model says it.
     pub(super) fn is_by_model(&self) -> bool {
         let mut objects = self.entry.objects.iter();
         objects.any(|object| object.role == Some(Role::Assistant))

@@ -18,21 +18,22 @@ use tenure::{
 
 use super::Session;
 use super::draft::{AGAIN, Draft, Ending, reads_originals};
-use super::drafting::Drafting;
+use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled, Served};
 use crate::stored::Gathered;
 use crate::workspace::Workspace;
 
-/// What part of the high-water mark is left to the next turns where a history is cut before any of it was sent.
+/// The divisor of the high-water mark that gives the room left to the next turns where a history is cut before any of
+/// it was sent.
 const FIRST_ROOM: u64 = 10;
 
-/// What part of what stays at a later cut may be passages of what leaves, instead of turns.
+/// The divisor of the room of a later cut that gives the part for passages of turns that leave.
 const RECALLED: u64 = 4;
 
-/// How often an epoch is ended anew with a lower mark before the failure is told.
+/// The number of tries to end an epoch, each with a lower mark, before the error is returned.
 const TRIES: u32 = 6;
 
-/// What the model reads when the epoch is about to end.
+/// The notice to the model that the epoch is about to end.
 const HANDOFF: &str = "This conversation is nearly as long as the context allows. Soon its oldest turns will be \
 summarised. Say now, in a sentence each, which facts and decisions must stay.";
 
@@ -43,60 +44,59 @@ pub struct SessionJob<'j> {
     pub world: &'j World,
     /// The policy.
     pub policy: &'j Policy,
-    /// What is asked. What was served is the session's to say.
+    /// The request. The session itself adds what was served.
     pub request: &'j Request,
-    /// What stands beside the session.
+    /// The side context: candidates beyond the session's own.
     pub beside: &'j Gathered,
-    /// Whether the session's instructions stand in the payload. Where they go to the provider as they came,
-    /// they do not.
+    /// Whether the session's instructions stand in the payload, not so where they go to the provider unchanged.
     pub instructions: bool,
-    /// When.
+    /// The instant of the compile.
     pub now: Instant,
 }
 
-/// What came of it.
+/// The outcome of a session's compile.
 #[derive(Debug, Serialize)]
 pub struct SessionCompiled {
     /// The payload and its trace.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// How the session stands.
+    /// The state of the session.
     pub session: SessionReport,
-    /// What was asked, with what was served.
+    /// The request, with what was served.
     #[serde(skip)]
     pub request: Request,
-    /// What was chosen from: the session's objects first.
+    /// The candidates: the session's objects first.
     #[serde(skip)]
     pub gathered: Gathered,
-    /// With which answers of the outside.
+    /// The external answers that it used.
     #[serde(skip)]
     pub facts: Facts,
 }
 
-/// How a session stands in a payload.
+/// The state of a session in a payload.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionReport {
     /// Its id.
     pub id: String,
-    /// How many messages it has.
+    /// The number of its messages.
     pub messages: u64,
     /// The epoch's number.
     pub epoch: u32,
-    /// Why this epoch.
+    /// The cause of this epoch.
     pub cause: EpochCause,
     /// The first message that stands as it was said.
     pub from: Option<u64>,
     /// The summaries that stand for those before it.
     pub checkpoints: Vec<u64>,
-    /// What the history costs, about.
+    /// The cost of the history in tokens, about.
     pub history_tokens: u64,
-    /// From how many tokens on the epoch ends.
+    /// The number of tokens from which the epoch ends.
     pub high_water: u64,
-    /// The tokens that stood in a prefix and are sent anew, where the epoch has just ended.
+    /// The tokens that stood in a prefix and are sent again, where the epoch has just ended.
     pub rewritten: u64,
     /// Whether the model is told that the epoch is about to end.
     pub handoff: bool,
-    /// What it costs, where the epoch has just ended because that is cheaper.
+    /// The cost comparison, where the epoch has just ended because that is cheaper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worth: Option<Worth>,
 }
@@ -105,11 +105,11 @@ impl Workspace {
     /// Compiles the next request of a session: its history within the budget, what was sent before byte
     /// for byte until an epoch ends. Unless it is a dry run, notes in the session what was sent.
     ///
-    /// The same session, asked the same, gives the same bytes, however often.
+    /// The same request to the same session always gives the same bytes.
     ///
     /// # Errors
     ///
-    /// As [`Workspace::compile`]; [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile:
+    /// As [`Workspace::compile`]; [`ErrorKind::Conflict`] when another writer wrote to the session meanwhile:
     /// nothing is noted then.
     pub fn compile_session(
         &self,
@@ -121,8 +121,8 @@ impl Workspace {
             .note(session, job.now)
     }
 
-    /// As [`Workspace::compile_session`], with this gate for tools in the place of the policy's, and without the
-    /// noting: whoever looks at it first may not send it.
+    /// As [`Workspace::compile_session`], with this gate for tools in the place of the policy's, without noting it in
+    /// the session: the caller may decide not to send it.
     pub(crate) fn compile_unnoted(
         &self,
         session: &mut Session,
@@ -146,7 +146,7 @@ impl Workspace {
         let tools = job.beside.candidates.tools().iter();
         let offered: Vec<&str> = tools.map(|tool| tool.name()).collect();
         let recalled: Vec<Recalled>;
-        let mut how = Drafting {
+        let mut how = DraftInputs {
             world: job.world,
             target: request.target,
             instructions: job.instructions,
@@ -289,19 +289,19 @@ impl Workspace {
     }
 }
 
-/// What came of a compile of which the session knows nothing yet.
+/// The result of a compile that is not yet noted in the session.
 pub(crate) struct Unnoted {
     compiled: SessionCompiled,
     draft: Draft,
 }
 
 impl Unnoted {
-    /// What came of it.
+    /// Its outcome.
     pub(crate) fn compiled(&self) -> &SessionCompiled {
         &self.compiled
     }
 
-    /// Whether it begins an epoch.
+    /// Returns whether it begins an epoch.
     pub(crate) fn begins(&self) -> bool {
         self.compiled.session.cause != EpochCause::Kept
     }
@@ -329,14 +329,14 @@ impl Unnoted {
 }
 
 impl Session {
-    /// Whether a tool of its own reads originals.
+    /// Returns whether a tool of its own reads originals.
     fn offers_originals(&self) -> bool {
         let mut own = self.opening.tools.iter();
         own.any(|tool| reads_originals(&tool.name))
     }
 
-    /// Ends the epoch: summaries take the place of the oldest messages, until those that stay cost no more
-    /// than `keep` tokens. Gives the numbers of the summaries made. The next request begins the new epoch.
+    /// Ends the epoch: summaries take the place of the oldest messages, until those that stay cost no more than
+    /// `keep` tokens. Returns the numbers of the summaries made. The next request begins the new epoch.
     ///
     /// # Errors
     ///
@@ -349,7 +349,7 @@ impl Session {
         keep: u64,
     ) -> Result<Vec<u64>, Error> {
         let document = policy.document();
-        let how = Drafting {
+        let how = DraftInputs {
             world,
             policy: &document.session,
             task,
@@ -377,9 +377,9 @@ impl Session {
         Ok(made)
     }
 
-    /// What the requests of this epoch cost, and what they would with a history that is cut to `low` tokens.
-    /// Nothing where the policy does not ask, or no request was sent.
-    fn worth(&self, how: &Drafting<'_>, history: u64, low: u64) -> Option<Worth> {
+    /// The cost of this epoch's requests, and their cost with a history that is cut to `low` tokens. `None` where the
+    /// policy does not ask, or no request was sent.
+    fn worth(&self, how: &DraftInputs<'_>, history: u64, low: u64) -> Option<Worth> {
         // What was served behind the last message is this request, asked again.
         let answered = self.last_turn();
         let before = self.served.iter().filter(|(at, _)| *at < answered);
@@ -455,7 +455,7 @@ impl Session {
     }
 }
 
-/// The session's objects, then what stands beside it.
+/// The session's objects, then those of the side context.
 fn gathered(
     draft: &Draft,
     mut layers: Vec<Arc<Candidates>>,
@@ -477,7 +477,7 @@ fn gathered(
     })
 }
 
-/// What tells the model that the epoch is about to end.
+/// The notice to the model that the epoch is about to end.
 fn notice(session: &Session) -> ObjectDocument {
     let mut document = ObjectDocument::new("handoff", HANDOFF);
     document.object_type = Some(ObjectType::Rule);
@@ -486,7 +486,7 @@ fn notice(session: &Session) -> ObjectDocument {
     document
 }
 
-/// What a request ends with, as it stands in the payload.
+/// The end of a request, as it stands in the payload.
 #[derive(Default)]
 struct Tail {
     texts: Vec<String>,

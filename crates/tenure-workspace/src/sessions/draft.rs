@@ -1,4 +1,4 @@
-//! What a compile takes of a session: the summaries, the turns that stay, what was sent between them.
+//! The draft of a request from a session: the summaries, the turns that stay, what was sent between them.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,23 +17,24 @@ use tenure::wire::read_message;
 use tenure::{ContextObject, Error, ObjectDocument, Target, Unfetched, World, wire};
 
 use super::AROUND;
-use super::drafting::{Drafting, READS, Shortened};
+use super::draft_inputs::{DraftInputs, READS, Shortened};
 use super::entry::{Entry, Mark, Recalled, Served};
-use super::standing::{Instruction, newest};
-use super::turn::Told;
-use super::{Made, Session, Turn};
+use super::instructions::{Instruction, newest};
+use super::turn::Statement;
+use super::{PricedObject, Session, Turn};
 
-/// What stands for a tool that was called and that nobody offers any more.
+/// The description of a tool that was called and is no longer offered.
 const GONE: &str =
     "It was used earlier in this conversation. It is not offered now: do not call it.";
 
-/// What stands over the user's own words of messages that left. It is the compiler's, so it does not speak as the user.
+/// The heading over the user's own words of messages that left. It is the compiler's, so it does not speak as the
+/// user.
 const QUOTES: &str = "Quoted from messages of the user that no longer stand here, word for word, each with its message:";
 
-/// What the name of a turn's original ends with, where it stands in the tail.
+/// The suffix of the name of a turn's original, where it stands in the tail.
 pub(super) const AGAIN: &str = " again";
 
-/// What part of the turns that stay a summary may cost, where the policy does not allow more.
+/// The divisor of the turns' cost that limits a summary, where the policy does not allow more.
 const SUMMARIES: u64 = 16;
 
 /// An epoch that ends now.
@@ -44,33 +45,33 @@ pub(super) struct Ending {
     pub(super) low: Option<u64>,
 }
 
-/// What a compile takes of a session.
+/// The part of a session that a compile takes.
 pub(super) struct Draft {
-    /// What must be appended for it to be so.
+    /// The entries to append to the log for it.
     pub(super) entries: Vec<Entry>,
     pub(super) objects: Vec<Arc<ContextObject>>,
     pub(super) unfetched: Vec<Unfetched>,
     pub(super) ledger: Option<ServedLedger>,
-    /// What the history costs, about.
+    /// The cost of the history in tokens, about.
     pub(super) tokens: u64,
     /// Whether the history became shorter.
     pub(super) cut: bool,
 }
 
-/// Whether a tool reads originals.
+/// Returns whether a tool reads originals.
 pub(super) fn reads_originals(tool: &str) -> bool {
     let before = tool.strip_suffix(READS);
     before.is_some_and(|before| !before.ends_with(|last: char| last.is_ascii_alphanumeric()))
 }
 
-impl Drafting<'_> {
-    /// Whether the model takes a message of the system only between the user and the model.
+impl DraftInputs<'_> {
+    /// Returns whether the model takes a message of the system only between the user and the model.
     fn takes_system_between(&self) -> bool {
         let rules = self.world.model().messages.unwrap_or_default();
         self.target == Target::AnthropicMessages && rules.mid_conversation_system == Some(true)
     }
 
-    /// Whether the model's reasoning is refused where anything before it changed.
+    /// Returns whether the model's reasoning is refused where anything before it changed.
     fn binds_reasoning(&self) -> bool {
         let rules = self.world.model().messages.unwrap_or_default();
         self.target == Target::AnthropicMessages && rules.bound_reasoning == Some(true)
@@ -78,7 +79,11 @@ impl Drafting<'_> {
 }
 
 impl Session {
-    pub(super) fn draft(&self, how: &Drafting<'_>, ending: Option<Ending>) -> Result<Draft, Error> {
+    pub(super) fn draft(
+        &self,
+        how: &DraftInputs<'_>,
+        ending: Option<Ending>,
+    ) -> Result<Draft, Error> {
         let mut entries = Vec::new();
         let mut shortened = self.shortened.clone();
         // What was sent keeps its form until the epoch ends, also where a later budget is smaller.
@@ -120,7 +125,7 @@ impl Session {
                 most: how.policy.most.max(most),
                 ..*how.policy
             };
-            let longer = Drafting {
+            let longer = DraftInputs {
                 policy: &policy,
                 ..*how
             };
@@ -275,7 +280,7 @@ impl Session {
 
     /// The first message whose reasoning stands. A model that binds its reasoning takes none that it gave before
     /// this epoch: the epoch's first request changed what stands before it.
-    fn reasons_from(&self, how: &Drafting<'_>, ending: Option<Ending>) -> u64 {
+    fn reasons_from(&self, how: &DraftInputs<'_>, ending: Option<Ending>) -> u64 {
         let first = self.served.first().filter(|_| ending.is_none());
         match first {
             _ if !how.binds_reasoning() => 0,
@@ -284,10 +289,10 @@ impl Session {
         }
     }
 
-    /// How many of the oldest turns leave, whole groups of them.
+    /// The number of oldest turns that leave, in whole groups.
     fn leaving(
         &self,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         shortened: &Shortened,
         (low, reasons_from): (u64, u64),
     ) -> usize {
@@ -327,7 +332,7 @@ impl Session {
     fn summarize(
         &self,
         start: usize,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         shortened: &Shortened,
         frontier: &mut Frontier,
         entries: &mut Vec<Entry>,
@@ -357,12 +362,12 @@ impl Session {
             };
             let turns = &self.turns[first.start..last.end];
             // What the system says stands on as it was said.
-            let told: Vec<Told<'_>> = turns
+            let told: Vec<Statement<'_>> = turns
                 .iter()
                 .flat_map(|turn| turn.told(&calls, self.pinned.contains(&turn.number)))
                 .filter(|told| told.speaker != Speaker::System)
                 .collect();
-            let said: Vec<Said<'_>> = told.iter().map(Told::as_said).collect();
+            let said: Vec<Said<'_>> = told.iter().map(Statement::as_said).collect();
             let from = turns.iter().map(|turn| turn.cost(how.world)).sum();
             let made = tenure::session::Checkpoint::of_turns(&said, from, &summarizing);
             if let Some(checkpoint) = made {
@@ -408,7 +413,7 @@ impl Session {
         answered.map(|(_, (at, served))| (*at, served))
     }
 
-    /// What the model has been sent, for the next request.
+    /// The ledger of what the model has been sent, for the next request.
     fn ledger(&self, ending: Option<Ending>) -> Option<ServedLedger> {
         let last = self.served.last().map(|(_, served)| &served.ledger);
         let mut ledger = last.or(self.mark.ledger.as_ref())?.clone();
@@ -462,8 +467,8 @@ impl Session {
         self.tools_cost.by(world, count)
     }
 
-    /// What stands before the history.
-    fn stand_before(&self, how: &Drafting<'_>, draft: &mut Draft) -> Result<(), Error> {
+    /// Adds to the draft what stands before the history.
+    fn stand_before(&self, how: &DraftInputs<'_>, draft: &mut Draft) -> Result<(), Error> {
         let instructions = self.opening.instructions.iter();
         let instructions = instructions.filter(|_| how.instructions);
         for document in instructions.chain(&self.opening.tools) {
@@ -497,7 +502,7 @@ impl Session {
         &self,
         frontier: &Frontier,
         names_tool: bool,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
         let mut demands = String::new();
@@ -533,7 +538,7 @@ impl Session {
         &self,
         turn: &Turn,
         shortened: &Shortened,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
         draft.tokens += turn.stands_at(how.world, shortened);
@@ -548,7 +553,7 @@ impl Session {
         &self,
         at: u64,
         served: &Served,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
         for (place, text) in served.tail.iter().enumerate() {
@@ -574,8 +579,8 @@ impl Session {
         Ok(())
     }
 
-    /// What stood at the end of an earlier request by the provider's channels, where it may stand on. A message of the
-    /// system leads to one of the model, or ends the messages (Anthropic): what nobody answered goes once more.
+    /// The parts of an earlier request's end in the provider's own channels that may stay there. A message of the
+    /// system leads to one of the model, or ends the messages (Anthropic): an unanswered one is sent once more.
     pub(super) fn late<'s>(&self, at: u64, served: &'s Served) -> &'s [String] {
         let next = self.turns.iter().find(|turn| turn.number > at);
         let answers = |turn: &Turn| {
@@ -604,7 +609,7 @@ impl Session {
             let mut document = ObjectDocument::new(name, text);
             document.object_type = Some(ObjectType::RetrievedPassage);
             document.authority_level = Some(Authority::Data);
-            // Somebody asked for it, however near to the task it is.
+            // It was asked for, however near to the task it is.
             document.removable = Some(false);
             document.provenance = Some(Provenance {
                 authority: Some(Score::ONE),
@@ -624,7 +629,7 @@ impl Session {
     fn add(
         &self,
         mut document: ObjectDocument,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         draft: &mut Draft,
     ) -> Result<(), Error> {
         self.own(&mut document);
@@ -644,7 +649,7 @@ impl Session {
                     .and_then(|wire| wire.message.as_deref());
                 let text = unread.unwrap_or(&document.content);
                 let tokens = u64::from(how.world.price(text)) + AROUND;
-                let known = Made {
+                let known = PricedObject {
                     object: document.seal()?,
                     model: how.world.model_name().to_owned(),
                     tokens,

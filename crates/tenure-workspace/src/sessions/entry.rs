@@ -1,5 +1,5 @@
-//! What the log of a session holds. Entries are only ever added, so a session is the fold of its log and
-//! two writers cannot both append after the same entry.
+//! The entries of a session's log. Entries are only ever added, so a session is the fold of its log and two writers
+//! cannot both append after the same entry.
 
 use serde::{Deserialize, Serialize};
 use tenure::object::RevisionId;
@@ -10,8 +10,8 @@ use tenure::trace::EpochCause;
 use tenure::wire::Format;
 use tenure::{Digest, ObjectDocument, Target};
 
-use super::idempotency::Once;
-use super::standing::Place;
+use super::idempotency::IdempotencyKey;
+use super::instructions::InstructionPlace;
 
 /// The version of these entries.
 pub(super) const SESSION_VERSION: u32 = 1;
@@ -22,7 +22,7 @@ pub(super) const SESSION_VERSION: u32 = 1;
 pub(super) enum Entry {
     /// The session begins.
     Opened(Opened),
-    /// What stands before the history: instructions, tools. The last such entry holds.
+    /// The opening before the history: instructions, tools. The last such entry holds.
     Opening(Opening),
     /// A message.
     Said(Message),
@@ -54,7 +54,7 @@ pub(super) enum Entry {
     Erased {},
 }
 
-/// How a session began.
+/// The beginning of a session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opened {
@@ -62,23 +62,23 @@ pub struct Opened {
     pub version: u32,
     /// The session's id.
     pub id: String,
-    /// When it began.
+    /// The instant at which it began.
     pub at: Instant,
-    /// Whose it is.
+    /// The user that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Which project's.
+    /// The project that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// The format of its messages, where it was read from some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
-    /// Which write made it.
+    /// The idempotency key of the write that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub once: Option<Once>,
+    pub once: Option<IdempotencyKey>,
 }
 
-/// What stands before the history.
+/// The opening before the history.
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Opening {
@@ -97,9 +97,9 @@ pub(super) struct Opening {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// When it was added. Never before the message before it, whatever the clock says.
+    /// The instant at which it was added, never before that of the message before it, whatever the clock says.
     pub at: Instant,
-    /// What it means.
+    /// Its content as objects.
     pub objects: Vec<ObjectDocument>,
     /// Whether the provider signed any of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -107,13 +107,13 @@ pub struct Message {
     /// The kinds of blocks that are kept unread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opaque: Vec<String>,
-    /// Whether it is a provider's reply that a gateway added. It may be taken back until something follows it:
-    /// what the client sends counts.
+    /// Whether it is a provider's reply that a gateway added. It may be taken back until something follows it: the
+    /// client's messages count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reply: bool,
-    /// Which write it is the first message of.
+    /// The idempotency key of the write that it is the first message of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub once: Option<Once>,
+    pub once: Option<IdempotencyKey>,
 }
 
 /// Passages of a turn, as they stand in a request. Erasing the turn erases the text.
@@ -124,13 +124,13 @@ pub(super) struct Recalled {
     pub(super) text: String,
 }
 
-/// What an epoch begins with: all that a compile needs to know of what was before.
+/// The beginning of an epoch: all that a compile needs to know of the time before.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mark {
-    /// Why the one before ended.
+    /// The reason why the one before ended.
     pub(super) cause: EpochCause,
-    /// What ending it costs: the tokens that stood in a prefix and are sent anew.
+    /// The cost of ending it: the tokens that stood in a prefix and are sent again.
     pub(super) rewritten: u64,
     /// The first message that stays as it was said.
     pub(super) from: u64,
@@ -146,7 +146,7 @@ pub(super) struct Mark {
     pub(super) pinned: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<u32>,
-    /// How many messages there were.
+    /// The number of messages until then.
     pub(super) messages: u64,
     /// The ledger of the last request, whose epoch's number counts on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,8 +154,8 @@ pub(super) struct Mark {
     /// Whether no tool that reads originals is offered, so that no summary names one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) names_no_tool: bool,
-    /// The passages of turns before `from` that stand beside their summaries until the epoch ends: a history
-    /// that was cut before any of it was sent brings along what its last message asks for.
+    /// The passages of turns before `from` that stand with their summaries until the epoch ends: a history that was
+    /// cut before any of it was sent brings along what its last message asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) recalled: Vec<Recalled>,
     /// The shorter forms of results from `from` on.
@@ -166,14 +166,14 @@ pub(super) struct Mark {
     pub(super) compiler: u32,
     /// The instructions before `from` that stand on; none in marks of a time when they did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) standing: Option<Vec<Place>>,
+    pub(super) standing: Option<Vec<InstructionPlace>>,
 }
 
 fn first_compiler() -> u32 {
     1
 }
 
-/// What a compile sent.
+/// A request that a compile sent.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Served {
@@ -200,8 +200,8 @@ pub(super) struct Served {
     pub(super) carried: Vec<u64>,
     pub(super) payload: Option<Digest>,
     pub(super) tokens: u32,
-    /// How many tokens its provider was taken to count, at most, for a hundred of the vocabulary's; none where that was
-    /// the catalogue's margin.
+    /// The most tokens that its provider was assumed to count for a hundred of the vocabulary's; `None` where the
+    /// catalogue's margin was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) calibrated: Option<u32>,
     /// Whether the model was told that the epoch is about to end.

@@ -1,13 +1,13 @@
-//! A session's objects in layers: what stood there at the last compile is not read again.
+//! A session's objects in layers: objects that were there at the last compile are not read again.
 //!
-//! They are what whoever may compile the session says in it, so none of them is denied to them
+//! They come from callers who may compile the session, so none of them is denied to such a caller
 //! ([`Candidates::said`]).
 
 use std::sync::Arc;
 
 use tenure::{Candidates, ContextObject};
 
-/// So many neighbours of about one size become one layer.
+/// The number of neighbours of about one size that become one layer.
 const MANY: usize = 8;
 /// The most objects of a layer that was put together from others.
 const MOST: usize = 512;
@@ -60,7 +60,7 @@ fn size(layer: &Candidates) -> u32 {
     layer.len().max(1).ilog(MANY)
 }
 
-/// Whether the two are the same revision of an object of a session, which has neither status nor overrides.
+/// Returns whether the two are the same revision of an object of a session, which has neither status nor overrides.
 fn same(old: &Arc<ContextObject>, new: &Arc<ContextObject>) -> bool {
     Arc::ptr_eq(old, new) || old.revision().id() == new.revision().id()
 }
@@ -108,7 +108,7 @@ mod tests {
         }
         assert!(read < 10 * all.len(), "{read}");
         assert!(most < 24, "{most}");
-        // The end of an epoch: what follows a gap is read anew.
+        // The end of an epoch: everything after a gap is read again.
         let later = layers.over(&all[900..]);
         assert_eq!(names(&later).concat().len(), 100);
         assert!(layers.over(&[]).is_empty());

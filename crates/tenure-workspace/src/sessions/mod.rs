@@ -4,19 +4,19 @@
 //! ([`Session::rehydrate`]). What a compile needs of it is the last epoch's mark and what came after, so
 //! its cost follows the window and not the length of the session.
 
+mod append_once;
 mod asked;
 mod compile;
 mod draft;
-mod drafting;
+mod draft_inputs;
 mod entry;
-mod held;
 mod idempotency;
+mod instructions;
 mod layers;
-mod once;
 mod past;
+mod pending;
 mod recall;
 mod rehydrate;
-mod standing;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -33,21 +33,21 @@ use tenure_store::{Tenant, Writing, Written};
 
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
-pub use idempotency::Once;
+pub use idempotency::IdempotencyKey;
 pub use rehydrate::{Original, Rehydrated, Wanted};
 
 use entry::{Entry, Mark, Opening, SESSION_VERSION, Served};
-use held::Pending;
+use instructions::Instruction;
 use layers::Layers;
-use standing::Instruction;
-use turn::{Made, Priced, Turn};
+use pending::Pending;
+use turn::{Priced, PricedObject, Turn};
 
-/// What a provider adds to a message, at most, in tokens.
+/// The tokens that a provider adds to a message, at most.
 const AROUND: u64 = 8;
 
 /// The logs of sessions are named so.
 const PREFIX: &str = "session/";
-/// How many entries are read at once while the last epoch is looked for.
+/// The number of entries that are read at once while the last epoch is looked for.
 const CHUNK: u64 = 256;
 /// The longest id of a session, in bytes.
 const MAX_ID: usize = 128;
@@ -61,7 +61,7 @@ pub struct Session {
     log: String,
     /// The number of the last entry that was read.
     last: u64,
-    /// When the last message was added.
+    /// The instant at which the last message was added.
     latest: Option<Instant>,
     opened: Opened,
     opening: Opening,
@@ -76,7 +76,7 @@ pub struct Session {
     turns: Vec<Turn>,
     /// The requests of this epoch, each with the number of its entry.
     served: Vec<(u64, Served)>,
-    /// What stands in the tail again: a message, or passages of it.
+    /// The messages that stand in the tail again, whole or as passages.
     carried: Vec<(u64, Option<String>)>,
     pinned: Vec<u64>,
     learned: Option<u32>,
@@ -85,30 +85,30 @@ pub struct Session {
     /// Whether anything was erased since a request of this epoch.
     erased: bool,
     layers: Layers,
-    /// What stands besides the messages, by its name, as it was made last.
-    made: Mutex<BTreeMap<String, Made>>,
+    /// The objects besides the messages, by name, as they were made last.
+    made: Mutex<BTreeMap<String, PricedObject>>,
     /// The writes that wait, where they do.
     pending: Option<Pending>,
-    /// Whether writes that waited could not be made: it is not what its log says.
+    /// Set where pending writes failed, so that it differs from its log.
     lost: bool,
-    /// How often it was read anew because of that.
-    reading: u64,
+    /// The number of times that it was read again because of that.
+    generation: u64,
     /// The room for the answer that its last request kept, in tokens.
     pub(crate) keeps: Option<u32>,
     /// With which calibration of counts the next request is compiled.
     pub(crate) calibrated: Option<u32>,
-    /// Whether an agent goes on with it, so that what it sent before went to a provider, compiled or as it came.
+    /// Set where an agent goes on with it, so that what it sent before went to a provider, compiled or as it came.
     pub(crate) goes_on: bool,
-    /// Whether it is a copy of which nothing is written.
+    /// Set for a copy of which nothing is written.
     detached: bool,
 }
 
-/// What is known of a session without reading it.
+/// The summary of a session, known without reading it.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct SessionSummary {
     /// Its id.
     pub id: String,
-    /// How many entries its log has.
+    /// The number of entries of its log.
     pub entries: u64,
 }
 
@@ -145,11 +145,11 @@ impl Session {
         at: Instant,
         scope: (Option<String>, Option<String>),
         format: Option<Format>,
-        once: Option<Once>,
+        once: Option<IdempotencyKey>,
     ) -> Result<Session, Error> {
         let id = match (id, &once) {
             (Some(id), _) => checked_id(id)?.to_owned(),
-            // Whoever sends it again comes to the same session.
+            // The same write sent again comes to the same session.
             (None, Some(once)) => once.session_id(),
             (None, None) => random_id()?,
         };
@@ -170,7 +170,7 @@ impl Session {
         {
             let there = Session::open(tenant.clone(), &id)?;
             if let Some(done) = &there.opened.once
-                && once.is_done_by(done)?
+                && once.is_repeat_of(done)?
             {
                 return Ok(there);
             }
@@ -180,7 +180,7 @@ impl Session {
                 ErrorKind::Conflict,
                 format!("there is a session `{}` already", clip(&id)),
             )
-            .expected("another id, or none"),
+            .expected("another id, or none to get a random one"),
             _ => error,
         })?;
         Ok(Session::empty(tenant, log, opened))
@@ -228,7 +228,7 @@ impl Session {
             made: Mutex::default(),
             pending: None,
             lost: false,
-            reading: 0,
+            generation: 0,
             keeps: None,
             goes_on: false,
             calibrated: None,
@@ -264,7 +264,7 @@ impl Session {
         let opened = match one(&tenant, &log, 1)? {
             Entry::Opened(opened) if opened.version == SESSION_VERSION => opened,
             Entry::Opened(opened) => {
-                let what = format!("the session is of version {}", opened.version);
+                let what = format!("the session has version {}", opened.version);
                 return Err(Error::input(what).expected(format!("version {SESSION_VERSION}")));
             }
             _ => return Err(unreadable(&log, 1, "a session begins with `opened`")),
@@ -376,7 +376,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reads what others have appended since, and all of it anew where anything was erased.
+    /// Reads what others have appended since, and all of it again where anything was erased.
     ///
     /// # Errors
     ///
@@ -384,9 +384,9 @@ impl Session {
     pub fn refresh(&mut self) -> Result<(), Error> {
         let lost = self.is_lost()?;
         if lost || self.catch_up()? {
-            let (reading, keeps) = (self.reading + u64::from(lost), self.keeps);
+            let (generation, keeps) = (self.generation + u64::from(lost), self.keeps);
             *self = Session::open(self.tenant.clone(), self.id())?;
-            (self.reading, self.keeps) = (reading, keeps);
+            (self.generation, self.keeps) = (generation, keeps);
         }
         Ok(())
     }
@@ -484,7 +484,7 @@ impl Session {
                 pending.bodies.extend(bodies);
                 // What begins an epoch is read back.
                 if entries.iter().any(|entry| matches!(entry, Entry::Epoch(_))) {
-                    self.settle()
+                    self.flush()
                 } else {
                     Ok(())
                 }
@@ -494,9 +494,9 @@ impl Session {
         appended.map_err(|error| match error.kind {
             ErrorKind::Conflict => Error::new(
                 ErrorKind::Conflict,
-                format!("somebody else wrote to the session `{}`", clip(self.id())),
+                format!("another writer wrote to the session `{}`", clip(self.id())),
             )
-            .hint("nothing was written; read what they wrote, and try again"),
+            .hint("nothing was written; read the session again, and retry"),
             _ => error,
         })?;
         for (number, entry) in (after + 1..).zip(entries) {
@@ -510,7 +510,7 @@ impl Session {
         &self.opened.id
     }
 
-    /// How it began.
+    /// Its beginning.
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
@@ -530,12 +530,12 @@ impl Session {
         }
     }
 
-    /// How many messages it has.
+    /// The number of its messages.
     pub fn len(&self) -> u64 {
         self.messages
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     pub fn is_empty(&self) -> bool {
         self.messages == 0
     }
@@ -545,18 +545,18 @@ impl Session {
         self.frontier.checkpoints()
     }
 
-    /// Adds the messages of a conversation, and takes over what stands before its history where it says
-    /// anything of that. Gives their numbers.
+    /// Adds the messages of a conversation, and takes over its instructions and tools where it has any. Returns the
+    /// messages' numbers.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when somebody else wrote meanwhile; [`ErrorKind::Input`] when a message cannot
-    /// stand; [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then.
+    /// [`ErrorKind::Conflict`] when another writer wrote meanwhile; [`ErrorKind::Input`] when a message cannot stand;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then.
     pub fn append(&mut self, conversation: Conversation, now: Instant) -> Result<Vec<u64>, Error> {
         self.append_as(None, conversation, now, false)
     }
 
-    /// Adds a provider's reply that nobody has sent back yet. Gives the numbers of its messages.
+    /// Adds a provider's reply that no request has brought back yet. Returns the numbers of its messages.
     ///
     /// # Errors
     ///
@@ -565,8 +565,8 @@ impl Session {
         self.append_as(None, reply, now, true)
     }
 
-    /// Takes the replies after this message back, so that it is the last one; gives whether it is. Nothing
-    /// happens where anything else follows it. The log keeps them.
+    /// Takes the replies after this message back, so that it is the last one; returns whether it is. Nothing happens
+    /// where anything else follows it. The log keeps them.
     ///
     /// # Errors
     ///
@@ -587,8 +587,8 @@ impl Session {
         Ok(true)
     }
 
-    /// Takes back the one message after this one, where it has no answer and this message says all of it and
-    /// more: a client whose answer broke off may add to what it asked. Gives whether it did. The log keeps it.
+    /// Takes back the one message after this one, where it has no answer and this message says all of it and more: a
+    /// client whose answer broke off may add to what it asked. Returns whether it did. The log keeps it.
     ///
     /// # Errors
     ///
@@ -606,19 +606,19 @@ impl Session {
         Ok(true)
     }
 
-    /// Whether the message of this number is one of those that stand as they were said.
+    /// Returns whether the message of this number is one of those that stand as they were said.
     pub fn stands(&self, turn: u64) -> bool {
         self.turns.iter().any(|known| known.number == turn)
     }
 
-    /// The number of its last message; nought where it has none.
+    /// The number of its last message; 0 where it has none.
     pub fn last_turn(&self) -> u64 {
         self.turns.last().map_or(0, |turn| turn.number)
     }
 
     fn append_as(
         &mut self,
-        mut once: Option<Once>,
+        mut once: Option<IdempotencyKey>,
         conversation: Conversation,
         now: Instant,
         reply: bool,
@@ -723,12 +723,12 @@ impl Session {
         self.learned
     }
 
-    /// Whether any of its messages no longer stands as it was said.
+    /// Returns whether any of its messages no longer stands as it was said.
     pub fn is_cut(&self) -> bool {
         !self.frontier.checkpoints().is_empty() || !self.shortened.is_empty()
     }
 
-    /// Whether a request was compiled of it in this epoch.
+    /// Returns whether a request was compiled of it in this epoch.
     pub fn is_served(&self) -> bool {
         !self.served.is_empty()
     }
@@ -739,12 +739,12 @@ impl Session {
         served.map(|(_, served)| served.calibrated)
     }
 
-    /// What its messages that stand cost, about, by this vocabulary.
+    /// The cost of its messages that stand, about, by this vocabulary.
     pub fn cost(&self, world: &World) -> u64 {
         self.turns.iter().map(|turn| turn.cost(world)).sum()
     }
 
-    /// What the user said last, if anything.
+    /// The user's last words, if any.
     pub fn last_request(&self) -> Option<String> {
         let turns = self.request.iter().chain(&self.turns);
         let said = turns.flat_map(Turn::spoken);
@@ -753,14 +753,13 @@ impl Session {
         users.last().map(|(_, _, text)| text)
     }
 
-    /// The objects of the last messages, for whoever reads what follows them.
+    /// The objects of the last messages, for a reader of what follows them.
     pub fn recent(&self) -> Vec<&ObjectDocument> {
         let turns = self.turns.iter().flat_map(|turn| &turn.entry.objects);
         turns.collect()
     }
 
-    /// Notes a provider's error. Where it names the window, the next compile keeps to it; gives the
-    /// window.
+    /// Notes a provider's error. Where it names the window, the next compile keeps to it; returns the window.
     ///
     /// # Errors
     ///
@@ -839,7 +838,7 @@ impl Session {
         }
     }
 
-    /// Calls `each` with every message and its number, in order. Replies that were taken back are none.
+    /// Calls `each` with every message and its number, in order. Replies that were taken back are left out.
     ///
     /// # Errors
     ///
@@ -874,7 +873,7 @@ impl Session {
         Ok(())
     }
 
-    /// At most so many messages after the one of this number, in order, and whether there are more.
+    /// At most `most` messages after the one of this number, in order, and whether there are more.
     ///
     /// # Errors
     ///
@@ -950,7 +949,7 @@ fn checked_id(id: &str) -> Result<&str, Error> {
 fn random_id() -> Result<String, Error> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| {
-        let what = format!("the system gives no random numbers: {error}");
+        let what = format!("the system's random number generator failed: {error}");
         Error::new(ErrorKind::Unavailable, what)
     })?;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

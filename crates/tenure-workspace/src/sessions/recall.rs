@@ -11,7 +11,7 @@ use tenure::condense::{ContentType, detect};
 use tenure::ranker::{Ranker, Unit, Weights};
 
 use super::draft::{Draft, Ending};
-use super::drafting::Drafting;
+use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled};
 use super::{CHUNK, Session, Turn, parsed};
 use crate::archive::passages;
@@ -26,11 +26,11 @@ pub(super) struct Page<'p> {
 /// A part of a message that says something about a question.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Passage {
-    /// Which message.
+    /// The index of the message.
     pub(super) page: usize,
-    /// Where in its text.
+    /// The range in its text.
     pub(super) range: Range<usize>,
-    /// How near it is, from 0 to 1.
+    /// Its nearness, from 0 to 1.
     pub(super) score: f64,
     /// To which of the questions.
     pub(super) question: usize,
@@ -38,11 +38,11 @@ pub(super) struct Passage {
 
 /// So much of what has left the window is looked through, in bytes: the newest of it.
 const LOOKED_AT: usize = 16 << 20;
-/// So many passages in a row that find no room end the search for more.
+/// The number of passages in a row without room that ends the search.
 const MISSES: usize = 64;
 /// A longer record is cut like a text, in bytes.
 const RECORD: usize = 1_600;
-/// So many sentences of a question are asked for one by one, the last ones.
+/// The number of sentences of a question that are asked for one by one, the last ones.
 const QUESTIONS: usize = 24;
 /// The longest of them, in bytes.
 const LONGEST: usize = 2_000;
@@ -161,17 +161,17 @@ impl<'p> Passages<'p> {
     }
 }
 
-/// What is less near to a question than this share of the nearest passage is not worth more than a newer turn.
+/// The least nearness of a passage, as a share of that of the nearest: below it, a newer turn is worth more.
 const FLOOR: f64 = 0.2;
 /// So often a draft is made longer.
 const TRIES: u32 = 4;
-/// So many entries of the log before the window are looked through, the newest.
+/// The number of entries of the log before the window that are searched, the newest.
 const LOOKED_THROUGH: u64 = 4_096;
-/// What a passage costs besides its text, at most, in tokens: its frame.
+/// The cost of a passage besides its text, at most, in tokens: its frame.
 const FRAME: u64 = 64;
 
 impl Session {
-    /// Whether none of its history was ever sent: there is no prefix that a cut would change.
+    /// Returns whether none of its history was ever sent: there is no prefix that a cut would change.
     pub(crate) fn is_unsent(&self) -> bool {
         !self.goes_on && self.served.is_empty() && self.mark.ledger.is_none()
     }
@@ -187,9 +187,13 @@ impl Session {
         self.carried.extend(turns);
     }
 
-    /// The passages of messages that say something about the task and about what the user said last, within
-    /// so many tokens.
-    pub(super) fn recall(&self, how: &Drafting<'_>, tokens: u64) -> Result<Vec<Recalled>, Error> {
+    /// The passages of messages that say something about the task and about the user's last words, within `tokens`
+    /// tokens.
+    pub(super) fn recall(
+        &self,
+        how: &DraftInputs<'_>,
+        tokens: u64,
+    ) -> Result<Vec<Recalled>, Error> {
         let asked = self.last_request().unwrap_or_default();
         let asked = if asked.contains(how.task) {
             asked
@@ -253,8 +257,8 @@ impl Session {
         Ok(recalled.collect())
     }
 
-    /// What is no longer in the window and may be recalled: what this epoch began with, or, where the user has asked
-    /// for something since then, the messages before it.
+    /// The texts that are no longer in the window and may be recalled: those before this epoch, or, where the user
+    /// has asked for something since then, the messages before it.
     fn left(&self) -> Result<Vec<(u64, Speaker, String)>, Error> {
         let began = self.served.first().map_or(u64::MAX, |(at, _)| *at);
         let asked = self.turns.iter().rev().find(|turn| turn.is_request());
@@ -297,7 +301,7 @@ impl Session {
     /// their room from the turns that stay.
     pub(super) fn lowered(
         &self,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         ending: Ending,
         low: u64,
     ) -> Result<Draft, Error> {
@@ -314,10 +318,10 @@ impl Session {
         self.draft(how, Some(ending))
     }
 
-    /// The draft that begins an epoch, with as many turns as about fill so many tokens.
+    /// The draft that begins an epoch, with as many turns as fill about `tokens` tokens.
     pub(super) fn filled(
         &self,
-        how: &Drafting<'_>,
+        how: &DraftInputs<'_>,
         mut ending: Ending,
         fill: u64,
     ) -> Result<Draft, Error> {
@@ -361,7 +365,7 @@ impl Recalled {
     }
 }
 
-/// What a text asks, sentence by sentence, behind all of it.
+/// The questions of a text: all of it, then sentence by sentence.
 pub(super) fn questions(text: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = text
         .split(['\n', '?', '!', ';'])
@@ -377,7 +381,7 @@ pub(super) fn questions(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Where the passages of a text are; of a list of records in JSON each record.
+/// The ranges of the passages of a text; of a list of records in JSON each record.
 fn pieces(text: &str) -> Vec<Range<usize>> {
     let Some(records) = records(text) else {
         return passages(text);
@@ -411,7 +415,7 @@ fn records(text: &str) -> Option<Vec<&str>> {
         b'[' => start,
         b'{' => {
             let fields: BTreeMap<String, &RawValue> = serde_json::from_str(start).ok()?;
-            // What stands beside the list would be lost.
+            // The fields next to the list would be lost.
             let lists = fields.values().map(|raw| raw.get());
             let longest = lists
                 .max_by_key(|raw| raw.len())

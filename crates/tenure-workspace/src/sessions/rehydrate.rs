@@ -13,17 +13,17 @@ use super::recall::{Page, Passages, questions, together};
 use super::turn::called;
 use super::{Message, Session};
 
-/// What is less near to a question than this share of the nearest passage does not answer it.
+/// The least nearness of a passage that answers a question, as a share of that of the nearest.
 const FLOOR: f64 = 0.3;
 
-/// What is asked for.
+/// The request for originals.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// What an id names: `t17` a message, `t17-t20` several, `c40` all that a summary stands for.
+    /// An id: `t17` for a message, `t17-t20` for several, `c40` for all that a summary stands for.
     Id(String),
-    /// The passages and records that say something about this, the best first, within so many tokens.
+    /// The passages and records that say something about this, the best first, within a number of tokens.
     Query {
-        /// What it should say something about.
+        /// The subject that they should speak of.
         text: String,
         /// The most tokens together.
         tokens: u32,
@@ -35,31 +35,31 @@ pub enum Wanted {
 pub struct Original {
     /// Its id.
     pub id: String,
-    /// When it was added.
+    /// The instant at which it was added.
     pub at: Instant,
-    /// Who says it: a role, or `tool`.
+    /// Its speaker: a role, or `tool`.
     pub speaker: String,
-    /// What is said, called and returned; for a query its passages in order, with a line `…` between them.
+    /// Its text, calls and results; for a query its passages in order, with a line `…` between them.
     pub text: String,
     /// Whether there is more of the message than stands here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// What it means, with the provider's own bytes. For a query none.
+    /// Its content, with the provider's own bytes. Empty for a query.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectDocument>,
-    /// How well it matches what was asked, from 0 to 1.
+    /// Its match with the query, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
 
-/// What was found.
+/// The originals that were found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rehydrated {
     /// The session.
     pub session: String,
     /// The messages; for a query the best first, else in order.
     pub originals: Vec<Original>,
-    /// How many more passages matched and did not fit.
+    /// The number of further passages that matched and did not fit.
     pub left_out: usize,
 }
 
@@ -120,7 +120,7 @@ impl Session {
         if let (true, turn) = (range.start() == range.end(), *range.start()) {
             return Ok(vec![original(turn, self.message(turn)?)]);
         }
-        // A reply that was taken back is given to whoever names it alone. What follows it says so.
+        // A reply that was taken back is given only if it is named alone. The entry that follows it says so.
         let end = range.end().saturating_add(super::CHUNK);
         let mut said = Vec::new();
         for (number, body) in self.tenant.entries_in(&self.log, *range.start()..end)? {
@@ -147,8 +147,11 @@ impl Session {
     /// The messages that an id names.
     fn range(&self, id: &str) -> Result<RangeInclusive<u64>, Error> {
         let bad = || {
-            Error::input(format!("`{}` is no id of a message or a summary", clip(id)))
-                .expected("t17, t17-t20 or c40")
+            Error::input(format!(
+                "`{}` is not the id of a message or a summary",
+                clip(id)
+            ))
+            .expected("t17, t17-t20 or c40")
         };
         if let Some(at) = number(id, 'c') {
             return match self.one(at) {

@@ -11,9 +11,9 @@ use tenure::wire::{self, ClientBlock, Format};
 use tenure::{ContextObject, Error, ObjectDocument, World};
 
 use super::AROUND;
-use super::drafting::{Drafting, Shortened};
+use super::draft_inputs::{DraftInputs, Shortened};
 use super::entry::Message;
-use super::standing::Instruction;
+use super::instructions::Instruction;
 
 /// Words before a call that are shorter than this announce it, in bytes.
 const ANNOUNCES: usize = 160;
@@ -38,13 +38,13 @@ pub(crate) struct Turn {
 pub(super) struct Sealed {
     pub(super) forms: Vec<(u32, String)>,
     pub(super) objects: Arc<[Arc<ContextObject>]>,
-    /// What they cost, and by whose vocabulary.
+    /// Their cost, and the vocabulary of the count.
     pub(super) tokens: Option<(String, u64)>,
 }
 
 /// A summary, what the user demanded, or a tail that was sent; and what it costs by whose vocabulary.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct PricedObject {
     pub(super) object: Arc<ContextObject>,
     pub(super) model: String,
     pub(super) tokens: u64,
@@ -111,7 +111,7 @@ impl Turn {
         made.into_iter().flat_map(|turn| &turn.entry.objects)
     }
 
-    /// Whether another message says all of it first, and then more.
+    /// Returns whether another message begins with all of it and then says more.
     pub(super) fn is_begun_by(&self, other: &wire::Entry) -> bool {
         let says = |object: &ObjectDocument| {
             let ObjectDocument {
@@ -133,7 +133,7 @@ impl Turn {
                 .eq(other.objects.iter().take(own.len()).map(says))
     }
 
-    /// Whether the user says something in it, besides what a client added.
+    /// Returns whether the user says something in it, besides what a client added.
     pub(super) fn is_request(&self) -> bool {
         let mut objects = (0u32..).zip(&self.entry.objects);
         objects.any(|(part, object)| {
@@ -148,15 +148,15 @@ impl Turn {
 }
 
 impl Sealed {
-    /// Whether these are the shorter forms.
+    /// Returns whether these are the shorter forms.
     fn are<'s>(&self, forms: impl Iterator<Item = (&'s (u64, u32), &'s String)>) -> bool {
         let own = self.forms.iter().map(|(part, text)| (*part, text));
         own.eq(forms.map(|((_, part), text)| (*part, text)))
     }
 }
 
-/// What is said in a part of a message.
-pub(super) struct Told<'t> {
+/// The text or call in a part of a message.
+pub(super) struct Statement<'t> {
     turn: u64,
     pub(super) speaker: Speaker,
     text: String,
@@ -164,7 +164,7 @@ pub(super) struct Told<'t> {
     call: Option<&'t ToolCall>,
 }
 
-impl Told<'_> {
+impl Statement<'_> {
     pub(super) fn as_said(&self) -> Said<'_> {
         Said {
             turn: self.turn,
@@ -203,7 +203,7 @@ impl Turn {
         }
     }
 
-    /// What the turn costs, about: never less than what is said in it.
+    /// The cost of the turn, about: never less than that of its texts.
     pub(super) fn cost(&self, world: &World) -> u64 {
         let count = || {
             let objects = self.entry.objects.iter();
@@ -228,7 +228,7 @@ impl Turn {
         self.tokens.by(world, count)
     }
 
-    /// What it costs as it stands.
+    /// Its cost as it stands.
     pub(super) fn stands_at(&self, world: &World, shortened: &Shortened) -> u64 {
         let mut forms = self.forms(shortened).peekable();
         if forms.peek().is_none() {
@@ -279,7 +279,7 @@ impl Turn {
         }
     }
 
-    /// Whether it holds results of tools.
+    /// Returns whether it holds results of tools.
     pub(super) fn has_results(&self) -> bool {
         let mut objects = self.entry.objects.iter();
         objects.any(|object| object.object_type == Some(ObjectType::ToolResult))
@@ -363,18 +363,18 @@ impl Turn {
         kept.map(|(_, document)| document).collect()
     }
 
-    /// What is said in it, for a summary. What was called is told with what came of it.
+    /// Its texts for a summary. A call stands with its result.
     pub(super) fn told<'t>(
         &'t self,
         calls: &BTreeMap<&str, &'t ToolCall>,
         pinned: bool,
-    ) -> impl Iterator<Item = Told<'t>> {
+    ) -> impl Iterator<Item = Statement<'t>> {
         let objects = (0u32..).zip(&self.entry.objects);
         objects.map(move |(part, object)| {
             let speaker = speaker(object);
             let answers = object.tool_call_id.as_deref();
             let answers = answers.filter(|_| speaker == Speaker::Tool);
-            Told {
+            Statement {
                 turn: self.number,
                 speaker,
                 text: if pinned {
@@ -414,7 +414,7 @@ impl Turn {
         each.collect()
     }
 
-    /// What is said in it, by whom. What a client put into a message of the user is not the user's.
+    /// Its texts, each with its speaker. Text that a client put into a message of the user is not the user's.
     pub(super) fn spoken(&self) -> Vec<(u64, Speaker, String)> {
         let objects = (0u32..).zip(&self.entry.objects);
         let each = objects.map(|(part, object)| {
@@ -433,7 +433,7 @@ impl Turn {
     }
 
     /// The results in it that are too long to stand.
-    pub(super) fn too_long(&self, how: &Drafting<'_>) -> Vec<u32> {
+    pub(super) fn too_long(&self, how: &DraftInputs<'_>) -> Vec<u32> {
         let objects = (0u32..).zip(&self.entry.objects);
         // A byte makes at most one token.
         let long = objects.filter(|(_, object)| {
@@ -445,7 +445,7 @@ impl Turn {
     }
 
     /// A shorter form of a result, which ends with where its original is.
-    pub(super) fn shorter(&self, part: u32, how: &Drafting<'_>) -> String {
+    pub(super) fn shorter(&self, part: u32, how: &DraftInputs<'_>) -> String {
         let content = match self.entry.objects.get(part as usize) {
             Some(object) => object.content.as_str(),
             None => "",

@@ -21,7 +21,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// What is worked on; it may not exist yet.
+    /// The path that is worked on; it may not exist yet.
     pub(crate) fn new(path: &Path) -> Result<Near, Error> {
         let failed = |error: std::io::Error| {
             Error::input(format!("cannot read `{}`: {error}", path.display()))
@@ -45,14 +45,14 @@ impl Near {
         })
     }
 
-    /// How many folders `folder` is above what is worked on; `None` when it is not above it.
+    /// The number of folders that `folder` is above the path that is worked on; `None` when it is not above it.
     pub(crate) fn distance(&self, folder: &Path) -> Option<usize> {
         let below = self.path.strip_prefix(folder).ok()?.components().count();
         Some(below.saturating_sub(usize::from(!self.is_folder)))
     }
 
-    /// Whether one of these globs, taken from `root`, is of the file that is worked on. `None` when
-    /// a folder is worked on, of which they say nothing.
+    /// Returns whether one of these globs, relative to `root`, matches the file that is worked on. `None` when a
+    /// folder is worked on, of which they say nothing.
     pub(crate) fn is_meant(&self, globs: &[String], root: &Path) -> Option<bool> {
         let relative = self.path.strip_prefix(root).ok()?;
         if self.is_folder {
@@ -66,8 +66,8 @@ impl Near {
     }
 }
 
-/// The priority of an instruction file so many folders above what is worked on: 0.9 in its folder,
-/// 0.1 less for each folder further up, at least 0.5.
+/// The priority of an instruction file `distance` folders above the path that is worked on: 0.9 in its folder, 0.1
+/// less for each folder further up, at least 0.5.
 pub(crate) fn priority(distance: usize) -> Option<Score> {
     const BY_DISTANCE: [f64; 5] = [0.9, 0.8, 0.7, 0.6, 0.5];
     Score::new(BY_DISTANCE[distance.min(4)])

@@ -1,5 +1,4 @@
-//! `CLAUDE.md` and the rules beside it: which files they are, what they import, and what may be
-//! imported.
+//! `CLAUDE.md` and the rules next to it: their paths, their imports, and the files that may be imported.
 //!
 //! `@path` imports a file, relative to the file that says so. It is no import in a code span, a code
 //! block or a comment, nor where no such file exists and nothing says that a file is meant (`@alice`,
@@ -15,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::agents::{AGENTS_FILE, tidy};
 
-/// How many files may lie between a `CLAUDE.md` and what it imports.
+/// The most files between a `CLAUDE.md` and a file that it imports.
 pub const MAX_HOPS: usize = 5;
 /// The largest imported file, and the largest resource of a skill, in bytes.
 pub const MAX_IMPORT: u64 = 1 << 20;
@@ -32,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What this file is, if it is one of them. `path` has its links resolved.
+    /// The kind of this file, if it is one of them. `path` has its links resolved.
     pub(crate) fn of(path: &Path) -> Option<Kind> {
         match path.file_name()?.to_str()? {
             AGENTS_FILE => return Some(Kind::Agents),
@@ -96,7 +95,7 @@ fn outside_braces(text: &str) -> Vec<String> {
 /// A mention that may be an import.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Mention {
-    /// What stands behind the `@`.
+    /// The text behind the `@`.
     pub(crate) target: String,
     /// Its line in the text, counted from one.
     pub(crate) line: usize,
@@ -137,7 +136,7 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Where a text is code or comment, in order and apart.
+/// The ranges of a text that are code or comment, in order and disjoint.
 fn silent(text: &str) -> Vec<Range<usize>> {
     let mut code: Vec<Range<usize>> = Vec::new();
     for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
@@ -172,7 +171,7 @@ fn silent(text: &str) -> Vec<Range<usize>> {
     apart
 }
 
-/// What a mention leads to.
+/// The target of a mention.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A file in the root, with its links resolved.
@@ -183,8 +182,7 @@ pub(crate) enum Target {
     None,
 }
 
-/// Where `target`, named in a file of the folder `from`, leads. Both folders have their links
-/// resolved.
+/// Resolves `target`, named in a file of the folder `from`. Both folders have their links resolved.
 pub(crate) fn resolve(root: &Path, from: &Path, target: &str) -> Target {
     let plain =
         target.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '"', '\'', '*', '_']);
@@ -211,7 +209,7 @@ const OUTSIDE: &str = "outside the folder that was named";
 
 fn look(root: &Path, from: &Path, target: &str) -> Result<PathBuf, &'static str> {
     if target == "~" || target.starts_with("~/") {
-        return Err("in the home folder, which is not read");
+        return Err("in the home folder, which is never read");
     }
     let path = from.join(target);
     if target.contains('\0') || !tidy(&path).starts_with(root) {
@@ -228,7 +226,7 @@ fn look(root: &Path, from: &Path, target: &str) -> Result<PathBuf, &'static str>
     let mut parts = real.strip_prefix(root).unwrap_or(&real).components();
     let is_hidden = parts.any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
     if is_hidden && !is_markdown(&real) {
-        return Err("hidden, and no Markdown");
+        return Err("hidden and not Markdown");
     }
     let metadata = fs::metadata(&real).map_err(|_| "it cannot be read")?;
     if metadata.is_dir() {
@@ -243,7 +241,7 @@ fn look(root: &Path, from: &Path, target: &str) -> Result<PathBuf, &'static str>
     Ok(real)
 }
 
-/// Whether a file's text is guidance; what is not is data.
+/// Returns whether a file's text is guidance; otherwise it is data.
 pub(crate) fn is_markdown(path: &Path) -> bool {
     let end = path
         .extension()
@@ -251,7 +249,7 @@ pub(crate) fn is_markdown(path: &Path) -> bool {
     end.is_some_and(|end| ["md", "markdown", "mdc"].contains(&end.as_str()))
 }
 
-/// Whether a mention says that it means a file: it begins like a path, or ends in an extension.
+/// Returns whether a mention must mean a file: it begins like a path, or ends in an extension.
 fn is_path(target: &str) -> bool {
     if ["/", "./", "../", "~/"]
         .iter()
@@ -318,12 +316,12 @@ mod tests {
         assert_eq!(leads("/etc/passwd"), Target::Refused(OUTSIDE));
         assert_eq!(
             leads("~/.claude/me.md"),
-            Target::Refused("in the home folder, which is not read")
+            Target::Refused("in the home folder, which is never read")
         );
-        assert_eq!(leads("../.env"), Target::Refused("hidden, and no Markdown"));
+        assert_eq!(leads("../.env"), Target::Refused("hidden and not Markdown"));
         assert_eq!(
             leads("../.git/config"),
-            Target::Refused("hidden, and no Markdown")
+            Target::Refused("hidden and not Markdown")
         );
         assert_eq!(leads("../.git/notes.md"), file(".git/notes.md"));
         assert_eq!(leads("gone.md"), Target::Refused(MISSING));

@@ -13,7 +13,7 @@ pub(crate) struct Cut<'t> {
     pub(crate) yaml: &'t str,
     /// The line that the YAML begins on, counted from one.
     pub(crate) yaml_line: usize,
-    /// What follows the closing `---`.
+    /// The text after the closing `---`.
     pub(crate) body: &'t str,
     /// The line that the body begins on.
     pub(crate) body_line: usize,
@@ -65,7 +65,7 @@ pub(crate) fn cut(text: &str) -> Result<Option<Cut<'_>>, Error> {
 pub(crate) struct Mapping {
     /// The fields.
     pub(crate) fields: Map<String, Value>,
-    /// What the strict reading refused, when only the lenient one succeeded.
+    /// The error of the strict reading, when only the lenient one succeeded.
     pub(crate) repaired: Option<Error>,
 }
 
@@ -99,12 +99,12 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, Error> {
         Error::input(format!("the frontmatter is not YAML: {message}"))
             .at("", line)
             .expected("lines `key: value`")
-            .hint("a value that holds `: ` or begins with `*`, `[` or `@` stands in quotes")
+            .hint("a value that holds `: ` or begins with `*`, `[` or `@` needs quotes")
     })?;
     match json(value) {
         Value::Object(fields) => Ok(fields),
         Value::Null => Ok(Map::new()),
-        _ => Err(Error::input("the frontmatter is no mapping")
+        _ => Err(Error::input("the frontmatter is not a mapping")
             .at("", Some(1))
             .expected("lines `key: value`")),
     }
@@ -179,8 +179,8 @@ fn needs_quotes(value: &str) -> bool {
     }
 }
 
-/// What a frontmatter says beyond the keys that have a meaning here, kept as tags `key:value` in the
-/// order of the keys; what is too long for a tag is given back.
+/// The keys of a frontmatter that have no meaning here, as tags `key:value` in the order of the keys; those too long
+/// for a tag are returned.
 pub(crate) fn tags<'f>(
     fields: &'f Map<String, Value>,
     known: &[&str],

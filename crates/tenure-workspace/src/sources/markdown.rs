@@ -29,13 +29,13 @@ use super::Sourced;
 pub const SPLIT_ABOVE: usize = 4 << 10;
 /// The longest slug of a heading, in characters.
 const MAX_SLUG: usize = 60;
-/// What a hint may set.
+/// The keys that a hint may set.
 const HINTS: [&str; 3] = ["name", "priority", "tags"];
 
-/// When plain Markdown becomes one object for each section.
+/// The rule by which plain Markdown becomes one object for each section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Split {
-    /// When it has more bytes than this, or a hint under a heading that it does not open with.
+    /// If it has more bytes than this, or a hint under a heading that it does not open with.
     Above(usize),
     /// Never; hints under such headings are text.
     Never,
@@ -59,7 +59,7 @@ pub struct Part<'t> {
     pub heading: Option<(usize, String)>,
     /// The headings above it, from the outermost, as they are written.
     pub above: Vec<&'t str>,
-    /// Where in `text` the heading ends.
+    /// The end of the heading in `text`.
     heading_end: usize,
 }
 
@@ -180,7 +180,7 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
     let parts = split(text);
     let mut hints = Vec::with_capacity(parts.len());
     for part in &parts {
-        hints.push(Found::of(part));
+        hints.push(Hints::of(part));
     }
     let divides = match split_when {
         Split::Never => false,
@@ -288,7 +288,7 @@ fn slug(words: &str) -> String {
     }
 }
 
-/// Where a comment stands, and what is in it.
+/// The range of a comment, and its text.
 struct Comment {
     outer: Range<usize>,
     inner: Range<usize>,
@@ -304,8 +304,8 @@ fn comment_at(text: &str, from: usize) -> Option<Comment> {
     })
 }
 
-/// Whether a comment means to be a hint: it begins with one of the keys, or with one edit of one, so
-/// that a slip is an error and `<!-- status: draft -->` is a comment.
+/// Returns whether a comment means to be a hint: it begins with one of the keys, or with one edit of one, so that a
+/// slip is an error and `<!-- status: draft -->` is a comment.
 fn is_hint(comment: &str) -> bool {
     let Some((key, _)) = comment.trim_start().split_once(':') else {
         return false;
@@ -315,8 +315,7 @@ fn is_hint(comment: &str) -> bool {
     is_word && HINTS.iter().any(slips)
 }
 
-/// Whether two words are the same up to one letter that is missing, added, another, or swapped with
-/// the next.
+/// Returns whether two words are the same up to one letter that is missing, added, another, or swapped with the next.
 fn is_slip(a: &[u8], b: &[u8]) -> bool {
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[same..], &b[same..]);
@@ -331,14 +330,14 @@ fn is_slip(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The hint of a part, if it has one.
-struct Found {
+struct Hints {
     hint: Option<Comment>,
     /// A second one, where there may be one only.
     second: Option<Comment>,
 }
 
-impl Found {
-    fn of(part: &Part<'_>) -> Found {
+impl Hints {
+    fn of(part: &Part<'_>) -> Hints {
         let read = |from: usize| {
             comment_at(part.text, from).filter(|found| is_hint(&part.text[found.inner.clone()]))
         };
@@ -346,11 +345,11 @@ impl Found {
         let first = if part.line == 1 { read(0) } else { None };
         let under = part.heading.as_ref().and_then(|_| read(part.heading_end));
         match (first, under) {
-            (Some(first), under) => Found {
+            (Some(first), under) => Hints {
                 hint: Some(first),
                 second: under,
             },
-            (None, under) => Found {
+            (None, under) => Hints {
                 hint: under,
                 second: None,
             },
@@ -360,7 +359,7 @@ impl Found {
     fn parse(&self, part: &Part<'_>) -> Result<Hint, Error> {
         let line = |at: usize| part.line + part.text[..at].matches('\n').count();
         if let Some(second) = &self.second {
-            return Err(Error::input("two hints speak of one section")
+            return Err(Error::input("one section has two hints")
                 .at("", Some(line(second.outer.start)))
                 .expected("one, directly under the heading"));
         }
@@ -407,12 +406,12 @@ fn malformed(error: &serde_norway::Error, inner: &str, line: usize) -> Error {
     };
     let ours = match ours.hint {
         Some(_) => ours,
-        None => ours.hint("a comment that begins with another word is no hint"),
+        None => ours.hint("a comment that begins with another word is not a hint"),
     };
     ours.at("", Some(line + offset))
 }
 
-/// What a hint says.
+/// The content of a hint.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Hint {

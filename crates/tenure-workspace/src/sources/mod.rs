@@ -22,8 +22,8 @@ use markdown::Split;
 /// The most sections of one file.
 pub const MAX_SECTIONS: usize = 100_000;
 
-/// What instruction files and skills may do: command as their project's developer does, never as the
-/// platform, whatever they say of themselves.
+/// The authority of instruction files and skills: that of their project's developer, never the platform's, whatever
+/// they claim.
 pub const GUIDANCE: Authority = Authority::Developer;
 
 /// A document with the line of its source that it begins on.
@@ -59,7 +59,7 @@ pub struct Formats {
     known: BTreeMap<String, Format>,
 }
 
-/// How one extension is read.
+/// The reader of one extension.
 #[derive(Clone)]
 enum Format {
     /// Seed files and plain Markdown, which is split.
@@ -83,7 +83,7 @@ impl Formats {
         }
     }
 
-    /// Adds a parser for an extension that has none. Folders are walked for it from then on.
+    /// Adds a parser for an extension without a parser. Folders are walked for it from then on.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Formats {
         if self.known.contains_key(&extension) {
             return Err(
                 Error::input(format!("the extension `{extension}` already has a parser"))
-                    .expected("an extension that has none")
-                    .hint("`replace` puts another in its place"),
+                    .expected("an extension without a parser")
+                    .hint("use `replace` to replace it"),
             );
         }
         self.replace(&extension, parser)
@@ -124,12 +124,12 @@ impl Formats {
         self.known.keys().map(String::as_str)
     }
 
-    /// Whether there is a parser for this file.
+    /// Returns whether there is a parser for this file.
     pub fn knows(&self, path: &Path) -> bool {
         self.of(path).is_some()
     }
 
-    /// Whether a walk takes this file: Markdown by `.md`, and what the user registered.
+    /// Returns whether a walk takes this file: Markdown by `.md`, and the formats that the user registered.
     pub(crate) fn walks(&self, path: &Path) -> bool {
         match self.of(path) {
             Some(Format::Registered(_)) => true,
@@ -155,7 +155,7 @@ impl Formats {
         }
     }
 
-    /// What to say of a file that nobody can read.
+    /// The error for a file that no parser reads.
     pub(crate) fn unknown(&self, path: &Path) -> Error {
         let known: Vec<String> = self.extensions().map(|name| format!(".{name}")).collect();
         Error::input(format!("`{}` has no known format", path.display())).expected(format!(
@@ -191,7 +191,7 @@ fn normal(given: &str) -> Result<String, Error> {
     let legal = |c: char| c.is_alphanumeric() || "-_+".contains(c);
     if extension.is_empty() || !extension.chars().all(legal) {
         return Err(
-            Error::input(format!("`{}` is no file extension", clip(given)))
+            Error::input(format!("`{}` is not a file extension", clip(given)))
                 .expected("the letters after a file name's last dot"),
         );
     }
@@ -220,8 +220,8 @@ mod tests {
         let error = formats.register("txt", lines).unwrap_err().to_string();
         assert_eq!(
             error,
-            "the extension `txt` already has a parser\nexpected: an extension that has none\n\
-             hint: `replace` puts another in its place"
+            "the extension `txt` already has a parser\nexpected: an extension without a parser\n\
+             hint: use `replace` to replace it"
         );
         assert!(formats.register("tar.gz", lines).is_err());
         assert!(formats.register("", lines).is_err());

@@ -1,4 +1,4 @@
-//! Seed files: Markdown with YAML frontmatter, one object for each section (RAMPART, 2.2).
+//! Seed files: Markdown with YAML frontmatter, one object for each section.
 //!
 //! ```text
 //! ---
@@ -99,7 +99,7 @@ pub(super) fn is_rule(line: &str) -> bool {
     line.trim_end() == "---"
 }
 
-/// Whether `line` is a `key:` as frontmatter begins with.
+/// Returns whether `line` is a `key:` as frontmatter begins with.
 fn is_key(line: &str) -> bool {
     let Some((key, _)) = line.split_once(':') else {
         return false;

@@ -18,7 +18,7 @@ use super::frontmatter::{cut, mapping, tags};
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
-/// How deep a skill's folder, or a folder of skills, is searched.
+/// The depth to which a skill's folder, or a folder of skills, is searched.
 pub const MAX_DEPTH: usize = 6;
 /// The most folders that are searched.
 pub const MAX_FOLDERS: usize = 2_000;
@@ -31,7 +31,7 @@ const MAX_USABLE_NAME: usize = 160;
 /// The priority of a resource, below that of what names none.
 const RESOURCE_PRIORITY: f64 = 0.2;
 
-/// How much of a skill is loaded.
+/// The parts of a skill that are loaded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Disclosure {
     /// The name and description.
@@ -48,15 +48,15 @@ pub enum Disclosure {
 pub struct Skill {
     /// Its name, or its folder's where it has none that can be used.
     pub name: String,
-    /// What it does and when to use it. Empty only where the file has no frontmatter at all.
+    /// Its purpose and when to use it. Empty only where the file has no frontmatter at all.
     pub description: String,
-    /// The whole frontmatter, with the keys that nobody here knows.
+    /// The whole frontmatter, with keys that are unknown here.
     pub fields: Map<String, Value>,
     /// The instructions, as they are written.
     pub body: String,
     /// The line that the body begins on.
     pub body_line: usize,
-    /// What was forgiven.
+    /// The faults that were forgiven.
     pub forgiven: Vec<Error>,
 }
 
@@ -119,7 +119,7 @@ impl Skill {
         if given.is_empty() {
             forgiven.push(
                 Error::input(format!(
-                    "the skill has no name; its folder's is taken, `{name}`"
+                    "the skill has no name; that of its folder is used, `{name}`"
                 ))
                 .at("", line("name"))
                 .expected("a `name`, the same as the folder's"),
@@ -127,7 +127,7 @@ impl Skill {
         } else if name != given {
             forgiven.push(
                 Error::input(format!(
-                    "the name cannot be used; the folder's is taken, `{name}`"
+                    "the name is invalid; that of the folder is used, `{name}`"
                 ))
                 .at("", line("name"))
                 .expected(format!("1 to {MAX_NAME} letters, digits and hyphens")),
@@ -187,12 +187,12 @@ impl Skill {
         })
     }
 
-    /// What the entry is called.
+    /// The name of the entry.
     pub fn entry_name(&self) -> String {
         format!("skills/{}", self.name)
     }
 
-    /// What the body is called: by its file, below the entry where there is one.
+    /// The name of the body: that of its file, below the entry where there is one.
     pub fn body_name(&self) -> String {
         if self.description.is_empty() {
             self.entry_name()
@@ -240,7 +240,7 @@ fn usable(name: &str, folder: &str) -> Result<String, Error> {
     };
     match [name, folder].into_iter().find(fits) {
         Some(name) => Ok(name.to_owned()),
-        None => Err(Error::input("the skill has no name that can be used")
+        None => Err(Error::input("the skill has no valid name")
             .expected(format!("a name of at most {MAX_NAME} characters"))),
     }
 }
@@ -323,7 +323,7 @@ mod tests {
                 "---\nname: {}\ndescription: x\n---\n",
                 "a".repeat(800)
             ))[0]
-                .contains("cannot be used")
+                .contains("is invalid")
         );
         assert!(
             forgiven("---\nname: pdf\ndescription: Use when: always\n---\n")[0]
@@ -354,7 +354,7 @@ mod tests {
             3,
         );
         refused("---\nname: pdf\n", "not closed", 1);
-        refused("---\n- a\n---\nx", "no mapping", 2);
+        refused("---\n- a\n---\nx", "not a mapping", 2);
         refused(
             "---\nname: a\nname: b\ndescription: x\n---\nx",
             "duplicate",

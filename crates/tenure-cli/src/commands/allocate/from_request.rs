@@ -41,7 +41,7 @@ fn first(job: &Job, outcome: &Outcome) -> Result<Shares, Error> {
     }
 }
 
-/// What a trace says of the shares. What the sections neither have nor leave had to go in.
+/// The shares in a trace. Tokens that the sections neither have nor leave are mandatory.
 fn shares(job: &Job, trace: &Trace) -> Shares {
     let certificate = trace.certificate.unwrap_or_default();
     let rows: Vec<Row> = trace

@@ -14,23 +14,23 @@ use crate::args::{AllocateArgs, Format};
 use crate::failure::Failure;
 use crate::report;
 
-/// What the answer to the question is made of.
+/// The inputs and answers of a study.
 struct Study {
     /// μ: how much worth a cost of 1 takes from a token.
     sensitivity: f64,
-    /// Whose weights are the unit of worth.
+    /// The owner of the weights that are the unit of worth.
     whose: &'static str,
     shares: Shares,
     what_if: Vec<WhatIf>,
 }
 
-/// How one budget is shared.
+/// The shares of one budget.
 #[derive(Clone)]
 struct Shares {
     budget: u32,
-    /// What must go in before anything is shared; none of numbers.
+    /// The tokens that are mandatory before anything is shared; `None` for numbers.
     mandatory: Option<u32>,
-    /// What one more token would be worth.
+    /// The worth of one more token.
     lambda: f64,
     certificate: Certificate,
     rows: Vec<Row>,
@@ -52,7 +52,7 @@ struct Row {
     marginal: f64,
 }
 
-/// How another budget would be shared, or why it cannot be.
+/// The shares of another budget, or the error.
 struct WhatIf {
     budget: u32,
     shares: Result<Shares, Error>,
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &AllocateArgs) -> Result<(), Failure> {
     {
         let error = Error::new(
             ErrorKind::Usage,
-            "there is nothing to share the budget among",
+            "there is no section or claim to share the budget among",
         );
         let expected = "--demand SECTION=TOKENS, --claims FILE, or sources and a --task";
         return Err(error.expected(expected).into());

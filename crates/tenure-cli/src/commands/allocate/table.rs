@@ -14,7 +14,7 @@ use crate::report::{BOLD, DIM, LISTED, shadow_price, worth};
 /// The longest name in the table of shares, and in the one of other budgets.
 const NAME: usize = 16;
 const SHORT_NAME: usize = 9;
-/// The longest bar beside a share, and the shortest that says anything.
+/// The longest bar next to a share, and the shortest that is still useful.
 const BAR: usize = 24;
 const SHORTEST_BAR: usize = 6;
 const BAR_HEADER: &str = "█ given ░ not";
@@ -95,7 +95,7 @@ impl Study {
         out.push('\n');
     }
 
-    /// How the budget adds up, what a token is worth, and why no other allocation is worth more.
+    /// Writes how the budget adds up, the worth of a token, and why no other allocation is worth more.
     fn put_reading(&self, out: &mut String) {
         let shares = &self.shares;
         let must = shares
@@ -210,7 +210,7 @@ impl Study {
             let cells: Vec<_> = answers.iter().map(cells).collect();
             lay_out(&header, &cells, false, 2)
         };
-        // No more than ten columns of the least width stand beside the first three.
+        // At most ten columns of the least width fit next to the first three.
         let most = ranked.len().min(10);
         let tables = (0..=most).rev().map(|n| table(&self.shown(&ranked[..n])));
         let mut lines = tables
@@ -231,7 +231,7 @@ impl Study {
         out.push('\n');
     }
 
-    /// How the shares grow with the budget.
+    /// Plots how the shares grow with the budget.
     fn put_plot(&self, out: &mut String, answers: &[Answer<'_>], ranked: &[&str]) {
         if ranked.is_empty() {
             return;
@@ -286,7 +286,7 @@ impl Shares {
     }
 }
 
-/// Why no other allocation is worth more.
+/// The proof that no other allocation is worth more.
 fn proof(certificate: &Certificate) -> String {
     if !certificate.holds() {
         return "not proven to be optimal".to_owned();
@@ -305,7 +305,7 @@ fn proof(certificate: &Certificate) -> String {
     }
 }
 
-/// At most [`ROWS`] of so many places, evenly spread, with one that must be among them.
+/// At most [`ROWS`] of `places` places, evenly spread, with one that must be among them.
 fn spread(places: usize, own: usize) -> BTreeSet<usize> {
     if places <= ROWS {
         return (0..places).collect();
@@ -357,7 +357,7 @@ fn short(name: &str, width: usize) -> String {
     head.iter().chain(&['…']).chain(tail).collect()
 }
 
-/// How wide a table is.
+/// The width of a table.
 fn width(lines: &[String]) -> usize {
     lines.first().map_or(0, |line| line.chars().count())
 }

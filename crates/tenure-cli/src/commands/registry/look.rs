@@ -73,7 +73,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
     }
 }
 
-/// What is unusual about a block.
+/// The unusual properties of a block.
 fn notes(line: &Lineage) -> Vec<String> {
     let mut notes = Vec::new();
     if !line.removable {
@@ -175,7 +175,7 @@ pub(super) fn report(args: &TargetArgs) -> Result<(), Failure> {
     print(&out)
 }
 
-/// How a block stands, with its name.
+/// The verdict on a block, with its name.
 #[derive(Serialize)]
 struct Named<'v> {
     #[serde(flatten)]

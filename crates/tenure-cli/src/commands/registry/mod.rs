@@ -153,7 +153,7 @@ impl Session {
     }
 }
 
-/// What a command did, for people and programs.
+/// The result of a command, for people and programs.
 struct Done<'d> {
     verb: &'d str,
     /// The blocks whose positions are of interest.

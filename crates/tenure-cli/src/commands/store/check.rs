@@ -63,7 +63,7 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::Refused(
-        Error::new(ErrorKind::Damaged, "the store is not what was written").hint(
+        Error::new(ErrorKind::Damaged, "the store is damaged").hint(
             "`tenure store check --repair` rebuilds derived tables and sets damaged revisions aside; the rest is \
              in a copy",
         ),

@@ -63,7 +63,7 @@ fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
     named.iter().map(|named| object_id(tenant, named)).collect()
 }
 
-/// What a write did, for people or for programs.
+/// Prints the result of a write, for people or for programs.
 fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return print_json(written);

@@ -1,4 +1,4 @@
-//! What is asked of a store.
+//! The commands that read a store.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -107,9 +107,9 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
 }
 
 /// Reads of a store what a search found.
-struct Found<'a>(&'a Workspace, Arc<Resident>);
+struct SearchReader<'a>(&'a Workspace, Arc<Resident>);
 
-impl Reader for Found<'_> {
+impl Reader for SearchReader<'_> {
     fn world(&self, model: &str) -> Result<Arc<World>, Error> {
         Reader::world(self.0, model)
     }
@@ -144,7 +144,7 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
             originals: None,
             view: View::Operator,
         },
-        &Found(&workspace, found),
+        &SearchReader(&workspace, found),
     )?;
     let ask = archive::Ask {
         tokens: u32::MAX,

@@ -115,7 +115,7 @@ fn replayed(args: &ReplayArgs, replay: &ExchangeReplay) -> Result<(), Failure> {
     }
 }
 
-/// What a replay proves, in a line.
+/// The proof of a replay, in a line.
 fn said(replay: &Replay) -> String {
     let compiled = replay.compiled.as_ref();
     let now = compiled.and_then(|compiled| compiled.envelope.payload_digest);

@@ -1,4 +1,4 @@
-//! What is written to a store.
+//! The commands that write to a store.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

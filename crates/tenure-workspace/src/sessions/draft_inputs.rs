@@ -1,4 +1,4 @@
-//! What the draft of a request depends on besides its session.
+//! The inputs of a request's draft besides its session.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ pub(super) const READS: &str = "rehydrate";
 /// The shorter forms of results, by message and part.
 pub(super) type Shortened = BTreeMap<(u64, u32), String>;
 
-/// What a draft depends on besides the session.
+/// The inputs of a draft besides the session.
 #[derive(Clone, Copy)]
-pub(super) struct Drafting<'d> {
+pub(super) struct DraftInputs<'d> {
     pub(super) world: &'d World,
     pub(super) policy: &'d SessionPolicy,
     pub(super) task: &'d str,
     pub(super) target: Target,
     /// Whether the instructions stand before the history.
     pub(super) instructions: bool,
-    /// The tools that are offered beside the session's own.
+    /// The tools that are offered in addition to the session's own.
     pub(super) offered: &'d [&'d str],
     /// The most tokens of one result.
     pub(super) most: u32,
@@ -30,12 +30,12 @@ pub(super) struct Drafting<'d> {
     pub(super) reads: bool,
     /// Whether a gate may leave out tools.
     pub(super) gated: bool,
-    /// The passages that stand beside the summaries, where an epoch begins with this draft.
+    /// The passages that stand with the summaries, where an epoch begins with this draft.
     pub(super) recalled: &'d [Recalled],
 }
 
-impl Drafting<'_> {
-    /// Where an original is found, as a pointer ends: nothing for a model that could not read it.
+impl DraftInputs<'_> {
+    /// The end of a pointer, which says where its original is found: empty for a model that could not read it.
     pub(super) fn found_with(&self, turn: u64) -> String {
         if self.reads {
             format!("; {READS} with t{turn}")

@@ -1,5 +1,5 @@
-//! Texts that are kept by their digests, as lines of an export: originals of what was condensed, policies, and
-//! the objects of files that records name.
+//! Blobs: texts kept by their digests (originals of what was condensed, policies, the objects of files that records
+//! name), and how an export writes them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,6 +8,7 @@ use tenure::{Digest, Error};
 
 use crate::buried::refuse_buried_blobs;
 use crate::engine::{Read, Write};
+use crate::tenant::Tenant;
 
 /// A text that is kept by its digest, as a line of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -15,10 +16,10 @@ use crate::engine::{Read, Write};
 pub struct TextLine {
     /// The SHA-256 of its bytes.
     pub text_digest: Digest,
-    /// What it says.
+    /// Its text, where its bytes are UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its bytes, where they are no UTF-8.
+    /// Its bytes in base64, where they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
 }
@@ -46,32 +47,32 @@ impl TextLine {
         };
         let bytes = bytes.ok_or_else(|| {
             Error::input(format!("the text {digest} cannot be read"))
-                .expected("`text`, or `base64` where its bytes are no UTF-8")
+                .expected("`text`, or `base64` if its bytes are not UTF-8")
         })?;
         if Digest::of(&bytes) != digest {
             return Err(Error::input(format!(
-                "the text {digest} is not what its digest says"
+                "the text {digest} does not match its digest"
             )));
         }
         Ok(bytes)
     }
 }
 
-/// Texts to keep, each the one that its digest says.
+/// Blobs to keep, each the one that its digest says.
 #[derive(Default)]
-pub(crate) struct Texts(Vec<(Digest, Vec<u8>)>);
+pub(crate) struct Blobs(Vec<(Digest, Vec<u8>)>);
 
-impl Texts {
-    pub(crate) fn read(lines: Vec<TextLine>) -> Result<Texts, Error> {
+impl Blobs {
+    pub(crate) fn read(lines: Vec<TextLine>) -> Result<Blobs, Error> {
         let read = |line: TextLine| Ok((line.text_digest, line.bytes()?));
         lines
             .into_iter()
             .map(read)
             .collect::<Result<_, _>>()
-            .map(Texts)
+            .map(Blobs)
     }
 
-    /// The digest of a write that is asked to keep them beside what has this digest.
+    /// The digest of a request to write them together with a part that has the digest `rest`.
     pub(crate) fn asked_with(&self, rest: Digest) -> Digest {
         if self.0.is_empty() {
             return rest;
@@ -80,7 +81,7 @@ impl Texts {
         Digest::of_parts(std::iter::once(&rest.bytes()[..]).chain(own))
     }
 
-    /// Keeps them, within a write that others wait for: none of them is erased meanwhile.
+    /// Writes them, within a write that other writers wait for: none of them is erased meanwhile.
     pub(crate) fn keep(&self, rows: &mut dyn Write) -> Result<(), Error> {
         if self.0.is_empty() {
             return Ok(());
@@ -91,7 +92,47 @@ impl Texts {
     }
 }
 
-/// The text with this digest, unless somebody altered it.
+impl Tenant {
+    /// Keeps texts by their digests: policies, and the originals of what was condensed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn put_blobs(&self, blobs: Vec<Vec<u8>>) -> Result<Vec<Digest>, Error> {
+        self.write(move |rows| {
+            let keep = |bytes: &Vec<u8>| {
+                let digest = Digest::of(bytes);
+                rows.put_blob(digest, bytes).map(|()| digest)
+            };
+            blobs.iter().map(keep).collect()
+        })
+    }
+
+    /// The text with this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when it was altered; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
+    /// reached.
+    pub fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+        self.read(|rows| unaltered(rows, digest))
+    }
+
+    /// The digests of all texts that are kept by them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn blobs(&self) -> Result<Vec<Digest>, Error> {
+        self.read(|rows| rows.blobs())
+    }
+}
+
+/// Returns the text with this digest.
+///
+/// # Errors
+///
+/// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when it no longer has that digest.
 pub(crate) fn unaltered(rows: &mut dyn Read, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
     let bytes = rows.blob(digest)?;
     if bytes

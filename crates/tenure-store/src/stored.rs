@@ -1,4 +1,4 @@
-//! What is stored, as it is published: an object with what is believed of it, and a line of an export.
+//! The published forms of what is stored: an object with a belief about it, and a line of an export.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct StoredObject {
     pub opened: u64,
     /// The version since which it is not.
     pub closed: Option<u64>,
-    /// How far its life has come.
+    /// The stage of its life.
     pub lifecycle: Lifecycle,
 }
 
@@ -42,10 +42,10 @@ pub struct Line {
     /// Since when not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_until: Option<Instant>,
-    /// How far its life has come.
+    /// The stage of its life.
     #[serde(default = "active", skip_serializing_if = "is_active")]
     pub lifecycle: Lifecycle,
-    /// Whether anything contradicts it.
+    /// The judgement on contradictions.
     #[serde(default = "clean", skip_serializing_if = "is_clean")]
     pub contradiction: ContradictionStatus,
     /// The object that replaces it.
@@ -97,7 +97,7 @@ pub(crate) fn read_revision(
     revision: RevisionId,
     body: &str,
 ) -> Result<Arc<ContextObject>, Error> {
-    // Of what stands there now nothing is told: it is not what anybody wrote.
+    // The error shows nothing of the body: it is not what was written.
     let altered = || Error::damaged(format!("the stored revision {revision} is damaged"));
     let document: ObjectDocument = serde_json::from_str(body).map_err(|_| altered())?;
     let object = sealer.seal(document).map_err(|_| altered())?;

@@ -9,15 +9,15 @@ use tenure::{Error, ErrorKind};
 
 use super::sum;
 
-/// How long one process waits for another that writes.
+/// The time that one process waits for another that writes.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// What would end the path within a URI.
+/// The characters that would end the path within a URI.
 const NO_PATH: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#').add(b' ');
 
-/// What may be done with a file.
+/// The access to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reach {
+pub(super) enum FileAccess {
     /// It is read and written.
     Write,
     /// It is read; others may write it, too, and have put files next to it for that.
@@ -29,12 +29,12 @@ pub(super) enum Reach {
     Unchanging,
 }
 
-/// Which file a path led to: a path outlives its file.
+/// The identity of the file that a path led to (device and inode): a path outlives its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place(Option<(u64, u64)>);
+pub(super) struct FileId(Option<(u64, u64)>);
 
-impl Place {
-    pub(super) fn of(path: &Path) -> std::result::Result<Place, Error> {
+impl FileId {
+    pub(super) fn of(path: &Path) -> std::result::Result<FileId, Error> {
         let gone = |reason: &dyn std::fmt::Display| {
             let what = format!(
                 "the file of the store `{}` is gone: {reason}",
@@ -46,19 +46,19 @@ impl Place {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
-            Ok(Place(Some((found.dev(), found.ino()))))
+            Ok(FileId(Some((found.dev(), found.ino()))))
         }
         #[cfg(not(unix))]
         {
             let _ = found;
-            Ok(Place(None))
+            Ok(FileId(None))
         }
     }
 
-    /// Whether the path still leads to this file.
+    /// Checks that the path still leads to this file.
     pub(super) fn is_still(self, path: &Path) -> std::result::Result<(), Error> {
         let hint = "nothing was read or written; put the file back, or start again with the one that is there";
-        match Place::of(path).map_err(|error| error.hint(hint))? {
+        match FileId::of(path).map_err(|error| error.hint(hint))? {
             now if now == self => Ok(()),
             _ => {
                 let what = format!(
@@ -80,13 +80,13 @@ pub(super) fn make_private(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Whether a file may not be written.
+/// Returns whether writing a file is denied.
 pub(super) fn is_denied(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// The same of a connection, whose folder may not be written, either.
+/// The same for a connection, whose folder may not be written, either.
 pub(super) fn cannot_be_written(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
     matches!(
@@ -95,25 +95,25 @@ pub(super) fn cannot_be_written(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Whether anything can be read over a connection.
+/// Checks that a connection can be read.
 pub(super) fn probe(connection: &Connection) -> Result<()> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 /// A connection with what every one of them needs: full durability, and room to cache. What is written goes
 /// to its place when 32 MiB of it wait: a large write would pay for that at once otherwise.
-pub(super) fn connect(path: &Path, reach: Reach) -> Result<Connection> {
+pub(super) fn connect(path: &Path, access: FileAccess) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = match reach {
-        Reach::Write | Reach::ReadAlone => {
+    let connection = match access {
+        FileAccess::Write | FileAccess::ReadAlone => {
             let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE;
             Connection::open_with_flags(path, flags)?
         }
-        Reach::Read => {
+        FileAccess::Read => {
             let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY;
             Connection::open_with_flags(path, flags)?
         }
-        Reach::Unchanging => {
+        FileAccess::Unchanging => {
             let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             let shown = path.to_string_lossy();
             let path = utf8_percent_encode(&shown, NO_PATH);
@@ -121,10 +121,10 @@ pub(super) fn connect(path: &Path, reach: Reach) -> Result<Connection> {
         }
     };
     connection.busy_timeout(BUSY)?;
-    if reach == Reach::ReadAlone {
+    if access == FileAccess::ReadAlone {
         connection.execute_batch("PRAGMA query_only = ON")?;
     }
-    if reach == Reach::Write {
+    if access == FileAccess::Write {
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
     }
     connection.execute_batch(
@@ -138,11 +138,11 @@ pub(super) fn connect(path: &Path, reach: Reach) -> Result<Connection> {
 
 /// A connection that only reads, and how. A file is taken for one that does not change only where this process may write
 /// neither it nor its folder, and no other left anything next to it: who takes it so reads past what is written later.
-pub(super) fn to_read(path: &Path) -> Result<(Connection, Reach)> {
-    let open = |reach| -> Result<(Connection, Reach)> {
-        let connection = connect(path, reach)?;
+pub(super) fn to_read(path: &Path) -> Result<(Connection, FileAccess)> {
+    let open = |access| -> Result<(Connection, FileAccess)> {
+        let connection = connect(path, access)?;
         probe(&connection)?;
-        Ok((connection, reach))
+        Ok((connection, access))
     };
     let stands = |more: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -152,15 +152,15 @@ pub(super) fn to_read(path: &Path) -> Result<(Connection, Reach)> {
     let is_alone = !stands("-wal") && !stands("-shm");
     let may_write = std::fs::OpenOptions::new().append(true).open(path).is_ok();
     if is_alone && may_write {
-        match open(Reach::ReadAlone) {
+        match open(FileAccess::ReadAlone) {
             Err(error) if cannot_be_written(&error) => {}
             opened => return opened,
         }
     }
-    match open(Reach::Read) {
+    match open(FileAccess::Read) {
         // Nothing can be put next to it.
         Err(error) if is_alone && !may_write && cannot_be_written(&error) => {
-            open(Reach::Unchanging)
+            open(FileAccess::Unchanging)
         }
         opened => opened,
     }

@@ -1,4 +1,4 @@
-//! Writes under an idempotency key: made again, they are answered as before.
+//! Idempotency keys: a write that is repeated under its key gets the answer of the first time.
 
 use tenure::object::clip;
 use tenure::{Digest, Error, ErrorKind};
@@ -8,7 +8,12 @@ use crate::engine::Answered;
 /// The longest idempotency key, in bytes.
 const MAX_KEY: usize = 256;
 
-pub(crate) fn check_key(key: &str) -> Result<(), Error> {
+/// Checks the length of an idempotency key: 1 to 256 bytes.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`] otherwise.
+pub fn check_key(key: &str) -> Result<(), Error> {
     if key.is_empty() || key.len() > MAX_KEY {
         return Err(Error::input("the idempotency key is empty or too long")
             .expected(format!("1 to {MAX_KEY} bytes")));
@@ -16,7 +21,11 @@ pub(crate) fn check_key(key: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The answer that is kept under a key, if it is that of the same write.
+/// Returns the answer that is kept under a key.
+///
+/// # Errors
+///
+/// [`ErrorKind::Conflict`] when the key was used for another write.
 pub(crate) fn repeated<'a>(
     key: &str,
     asked: Digest,
@@ -30,7 +39,7 @@ pub(crate) fn repeated<'a>(
                 clip(key)
             ),
         )
-        .expected("a key of its own for each write"));
+        .expected("a new key for each write"));
     }
     Ok(&before.answer)
 }

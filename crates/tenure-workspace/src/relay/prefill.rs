@@ -1,6 +1,6 @@
 //! Requests that end with the model's own words: its answer is begun already (a prefill, a turn that was paused) and
-//! goes on from there. What it is begun with is the request's and joins the history with the answer; so nothing
-//! stands behind it. What the model said before that is history as any other.
+//! goes on from there. The prefill belongs to the request and joins the history together with the answer, so nothing
+//! stands behind it. Earlier words of the model are history like any other.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,15 +12,15 @@ use super::{Relaying, compose};
 
 /// The message, or the items of one turn, that an answer is begun with.
 #[derive(Debug)]
-pub(super) struct Begun(Entry);
+pub(super) struct Prefill(Entry);
 
-impl Begun {
+impl Prefill {
     /// Takes the last message out of a conversation, where it is the model's.
-    pub(super) fn take(conversation: &mut Conversation) -> Option<Begun> {
+    pub(super) fn take(conversation: &mut Conversation) -> Option<Prefill> {
         conversation
             .entries
             .pop_if(|last| is_models(last))
-            .map(Begun)
+            .map(Prefill)
     }
 
     /// The message, as it came.
@@ -28,35 +28,36 @@ impl Begun {
         &self.0.message
     }
 
-    /// What it costs, at most, in tokens.
+    /// Its cost, at most, in tokens.
     pub(super) fn price(&self, world: &World) -> u32 {
         world.price(self.message())
     }
 
-    /// A body with it behind its messages; without marks of a cache, where those of the agent were set anew.
+    /// A body with it behind its messages; without cache marks, where the agent's were replaced.
     pub(super) fn behind(
         &self,
         asked: &Relaying<'_>,
         conversation: &Conversation,
         body: &str,
     ) -> Result<String, Error> {
-        let mut begun = format!("[{}]", self.message());
+        let mut prefill = format!("[{}]", self.message());
         if compose::marks_anew(asked, conversation) {
-            begun = cache::strip(asked.format, &begun)?;
+            prefill = cache::strip(asked.format, &prefill)?;
         }
         let before = compose::messages(body)?.get();
         let before = before.trim_end().strip_suffix(']').unwrap_or(before);
         let is_first = before.trim_end().ends_with('[');
         let comma = if is_first { "" } else { "," };
-        let messages = format!("{before}{comma}{}", begun.trim_start_matches('['));
+        let messages = format!("{before}{comma}{}", prefill.trim_start_matches('['));
         wire::with_fields(body, &[(compose::field(asked.format), &messages)])
     }
 }
 
 /// A message of Anthropic's and the reply that goes on from it, as one message. None where they cannot be read.
-pub(super) fn joined(begun: &str, reply: &str) -> Option<String> {
-    let [begun, answer] = [begun, reply].map(|json| serde_json::from_str::<Said<'_>>(json).ok());
-    let (mut blocks, mut answer) = (begun?.blocks()?, answer?.blocks()?);
+pub(super) fn joined(prefill: &str, reply: &str) -> Option<String> {
+    let [prefill, answer] =
+        [prefill, reply].map(|json| serde_json::from_str::<ModelMessage<'_>>(json).ok());
+    let (mut blocks, mut answer) = (prefill?.blocks()?, answer?.blocks()?);
     if let (Some(last), Some(first)) = (blocks.last_mut(), answer.first())
         && let (Some(said), Some(more)) = (text_of(last), text_of(first))
     {
@@ -69,7 +70,7 @@ pub(super) fn joined(begun: &str, reply: &str) -> Option<String> {
     wire::with_fields(reply, &[("content", &content)]).ok()
 }
 
-/// Whether the model says it.
+/// Returns whether the model says it.
 fn is_models(entry: &Entry) -> bool {
     let mut said = entry.objects.iter();
     said.any(|object| object.role == Some(Role::Assistant))
@@ -77,12 +78,12 @@ fn is_models(entry: &Entry) -> bool {
 
 /// A message of Anthropic's.
 #[derive(Deserialize)]
-struct Said<'m> {
+struct ModelMessage<'m> {
     #[serde(borrow)]
     content: &'m RawValue,
 }
 
-impl Said<'_> {
+impl ModelMessage<'_> {
     /// Its blocks: one where it is a bare text.
     fn blocks(&self) -> Option<Vec<String>> {
         let json = self.content.get();
@@ -118,16 +119,16 @@ mod tests {
         let take = |format, messages: &[&str]| {
             let body = format!("[{}]", messages.join(","));
             let mut conversation = wire::read(format, &body).unwrap();
-            let begun = Begun::take(&mut conversation);
-            let begun = begun.map(|begun| begun.message().to_owned());
-            (conversation.entries.len(), begun)
+            let prefill = Prefill::take(&mut conversation);
+            let prefill = prefill.map(|prefill| prefill.message().to_owned());
+            (conversation.entries.len(), prefill)
         };
         let chat = |messages: &[&str]| take(Format::OpenAiChat, messages);
-        let begun = |stay: usize| (stay, Some(said.to_owned()));
-        assert_eq!(chat(&[user, said]), begun(1));
+        let prefill = |stay: usize| (stay, Some(said.to_owned()));
+        assert_eq!(chat(&[user, said]), prefill(1));
         // What the model said before is history.
-        assert_eq!(chat(&[user, said, said, said]), begun(3));
-        assert_eq!(chat(&[said]), begun(0));
+        assert_eq!(chat(&[user, said, said, said]), prefill(3));
+        assert_eq!(chat(&[said]), prefill(0));
         assert_eq!(chat(&[said, user]), (2, None));
         assert_eq!(chat(&[]), (0, None));
         // The items of one turn.
@@ -141,23 +142,23 @@ mod tests {
 
     #[test]
     fn a_reply_is_joined_to_what_it_goes_on_from() {
-        let begun = |content: &str| format!(r#"{{"role":"assistant","content":{content}}}"#);
+        let prefill = |content: &str| format!(r#"{{"role":"assistant","content":{content}}}"#);
         let call = r#"{"type":"tool_use","id":"c","name":"n","input":{"n":1.50}}"#;
         let text = |text: &str| format!(r#"{{"type":"text","text":{text}}}"#);
-        let reply = begun(&format!("[{},{call}]", text(r#""é 1""#)));
-        let all = |blocks: &[&str]| Some(begun(&format!("[{}]", blocks.join(","))));
+        let reply = prefill(&format!("[{},{call}]", text(r#""é 1""#)));
+        let all = |blocks: &[&str]| Some(prefill(&format!("[{}]", blocks.join(","))));
         let both = text(r#""It \"is\" é 1""#);
         for bare in [r#""It \"is\" ""#, &format!("[{}]", text(r#""It \"is\" ""#))] {
-            assert_eq!(joined(&begun(bare), &reply), all(&[&both, call]));
+            assert_eq!(joined(&prefill(bare), &reply), all(&[&both, call]));
         }
         // A turn that was paused: nothing of it is lost.
         let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
-        let paused = begun(&format!("[{thought},{call}]"));
+        let paused = prefill(&format!("[{thought},{call}]"));
         let after = text(r#""é 1""#);
         assert_eq!(joined(&paused, &reply), all(&[thought, call, &after, call]));
-        let spoke = begun(&format!("[{thought},{}]", text(r#""It \"is\" ""#)));
+        let spoke = prefill(&format!("[{thought},{}]", text(r#""It \"is\" ""#)));
         assert_eq!(joined(&spoke, &reply), all(&[thought, &both, call]));
-        assert_eq!(joined(&begun("[]"), &reply), Some(reply.clone()));
+        assert_eq!(joined(&prefill("[]"), &reply), Some(reply.clone()));
         for other in ["no JSON", r#"{"content":7}"#, "{}"] {
             assert_eq!(joined(other, &reply), None);
             assert_eq!(joined(&paused, other), None);

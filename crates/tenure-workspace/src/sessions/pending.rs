@@ -1,4 +1,4 @@
-//! A session that is held in memory: writes that wait to be made together, and how much room it takes.
+//! A session that is held in memory: pending writes, which are made together, and its size.
 
 use tenure::Error;
 use tenure::ObjectDocument;
@@ -10,11 +10,11 @@ use tenure_store::{Append, Tenant};
 use super::entry::{Entry, Opened, SESSION_VERSION};
 use super::{PREFIX, Session, random_id, written};
 
-/// What an object takes beside its texts, and how often these are there: as they came, as they are sealed, and
-/// as they are ranked and priced. Measured roughly, on the safe side.
+/// The memory of an object without its texts, and the number of copies of these: as they came, as they are sealed,
+/// and as they are ranked and priced. Measured roughly, on the safe side.
 const OBJECT: usize = 1 << 10;
 const COPIES: usize = 4;
-/// How often others may write to the logs beside a session before what waits is given up.
+/// The number of times that others may write to a session's other logs before pending writes are given up.
 const TRIES: u32 = 16;
 
 /// Entries that are part of the state and not yet of the log.
@@ -23,27 +23,27 @@ pub(super) struct Pending {
     /// The number of the last entry of the log.
     pub(super) after: u64,
     pub(super) bodies: Vec<String>,
-    /// What is written to other logs with them.
-    beside: Vec<Append>,
+    /// Writes to other logs that are made with them.
+    others: Vec<Append>,
 }
 
 impl Pending {
     fn is_empty(&self) -> bool {
-        self.bodies.is_empty() && self.beside.is_empty()
+        self.bodies.is_empty() && self.others.is_empty()
     }
 
     fn size(&self) -> usize {
         let bodies: usize = self.bodies.iter().map(String::len).sum();
-        bodies + self.beside.len() * OBJECT
+        bodies + self.others.len() * OBJECT
     }
 }
 
 impl Session {
-    /// Begins a session with a random id, whose writes wait until [`Session::settle`].
+    /// Begins a session with a random id, whose writes wait until [`Session::flush`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] when the system gives no random numbers.
+    /// [`ErrorKind::Unavailable`] when the system's random number generator failed.
     pub(crate) fn begin_deferred(
         tenant: Tenant,
         at: Instant,
@@ -64,29 +64,29 @@ impl Session {
         session.pending = Some(Pending {
             after: 0,
             bodies: vec![body],
-            beside: Vec::new(),
+            others: Vec::new(),
         });
         Ok(session)
     }
 
-    /// Lets writes wait from now on, until [`Session::settle`] or [`Session::refresh`]. The state goes on
+    /// Lets writes wait from now on, until [`Session::flush`] or [`Session::refresh`]. The state goes on
     /// as if they were made.
     pub(crate) fn defer(&mut self) {
         if self.pending.is_none() {
             self.pending = Some(Pending {
                 after: self.last,
                 bodies: Vec::new(),
-                beside: Vec::new(),
+                others: Vec::new(),
             });
         }
     }
 
     /// Lets a write to another log wait, which is made with those to the session or not at all. The log is
     /// thought to be empty; where it is not, the write comes behind what is there.
-    pub(crate) fn beside(&mut self, log: String, body: String) {
+    pub(crate) fn defer_to(&mut self, log: String, body: String) {
         self.defer();
         if let Some(pending) = &mut self.pending {
-            pending.beside.push(Append {
+            pending.others.push(Append {
                 log,
                 after: 0,
                 entries: vec![body],
@@ -94,14 +94,14 @@ impl Session {
         }
     }
 
-    /// Makes the writes that wait: all at once.
+    /// Makes the pending writes, all at once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] when somebody else wrote to the session meanwhile, or what waited could not be
-    /// written before; [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then,
-    /// and nothing more until the next [`Session::refresh`], which reads the session anew.
-    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+    /// [`ErrorKind::Conflict`] when another writer wrote to the session meanwhile, or pending writes failed before;
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached. Nothing is written then, and nothing more until
+    /// the next [`Session::refresh`], which reads the session again.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
         let pending = self.pending.take();
         self.check()?;
         let Some(pending) = pending.filter(|pending| !pending.is_empty()) else {
@@ -112,30 +112,27 @@ impl Session {
         done
     }
 
-    /// As [`Session::settle`], for what was added to this reading of it.
+    /// As [`Session::flush`], for entries that were added to this generation of it.
     ///
     /// # Errors
     ///
-    /// As [`Session::settle`]; [`ErrorKind::Conflict`] also where it was read anew since.
-    pub(crate) fn settle_as(&mut self, reading: u64) -> Result<(), Error> {
-        self.check_as(reading)?;
-        self.settle()
+    /// As [`Session::flush`]; [`ErrorKind::Conflict`] also where it was read again since.
+    pub(crate) fn flush_at(&mut self, generation: u64) -> Result<(), Error> {
+        self.check_generation(generation)?;
+        self.flush()
     }
 
-    /// How often it was read anew because writes that waited were lost.
-    pub(crate) fn reading(&self) -> u64 {
-        self.reading
+    /// The number of times that it was read again because pending writes were lost.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
-    /// Whether this reading of it stands.
-    pub(crate) fn check_as(&self, reading: u64) -> Result<(), Error> {
-        if self.lost || self.reading != reading {
+    /// Checks that this generation of it is current.
+    pub(crate) fn check_generation(&self, generation: u64) -> Result<(), Error> {
+        if self.lost || self.generation != generation {
             Err(Error::new(
                 ErrorKind::Conflict,
-                format!(
-                    "what was added to the session `{}` could not be written",
-                    self.id()
-                ),
+                format!("an earlier write to the session `{}` failed", self.id()),
             ))
         } else {
             Ok(())
@@ -143,7 +140,7 @@ impl Session {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        self.check_as(self.reading)
+        self.check_generation(self.generation)
     }
 
     fn write(&self, pending: Pending) -> Result<(), Error> {
@@ -152,10 +149,10 @@ impl Session {
             after: pending.after,
             entries: pending.bodies,
         });
-        let mut beside = pending.beside;
+        let mut others = pending.others;
         let mut tries = 0;
         loop {
-            let all = own.iter().chain(&beside).cloned().collect();
+            let all = own.iter().chain(&others).cloned().collect();
             let error = match self.tenant.append_all(all) {
                 Err(error) if error.kind == ErrorKind::Conflict => error,
                 done => return done,
@@ -166,22 +163,22 @@ impl Session {
                 return Err(error);
             }
             let mut left = Vec::new();
-            for other in beside {
+            for other in others {
                 let after = self.tenant.last(&other.log)?;
-                // Where somebody wrote meanwhile, what was written last stands: this would be behind it already.
+                // Where another writer wrote meanwhile, the last write stands: this one would be outdated already.
                 if other.after == 0 || other.after == after {
                     left.push(Append { after, ..other });
                 }
             }
-            beside = left;
-            if own.is_none() && beside.is_empty() {
+            others = left;
+            if own.is_none() && others.is_empty() {
                 return Ok(());
             }
         }
     }
 
-    /// Whether writes wait.
-    pub(crate) fn waits(&self) -> bool {
+    /// Returns whether writes are pending.
+    pub(crate) fn has_pending(&self) -> bool {
         let pending = self.pending.as_ref();
         pending.is_some_and(|pending| !pending.is_empty())
     }
@@ -199,7 +196,7 @@ impl Session {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub(crate) fn is_lost(&mut self) -> Result<bool, Error> {
-        match self.settle() {
+        match self.flush() {
             Err(error) if error.kind == ErrorKind::Unavailable => Err(error),
             _ => Ok(self.lost),
         }

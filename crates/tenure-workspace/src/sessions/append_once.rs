@@ -1,11 +1,11 @@
-//! Writes to a session that are sent again are done once: each may come under a key.
+//! Writes to a session under an idempotency key: a write that is sent again is done once.
 
 use tenure::Error;
 use tenure::time::Instant;
 use tenure::wire::Conversation;
 
 use super::entry::Entry;
-use super::idempotency::Once;
+use super::idempotency::IdempotencyKey;
 use super::{CHUNK, Session, parsed};
 
 impl Session {
@@ -16,7 +16,7 @@ impl Session {
     ///
     /// [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when the key was used for something else; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when
     /// the store cannot be reached.
-    pub fn appended(&self, once: &Once) -> Result<Option<Vec<u64>>, Error> {
+    pub fn appended(&self, once: &IdempotencyKey) -> Result<Option<Vec<u64>>, Error> {
         let start = (self.last + 1).saturating_sub(CHUNK).max(1);
         for (number, body) in self.tenant.entries_in(&self.log, start..self.last + 1)? {
             if !body.contains("\"once\":") {
@@ -26,7 +26,7 @@ impl Session {
                 continue;
             };
             if let Some(done) = &message.once
-                && once.is_done_by(done)?
+                && once.is_repeat_of(done)?
             {
                 return Ok(Some((number..number + done.messages).collect()));
             }
@@ -41,7 +41,7 @@ impl Session {
     /// As [`Session::append`].
     pub fn append_once(
         &mut self,
-        once: Once,
+        once: IdempotencyKey,
         conversation: Conversation,
         now: Instant,
     ) -> Result<Vec<u64>, Error> {

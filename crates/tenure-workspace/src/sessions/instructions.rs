@@ -13,15 +13,15 @@ use super::{Session, Turn};
 
 /// With how many newer instructions of its kind one is compared, at most: hostile messages may be many.
 const COMPARED: usize = 16;
-/// How many bytes a token has, about.
+/// The bytes of a token, about.
 const BYTES: u64 = 4;
-/// What a byte costs at most, in tokens, with what a count is raised by where it is bounded.
+/// The tokens of a byte at most, with the margin of a bounded count.
 const PER_BYTE: u64 = 2;
 
-/// Where an instruction stands among the messages.
+/// The place of an instruction among the messages.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Place {
+pub(super) struct InstructionPlace {
     pub(super) turn: u64,
     pub(super) part: u32,
     /// Its bytes in the text of the part; none where it is all of it.
@@ -32,14 +32,14 @@ pub(super) struct Place {
 /// An instruction: a message of the system, or a block in a message of the user.
 #[derive(Clone, Debug)]
 pub(super) struct Instruction {
-    pub(super) place: Place,
+    pub(super) place: InstructionPlace,
     pub(super) document: ObjectDocument,
     block: Option<ClientBlock>,
 }
 
 impl Instruction {
     /// The instruction at a place; none where it was erased.
-    pub(super) fn at(place: &Place, objects: &[ObjectDocument]) -> Option<Instruction> {
+    pub(super) fn at(place: &InstructionPlace, objects: &[ObjectDocument]) -> Option<Instruction> {
         let object = objects.get(place.part as usize)?;
         if is_erased(object) {
             return None;
@@ -57,7 +57,7 @@ impl Instruction {
     }
 
     /// A block stands as words of the user, as it is: it gains no rank by standing longer.
-    fn of_block(place: Place, text: &str, block: Option<ClientBlock>) -> Instruction {
+    fn of_block(place: InstructionPlace, text: &str, block: Option<ClientBlock>) -> Instruction {
         let start = place.bytes.map_or(0, |(start, _)| start);
         let name = format!("t{}.{}.{start}", place.turn, place.part);
         let mut document = ObjectDocument::new(name, text);
@@ -71,12 +71,12 @@ impl Instruction {
         }
     }
 
-    /// Whether the system says it.
+    /// Returns whether the system says it.
     pub(super) fn is_systems(&self) -> bool {
         self.document.role == Some(Role::System)
     }
 
-    /// What a newer one must be for it to take the place of this one: of this kind and source.
+    /// The kind and source that a newer one must have to replace this one.
     fn key(&self) -> (bool, &str, &str) {
         let block = self.block.as_ref();
         match block {
@@ -102,7 +102,7 @@ impl Instruction {
         }
     }
 
-    /// What it costs, about.
+    /// Its cost in tokens, about.
     fn cost(&self, world: &World) -> u64 {
         u64::from(world.price(&self.document.content)) + super::AROUND
     }
@@ -154,12 +154,12 @@ impl Session {
         Ok(all)
     }
 
-    /// Whether its epoch began before instructions stood on, with summaries that spoke as the user.
+    /// Returns whether its epoch began before instructions stood on, with summaries that spoke as the user.
     pub(super) fn is_of_old_form(&self) -> bool {
         self.mark.standing.is_none() && !self.frontier.checkpoints().is_empty()
     }
 
-    /// What the instructions in its messages cost, about, without counting.
+    /// The cost of the instructions in its messages, estimated without counting.
     pub(super) fn instructions_about(&self) -> u64 {
         let before = self.standing.iter().map(|one| one.document.content.len());
         let among = self.turns.iter().map(Turn::instructions_size);
@@ -167,7 +167,7 @@ impl Session {
         bytes as u64 / BYTES
     }
 
-    /// Whether the instructions in its messages cost no more than this.
+    /// Returns whether the instructions in its messages cost no more than this.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl Turn {
     pub(super) fn instructions(&self) -> Vec<Instruction> {
         let mut found = Vec::new();
         for (part, object) in (0u32..).zip(&self.entry.objects) {
-            let place = |bytes| Place {
+            let place = |bytes| InstructionPlace {
                 turn: self.number,
                 part,
                 bytes,
@@ -233,7 +233,7 @@ impl Turn {
         found
     }
 
-    /// How long the instructions in it are, in bytes.
+    /// The length of the instructions in it, in bytes.
     fn instructions_size(&self) -> usize {
         let systems = self
             .entry
@@ -245,7 +245,7 @@ impl Turn {
         systems + blocks.map(|(_, block)| block.bytes.len()).sum::<usize>()
     }
 
-    /// What the user says in a part of it: the text without the blocks for which this holds.
+    /// The user's own words in a part of it: the text without the blocks for which `is_out` holds.
     pub(super) fn without(&self, part: u32, is_out: &dyn Fn(&ClientBlock) -> bool) -> String {
         let text = self.entry.objects.get(part as usize);
         let text = text.map_or("", |object| object.content.as_str());
@@ -264,14 +264,14 @@ impl Turn {
     }
 }
 
-/// Whether the system says something in it.
+/// Returns whether the system says something in it.
 fn is_systems(object: &ObjectDocument) -> bool {
     object.object_type == Some(ObjectType::Turn)
         && object.role == Some(Role::System)
         && !object.content.trim().is_empty()
 }
 
-/// Whether it is words of the user, and nothing that a tool returned.
+/// Returns whether it is words of the user, and nothing that a tool returned.
 fn is_users(object: &ObjectDocument) -> bool {
     object.object_type == Some(ObjectType::Turn) && object.role.unwrap_or(Role::User) == Role::User
 }

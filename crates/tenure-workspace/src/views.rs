@@ -1,4 +1,4 @@
-//! What is shown of a store and of models: the same on every face.
+//! Views of a store's objects and of models, the same on every face.
 
 use serde::Serialize;
 use tenure::catalogue::{Catalogue, Model, Origin};
@@ -13,7 +13,7 @@ use tenure_store::{StoredObject, Tenant};
 pub struct Belief {
     /// The revision.
     pub revision: RevisionId,
-    /// How far its life has come.
+    /// The stage of its life.
     pub lifecycle: Lifecycle,
     /// The version of the write that opened it.
     pub opened: u64,
@@ -32,7 +32,7 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// What is shown of an object of a store.
+    /// The view of an object of a store.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Belief {
 }
 
 impl Belief {
-    /// What of it is shown to whom other objects may be hidden: it names none of them by their ids.
+    /// The view for a reader from whom other objects may be hidden: it names none of them by their ids.
     #[must_use]
     pub fn by_itself(mut self) -> Belief {
         self.object.derived_from.clear();
@@ -106,24 +106,24 @@ pub fn object_id(tenant: &Tenant, named: &str) -> Result<ObjectId, Error> {
     }
 }
 
-/// What is known of a model.
+/// The view of a model of the catalogue.
 #[derive(Debug, Serialize)]
 pub struct KnownModel<'c> {
     /// Its name.
     pub name: &'c str,
-    /// What a count of a plain text is worth.
+    /// The kind of a count of a plain text.
     pub counts: CountKind,
-    /// What the catalogue says.
+    /// The entry of the catalogue.
     #[serde(flatten)]
     pub model: &'c Model,
-    /// What the keys and values of a full window take.
+    /// The memory of the keys and values of a full window, in bytes.
     pub kv_window_bytes: Option<u128>,
-    /// Who says so.
+    /// The origin of the entry.
     pub origin: &'c Origin,
 }
 
 impl<'c> KnownModel<'c> {
-    /// What a catalogue knows.
+    /// Finds a model in a catalogue.
     ///
     /// # Errors
     ///
