@@ -387,6 +387,9 @@ pub(crate) struct ReadingArgs {
     /// Warn about objects that are longer than this encoder reads, or `none`
     #[arg(long, value_name = "NAME", default_value = "all-MiniLM-L6-v2")]
     pub(crate) encoder: String,
+    /// Fail at a file of a folder that cannot be read, instead of leaving it out
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

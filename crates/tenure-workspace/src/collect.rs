@@ -6,18 +6,19 @@ mod options;
 pub use options::{Collect, Progress, Warning, WarningKind};
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::error::Location;
 use tenure::object::{LOCAL_TENANT, ObjectType, Sealer, clip};
 use tenure::registry::Secrets;
-use tenure::{Candidates, ContextObject, Error, ObjectDocument};
+use tenure::{Candidates, ContextObject, Error, ObjectDocument, Unfetched};
 
 use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
 use crate::snapshot::{is_snapshot, only_label, read_snapshot};
-use crate::sources::Sourced;
+use crate::sources::{Sourced, stem_of};
 use crate::walk::{FoundFiles, Source, find};
 use tenure_adapters::read::read_text;
 
@@ -49,25 +50,44 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         if source.documents.is_none() && may_be_snapshot(&source.path, options) {
             for object in blocks_of(&source.path, options)? {
                 let tenant = &*object.revision().scope().tenant;
-                names.take(tenant, object.name(), &shown, None)?;
-                objects.push(object);
+                names.take_name(tenant, object.name(), &shown, None)?;
+                objects.push((object, None));
             }
             continue;
         }
-        let origin = source.origin.clone();
-        for Sourced { mut document, line } in documents(source, options)? {
-            document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
-            document.source_origin = document.source_origin.or_else(|| Some(origin.clone()));
-            document.distrust_the_web();
-            check_schemas(&document).map_err(|error| error.or_at(&shown, Some(line)))?;
-            let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
-            names.take(tenant, &document.name, &shown, Some(line))?;
-            warnings.extend(overrun(&document, options, &shown, line));
-            objects.push(
-                sealer
-                    .seal(document)
-                    .map_err(|error| error.or_at(&shown, Some(line)))?,
-            );
+        let (origin, path) = (source.origin.clone(), source.path.clone());
+        let is_lenient = source.is_come_upon && !options.strict;
+        let mut left_out = |error: Error| {
+            if !is_lenient {
+                return Err(error);
+            }
+            unfetched.push(Unfetched::new(origin.clone(), error.what.clone()));
+            warnings.push(Warning {
+                kind: WarningKind::File,
+                name: origin.clone(),
+                what: format!("left out: {}", error.what),
+                at: error.at,
+            });
+            Ok(())
+        };
+        let read = match documents(source, options) {
+            Ok(read) => read,
+            Err(error) => {
+                left_out(error)?;
+                continue;
+            }
+        };
+        for sourced in read {
+            let line = sourced.line;
+            let document = owned(sourced, &path, &origin, options);
+            let overrun = overrun(&document, options, &shown, line);
+            let sealed = check_schemas(&document)
+                .and_then(|()| names.take(&document, &shown, Some(line)))
+                .and_then(|()| sealer.seal(document));
+            match sealed {
+                Ok(sealed) => objects.push((sealed, overrun)),
+                Err(error) => left_out(error.or_at(&shown, Some(line)))?,
+            }
         }
     }
     for root in &options.code {
@@ -79,19 +99,44 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         for mut document in tree.documents {
             document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
             let shown = root.join(&document.name).display().to_string();
-            let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
-            names.take(tenant, &document.name, &shown, None)?;
+            names.take(&document, &shown, None)?;
             let sealed = sealer.seal(document);
-            objects.push(sealed.map_err(|error| error.or_at(&shown, None))?);
+            objects.push((sealed.map_err(|error| error.or_at(&shown, None))?, None));
         }
     }
     if let Some(progress) = options.progress {
         progress(Progress { files: of, of });
     }
+    let (objects, long): (Vec<_>, Vec<_>) = objects.into_iter().unzip();
+    warnings.extend(long.into_iter().flatten());
     Ok(Collected {
         candidates: Candidates::new(objects).with_unfetched(unfetched),
         warnings,
     })
+}
+
+/// A document with what collecting says of it: whose it is, where it is from, how far it is trusted.
+fn owned(sourced: Sourced, path: &Path, origin: &str, options: &Collect<'_>) -> ObjectDocument {
+    let mut document = sourced.document;
+    document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
+    document.source_origin = document.source_origin.or_else(|| Some(origin.to_owned()));
+    document.distrust_the_web();
+    if sourced.is_named_by_file && document.object_id.is_none() {
+        // Names were once those of files without their folders. What stores hold under them goes on.
+        let rest = document.name.get(name_of(origin).len()..).unwrap_or("");
+        let once = format!("{}{rest}", stem_of(path));
+        document.object_id = Some(document.id_when_named(&once));
+    }
+    document
+}
+
+/// What objects without a name of their own are called: their file's path, but for the ending of Markdown.
+fn name_of(origin: &str) -> &str {
+    let lower = origin.to_ascii_lowercase();
+    let ending = [".markdown", ".md", ".json"]
+        .into_iter()
+        .find(|ending| lower.ends_with(ending));
+    &origin[..origin.len() - ending.map_or(0, str::len)]
 }
 
 /// The names that are taken, each with the place of its object.
@@ -100,6 +145,16 @@ struct Names(BTreeMap<(String, String), Location>);
 
 impl Names {
     fn take(
+        &mut self,
+        document: &ObjectDocument,
+        source: &str,
+        line: Option<usize>,
+    ) -> Result<(), Error> {
+        let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
+        self.take_name(tenant, &document.name, source, line)
+    }
+
+    fn take_name(
         &mut self,
         tenant: &str,
         name: &str,
@@ -110,14 +165,18 @@ impl Names {
             source: source.to_owned(),
             line,
         };
-        match self.0.insert((tenant.to_owned(), name.to_owned()), place) {
-            None => Ok(()),
-            Some(first) => Err(
-                Error::input(format!("two objects are named `{}`", clip(name)))
-                    .at(source, line)
-                    .expected("a different name for each object")
-                    .hint(format!("the first is at {first}")),
-            ),
+        match self.0.entry((tenant.to_owned(), name.to_owned())) {
+            Entry::Vacant(free) => {
+                free.insert(place);
+                Ok(())
+            }
+            Entry::Occupied(first) => Err(Error::input(format!(
+                "two objects are named `{}`",
+                clip(name)
+            ))
+            .at(source, line)
+            .expected("a different name for each object")
+            .hint(format!("the first is at {}", first.get()))),
         }
     }
 }
@@ -150,7 +209,10 @@ fn documents(source: Source, options: &Collect<'_>) -> Result<Vec<Sourced>, Erro
         return Err(options.formats.unknown(&source.path));
     }
     let text = read_text(&source.path)?;
-    let parsed = options.formats.parse(&source.path, &text, options.split);
+    let name = name_of(&source.origin);
+    let parsed = options
+        .formats
+        .parse(&source.path, name, &text, options.split);
     parsed.map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(source.path.display().to_string(), line)

@@ -106,7 +106,8 @@ impl Workspace {
         })
     }
 
-    /// Explains why an object of a compile is in or out, and what would have let it in. `trace` is the operator's.
+    /// Explains why an object of a compile is in or out, and what would have let it in. `trace` is the operator's; the end
+    /// of a name will do where no other has it: `docx` for `skills/docx`.
     ///
     /// # Errors
     ///
@@ -171,5 +172,51 @@ impl Workspace {
             session: None,
             cache: None,
         })
+    }
+}
+
+/// The name that a short form means: itself where there is such a name, else the only one that ends with `/` and it.
+pub(crate) fn whole_name<'n>(names: impl Iterator<Item = &'n str>, given: &'n str) -> &'n str {
+    let mut ends = None;
+    for name in names {
+        if name == given {
+            return given;
+        }
+        if name
+            .strip_suffix(given)
+            .is_some_and(|before| before.ends_with('/'))
+        {
+            match ends {
+                None => ends = Some(name),
+                Some(one) if one == name => {}
+                Some(_) => return given,
+            }
+        }
+    }
+    ends.unwrap_or(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_name;
+
+    #[test]
+    fn the_end_of_a_name_will_do_where_no_other_has_it() {
+        let names = [
+            "skills/docx",
+            "skills/pdf",
+            "old/pdf",
+            "guide",
+            "a/guide",
+            "x-docx",
+        ];
+        let whole = |given| whole_name(names.into_iter(), given);
+        assert_eq!(whole("docx"), "skills/docx");
+        assert_eq!(whole("pdf"), "pdf");
+        assert_eq!(whole("old/pdf"), "old/pdf");
+        assert_eq!(whole("guide"), "guide");
+        assert_eq!(whole(""), "");
+        // Several revisions of one name are one name.
+        assert_eq!(whole_name(["a/b", "a/b"].into_iter(), "b"), "a/b");
     }
 }

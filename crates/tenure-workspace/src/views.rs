@@ -1,5 +1,6 @@
 //! Views of a store's objects and of models, the same on every face.
 
+use crate::job::whole_name;
 use serde::Serialize;
 use tenure::catalogue::{Catalogue, Model, Origin};
 use tenure::error::nearest;
@@ -81,15 +82,19 @@ pub fn object_id(tenant: &Tenant, named: &str) -> Result<ObjectId, Error> {
     match ids.as_slice() {
         [id] => Ok(*id),
         [] => {
+            let resident = tenant.load()?;
+            let objects = resident.candidates().objects();
+            let names = || objects.iter().map(|object| object.name());
+            let whole = whole_name(names(), named);
+            if whole != named {
+                return object_id(tenant, whole);
+            }
             let error = Error::input(format!(
                 "`{}` holds no object named `{}`",
                 clip(tenant.name()),
                 clip(named)
             ));
-            let resident = tenant.load()?;
-            let objects = resident.candidates().objects();
-            let names = objects.iter().map(|object| object.name());
-            Err(match nearest(named, names) {
+            Err(match nearest(named, names()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error.hint("`tenure store list` shows what there is"),
             })

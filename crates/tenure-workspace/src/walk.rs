@@ -36,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) origin: String,
     /// Its objects, where finding it had to read it; a format's parser reads it otherwise.
     pub(crate) documents: Option<Vec<Sourced>>,
+    /// Whether a walk came upon it: what is wrong with it ends nothing.
+    pub(crate) is_come_upon: bool,
 }
 
 /// The files that were found.
@@ -214,12 +216,12 @@ impl Finder<'_> {
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
         let origin = name.unwrap_or_else(|| path.display().to_string());
-        self.plain(path.to_owned(), real, origin);
+        self.plain(path.to_owned(), real, origin, false);
         Ok(folder)
     }
 
     /// A file of a format, unless it was read as an instruction file.
-    fn plain(&mut self, path: PathBuf, real: PathBuf, origin: String) {
+    fn plain(&mut self, path: PathBuf, real: PathBuf, origin: String, is_come_upon: bool) {
         if self.read.get(&real).is_some_and(|seen| seen.instructions) {
             return;
         }
@@ -234,6 +236,7 @@ impl Finder<'_> {
             path,
             origin,
             documents: None,
+            is_come_upon,
         });
     }
 
@@ -330,7 +333,7 @@ impl Finder<'_> {
             } else if !self.options.formats.walks(Path::new(&name)) {
                 self.skip(root, &path, "not Markdown; name it to include it");
             } else {
-                self.plain(root.show(&path), path.clone(), root.relative(&path));
+                self.plain(root.show(&path), path.clone(), root.relative(&path), true);
             }
         }
         Ok(())
@@ -556,10 +559,8 @@ impl Finder<'_> {
                 )
             })?
         } else {
-            vec![Sourced {
-                document: skill::file(name.to_owned(), &origin, head.body),
-                line: 1,
-            }]
+            let document = skill::file(name.to_owned(), &origin, head.body);
+            vec![Sourced::new(document, 1)]
         };
         let speaker = match Kind::of(real) {
             Some(_) => real,
@@ -574,7 +575,7 @@ impl Finder<'_> {
         };
         let distance = self.near.and_then(|near| near.distance(&folder));
         let ranks = distance.and_then(priority);
-        for Sourced { document, line } in &mut documents {
+        for Sourced { document, line, .. } in &mut documents {
             *line += head.line - 1;
             if is_markdown {
                 document.authority_level = Some(GUIDANCE);
@@ -589,6 +590,7 @@ impl Finder<'_> {
             path: shown,
             origin,
             documents: Some(documents),
+            is_come_upon: false,
         });
         Ok(())
     }
@@ -740,15 +742,12 @@ impl Finder<'_> {
             self.unfetched(format!("{origin}: {key}"), "too long for a tag".to_owned());
         }
         let mut documents: Vec<Sourced> = entry
-            .map(|document| Sourced { document, line: 1 })
+            .map(|document| Sourced::new(document, 1))
             .into_iter()
             .collect();
         match skill.instructions() {
             Some(document) if self.options.skills >= Disclosure::Body || documents.is_empty() => {
-                documents.push(Sourced {
-                    document,
-                    line: skill.body_line,
-                });
+                documents.push(Sourced::new(document, skill.body_line));
             }
             Some(_) => {
                 let why = format!(
@@ -767,6 +766,7 @@ impl Finder<'_> {
             path: shown,
             origin,
             documents: Some(documents),
+            is_come_upon: false,
         });
         let mut folders = 0;
         let home = Home {
@@ -849,10 +849,8 @@ impl Finder<'_> {
                     self.found.sources.push(Source {
                         path: shown,
                         origin: root.relative(path),
-                        documents: Some(vec![Sourced {
-                            document: skill.resource(&inner, &text),
-                            line: 1,
-                        }]),
+                        documents: Some(vec![Sourced::new(skill.resource(&inner, &text), 1)]),
+                        is_come_upon: false,
                     });
                     return;
                 }

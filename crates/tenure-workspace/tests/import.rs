@@ -295,7 +295,7 @@ fn a_claude_md_imports_what_lies_in_its_root() {
             ".claude/rules/README",
             ".claude/rules/api/http",
             "CLAUDE.local",
-            "no",
+            "docs/no",
         ]
     );
     assert!(
@@ -550,7 +550,7 @@ fn the_nearest_agents_md_wins() {
             "AGENTS",
             ".claude/rules/all",
             ".claude/rules/ts",
-            "notes",
+            "packages/api/notes",
             "packages/web/AGENTS"
         ]
     );
@@ -685,9 +685,9 @@ fn a_registered_format_is_read_and_walked() {
     collect
         .formats
         .register("txt", |text: &str, stem: &str| {
-            let named = |(at, line): (usize, &str)| Sourced {
-                document: tenure::ObjectDocument::new(format!("{stem}-{}", at + 1), line),
-                line: at + 1,
+            let named = |(at, line): (usize, &str)| {
+                let document = tenure::ObjectDocument::new(format!("{stem}-{}", at + 1), line);
+                Sourced::new(document, at + 1)
             };
             Ok(text.lines().enumerate().map(named).collect())
         })
@@ -704,6 +704,51 @@ fn a_registered_format_is_read_and_walked() {
         .to_string();
     assert!(
         error.contains("expected: a file that ends in .json, .markdown, .md, .txt, or a folder")
+    );
+}
+
+#[test]
+fn one_bad_file_ends_no_walk() {
+    let bench = Bench::new(&[
+        ("a/index.md", "Of a.\n"),
+        ("b/index.md", "Of b.\n"),
+        ("b/page.md", "---\ntitle: Hello\ntags: [x]\n---\nA page.\n"),
+        ("b/seed.md", "---\nname: a/index\n---\nTaken.\n"),
+        ("bad.md", "---\nname: bad\npriority: 7\n---\nx\n"),
+        ("open.md", "---\nname: open\n"),
+    ]);
+    bench.file("bytes.md", [0xff, 0xfe, 0x00]);
+    let loaded = bench.load(".");
+    assert_eq!(names(&loaded), ["a/index", "b/index", "b/page"]);
+    assert_eq!(tags(&loaded, "b/page"), ["x", "title:Hello"]);
+    assert!(why(&loaded, "bad.md").contains("not a number from 0 to 1"));
+    assert!(why(&loaded, "open.md").contains("not closed"));
+    assert!(why(&loaded, "bytes.md").contains("UTF-16"));
+    assert!(why(&loaded, "b/seed.md").contains("two objects are named"));
+    let warnings = loaded.warnings.iter();
+    let warnings = warnings.filter(|warning| warning.kind == WarningKind::File);
+    assert_eq!(warnings.count(), 4);
+    let strict = Collect {
+        strict: true,
+        ..Collect::default()
+    };
+    assert!(bench.try_with(".", &strict).is_err());
+    // Who names a file wants it.
+    let error = bench.try_with("bad.md", &Collect::default()).unwrap_err();
+    assert!(error.what.contains("not a number from 0 to 1"), "{error}");
+}
+
+#[test]
+fn what_a_store_holds_under_the_name_without_folders_goes_on() {
+    let bench = Bench::new(&[("guide/intro.md", "# Intro\nHello.\n")]);
+    let loaded = bench.load(".");
+    let read = object(&loaded, "guide/intro").revision();
+    // The id that it had when it was called `intro`.
+    let mut once = tenure::ObjectDocument::new("intro", "# Intro\nHello.");
+    once.source_origin = Some("guide/intro.md".into());
+    assert_eq!(
+        read.object_id(),
+        once.seal().unwrap().revision().object_id()
     );
 }
 

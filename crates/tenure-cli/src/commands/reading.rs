@@ -41,6 +41,7 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
         },
         near: args.near.clone(),
         code: args.code.clone(),
+        strict: args.strict,
         encoder,
         ..Collect::default()
     })
@@ -53,6 +54,10 @@ pub(crate) fn warn(warnings: &[Warning]) {
         (WarningKind::Skill, "skills"),
         (WarningKind::Instructions, "instruction files"),
         (WarningKind::Code, "source code"),
+        (
+            WarningKind::File,
+            "files that cannot be read (--strict fails at the first)",
+        ),
     ] {
         for warning in of(kind).take(MAX_LINES) {
             failure::warning(&warning.to_string());

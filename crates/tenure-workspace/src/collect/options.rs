@@ -40,6 +40,9 @@ pub struct Collect<'a> {
     /// Trees of source code, each file of which becomes an artifact: what their `.gitignore` and `.ignore`
     /// name is left out. Default: none.
     pub code: Vec<PathBuf>,
+    /// Whether a file that a walk comes upon and that cannot be read is an error. Default: it is left out, with a
+    /// warning.
+    pub strict: bool,
     /// The encoder whose limit objects are warned about. Default: `all-MiniLM-L6-v2`.
     pub encoder: Option<Encoder>,
     /// Called as work goes on.
@@ -56,6 +59,7 @@ impl Default for Collect<'_> {
             near: None,
             registry: None,
             code: Vec::new(),
+            strict: false,
             encoder: Some(Encoder::default()),
             progress: None,
         }
@@ -72,6 +76,8 @@ pub enum WarningKind {
     Instructions,
     /// A file of a tree of source code that is no text, or too large.
     Code,
+    /// A file that a walk came upon and left out, since it cannot be read.
+    File,
     /// An object is longer than the encoder sees.
     Encoder,
 }

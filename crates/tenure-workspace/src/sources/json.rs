@@ -14,10 +14,7 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
     let failed = |error: serde_json::Error| tenure::request::json_error(&error, stem);
     if !text.trim_start().starts_with('[') {
         let document: ObjectDocument = serde_json::from_str(text).map_err(failed)?;
-        return Ok(vec![Sourced {
-            document: named(document, stem),
-            line: 1,
-        }]);
+        return Ok(vec![Sourced::new(named(document, stem), 1)]);
     }
     let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
     let (mut line, mut counted) = (1, 0);
@@ -34,7 +31,7 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
                 }
                 ours
             })?;
-            Ok(Sourced { document, line })
+            Ok(Sourced::new(document, line))
         })
         .collect()
 }

@@ -199,8 +199,11 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
             .first()
             .map_or(String::new(), |found| found.without(parts[0].text));
         let content = format!("{rest}{}", &text[parts[0].text.len()..]);
-        let document = hint.apply(ObjectDocument::new(stem, content.trim()));
-        return Ok(vec![Sourced { document, line }]);
+        return Ok(vec![Sourced {
+            is_named_by_file: hint.name.is_none(),
+            document: hint.apply(ObjectDocument::new(stem, content.trim())),
+            line,
+        }]);
     }
     if parts.len() > MAX_SECTIONS {
         return Err(Error::input(format!("more than {MAX_SECTIONS} sections"))
@@ -239,9 +242,9 @@ pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Source
         if content.trim().is_empty() {
             continue;
         }
-        let document = hint.apply(ObjectDocument::new(name, content.trim()));
         sections.push(Sourced {
-            document,
+            is_named_by_file: hint.name.is_none(),
+            document: hint.apply(ObjectDocument::new(name, content.trim())),
             line: part.line,
         });
     }

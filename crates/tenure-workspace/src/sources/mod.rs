@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod claude;
+pub(crate) mod foreign;
 pub(crate) mod frontmatter;
 pub mod json;
 pub mod markdown;
@@ -33,6 +34,19 @@ pub struct Sourced {
     pub document: ObjectDocument,
     /// The line, counted from one.
     pub line: usize,
+    /// Whether its name is made from its file's, since its author gave none.
+    pub is_named_by_file: bool,
+}
+
+impl Sourced {
+    /// A document that has a name of its own.
+    pub fn new(document: ObjectDocument, line: usize) -> Sourced {
+        Sourced {
+            document,
+            line,
+            is_named_by_file: false,
+        }
+    }
 }
 
 /// Reads the documents of a text: its arguments are the text and the file's stem, which names an
@@ -48,7 +62,7 @@ pub type Parser = Arc<dyn Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send +
 ///
 /// let mut formats = Formats::standard();
 /// formats.register("txt", |text: &str, stem: &str| {
-///     Ok(vec![Sourced { document: ObjectDocument::new(stem, text.trim()), line: 1 }])
+///     Ok(vec![Sourced::new(ObjectDocument::new(stem, text.trim()), 1)])
 /// })?;
 /// assert!(formats.extensions().any(|known| known == "txt"));
 /// assert!(formats.register("md", |_: &str, _: &str| Ok(Vec::new())).is_err());
@@ -138,19 +152,23 @@ impl Formats {
         }
     }
 
-    /// The documents of a file's text.
+    /// The documents of a file's text. What has no name of its own is named `name`, or `name/…` for a part.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line, and without one when the file
     /// has no known format.
-    pub fn parse(&self, path: &Path, text: &str, split: Split) -> Result<Vec<Sourced>, Error> {
-        let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let stem = stem.unwrap_or("unnamed");
+    pub fn parse(
+        &self,
+        path: &Path,
+        name: &str,
+        text: &str,
+        split: Split,
+    ) -> Result<Vec<Sourced>, Error> {
         match self.of(path) {
-            Some(Format::Markdown) => seed::parse_split(text, stem, split),
-            Some(Format::Json) => json::parse(text, stem),
-            Some(Format::Registered(parser)) => parser(text, stem),
+            Some(Format::Markdown) => seed::parse_split(text, name, split),
+            Some(Format::Json) => json::parse(text, name),
+            Some(Format::Registered(parser)) => parser(text, stem_of(path)),
             None => Err(self.unknown(path)),
         }
     }
@@ -181,6 +199,12 @@ impl fmt::Debug for Formats {
     }
 }
 
+/// A file's name without its extension.
+pub(crate) fn stem_of(path: &Path) -> &str {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.unwrap_or("unnamed")
+}
+
 fn extension(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
@@ -203,9 +227,8 @@ mod tests {
     use super::*;
 
     fn lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
-        let named = |(at, line): (usize, &str)| Sourced {
-            document: ObjectDocument::new(format!("{stem}-{at}"), line),
-            line: at + 1,
+        let named = |(at, line): (usize, &str)| {
+            Sourced::new(ObjectDocument::new(format!("{stem}-{at}"), line), at + 1)
         };
         Ok(text.lines().enumerate().map(named).collect())
     }
@@ -226,9 +249,9 @@ mod tests {
         assert!(formats.register("tar.gz", lines).is_err());
         assert!(formats.register("", lines).is_err());
         formats.replace("md", lines).unwrap();
-        let read = formats.parse(Path::new("a/b.md"), "x\ny", Split::default());
+        let read = formats.parse(Path::new("a/b.md"), "a/b", "x\ny", Split::default());
         assert_eq!(read.unwrap()[1].document.name, "b-1");
-        let error = formats.parse(Path::new("a.csv"), "", Split::Never);
+        let error = formats.parse(Path::new("a.csv"), "a", "", Split::Never);
         assert!(error.unwrap_err().to_string().contains(".txt"));
     }
 }

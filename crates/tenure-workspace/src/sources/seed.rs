@@ -9,6 +9,7 @@
 //! TIM4 channel 2 is on PB7.
 //! ```
 //!
+//! A page whose frontmatter is of another program (`super::foreign`) is plain Markdown with tags.
 //! A file without frontmatter is plain Markdown (`super::markdown`), one object named after the file
 //! unless it is long. A line `---` opens a section when a line `key:` follows; any other `---` is a thematic break of the body, and so is one in a code
 //! fence.
@@ -16,6 +17,7 @@
 use tenure::{Error, ObjectDocument};
 
 use super::Sourced;
+use super::foreign;
 use super::markdown::{self, Split};
 
 /// The largest frontmatter of one section, in bytes.
@@ -54,6 +56,9 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
         }
         return markdown::documents(text, stem, split);
     }
+    if let Some(page) = foreign::read(text) {
+        return page.documents(stem, split);
+    }
     let mut sections = Vec::new();
     let mut open = first;
     while open < lines.len() {
@@ -67,16 +72,14 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
         }
         let mut document = frontmatter(&lines, open, close)?;
         document.content = lines[close + 1..next].join("\n").trim().to_owned();
-        sections.push(Sourced {
-            document,
-            line: open + 1,
-        });
+        sections.push(Sourced::new(document, open + 1));
         open = next;
     }
     if let [only] = sections.as_mut_slice()
         && only.document.name.is_empty()
     {
         only.document.name = stem.to_owned();
+        only.is_named_by_file = true;
     }
     match sections
         .iter()
@@ -285,7 +288,7 @@ mod tests {
             "64 KiB",
             1,
         );
-        let bomb = "---\nname: a\ntags: &a [x, x, x, x, x, x, x, x, x]\naliases: *a\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n---\nx";
+        let bomb = "---\nname: a\nobject_type: rule\ntags: &a [x, x, x, x, x, x, x, x, x]\naliases: *a\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n---\nx";
         assert!(parse(bomb, "stem").is_err());
         let deep = format!("---\nname: a\ninput_schema: {}\n---\nx", "[".repeat(500));
         assert!(parse(&deep, "stem").is_err());

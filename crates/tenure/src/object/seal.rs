@@ -67,10 +67,7 @@ impl Sealer {
             .authority_level
             .unwrap_or(default_authority(object_type, document.role));
         let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
-        let object_id = document.object_id.unwrap_or_else(|| {
-            let origin = document.source_origin.as_deref().unwrap_or_default();
-            id_of_source(tenant, origin, &document)
-        });
+        let object_id = document.id_when_named(&document.name);
         let permissions = document.permission_scope.unwrap_or_default();
         let boxed = |roles: Vec<String>| roles.into_iter().map(Into::into).collect();
         let scope = self.scope(Scope {
@@ -187,16 +184,26 @@ impl Sealer {
     }
 }
 
+impl ObjectDocument {
+    /// The id that it has under this name, unless it says one itself.
+    pub fn id_when_named(&self, name: &str) -> ObjectId {
+        let tenant = self.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
+        let origin = self.source_origin.as_deref().unwrap_or_default();
+        let derived = || id_of_source(tenant, origin, name, self);
+        self.object_id.unwrap_or_else(derived)
+    }
+}
+
 /// The id of what its author gave none: it follows from its name, where it comes from and whose it
 /// is, so that no one writes over what another calls by the same name.
-fn id_of_source(tenant: &str, origin: &str, document: &ObjectDocument) -> ObjectId {
+fn id_of_source(tenant: &str, origin: &str, name: &str, document: &ObjectDocument) -> ObjectId {
     let scope = [
         &document.user_id,
         &document.project_id,
         &document.session_id,
         &document.task_id,
     ];
-    let mut parts = vec![tenant, origin, &document.name];
+    let mut parts = vec![tenant, origin, name];
     if scope.iter().any(|id| id.is_some()) {
         parts.extend(scope.map(|id| id.as_deref().unwrap_or_default()));
     }

@@ -1,0 +1,236 @@
+//! Pages whose frontmatter is of another program: Docusaurus, MkDocs, Hugo, Jekyll, Obsidian, agents. It sets no
+//! field here: it becomes tags of the page, which is read as plain Markdown.
+
+use serde_json::Value;
+use tenure::object::{MAX_ENTRIES, MAX_FIELD};
+use tenure::{Error, ObjectDocument};
+
+use super::Sourced;
+use super::frontmatter::{Cut, Mapping, cut, mapping, tags, word};
+use super::markdown::{self, Split};
+
+/// The fields of a document that others use in their frontmatter, too.
+const COMMON: [&str; 9] = [
+    "aliases",
+    "author",
+    "content",
+    "name",
+    "overview",
+    "protocol",
+    "provenance",
+    "role",
+    "tags",
+];
+
+/// The fields of a document that tell that a frontmatter is ours.
+const OWN: [&str; 52] = [
+    "abstract_text",
+    "access_count",
+    "applicable_task_types",
+    "authority_level",
+    "authorization_scope",
+    "behavioral_implication",
+    "canonical_entity_ids",
+    "confidence_score",
+    "constraint",
+    "contradiction_status",
+    "decay_rule",
+    "derived_from",
+    "inserted_in_step",
+    "input_schema",
+    "keep_with",
+    "last_confirmed",
+    "last_used",
+    "layer",
+    "memory_kind",
+    "modality",
+    "normalized_claim",
+    "object_id",
+    "object_type",
+    "optional",
+    "origins",
+    "output_schema",
+    "permission_scope",
+    "priority",
+    "project_id",
+    "protection",
+    "removable",
+    "retirement_rule",
+    "security_classification",
+    "session_id",
+    "slot_cardinality",
+    "source_authority",
+    "source_origin",
+    "subjects",
+    "supersession_link",
+    "task_id",
+    "tenant_id",
+    "timeout_class",
+    "tool_call_id",
+    "tool_calls",
+    "trajectory_id",
+    "tx_end",
+    "tx_start",
+    "update_path",
+    "user_id",
+    "valid_from",
+    "valid_until",
+    "why_it_matters",
+];
+
+/// A page and what its frontmatter says.
+pub(crate) struct Page<'t> {
+    cut: Cut<'t>,
+    tags: Vec<String>,
+}
+
+/// A page whose frontmatter is another program's; none where it is ours, or cannot be read as one. Where a value is too
+/// long for a tag the page is read as if it had no frontmatter, so that nothing is lost.
+pub(super) fn read(text: &str) -> Option<Page<'_>> {
+    let cut = cut(text).ok()??;
+    let mapping = mapping(cut.yaml).ok()?;
+    if is_ours(&mapping, cut.yaml) {
+        return None;
+    }
+    let fields = &mapping.fields;
+    let (own, left) = tags(fields, &["tags"]);
+    let mut all: Vec<String> = match fields.get("tags") {
+        Some(Value::Array(each)) => each.iter().map(word).collect(),
+        Some(Value::Null) | None => Vec::new(),
+        Some(one) => word(one)
+            .split(',')
+            .map(|tag| tag.trim().to_owned())
+            .collect(),
+    };
+    all.retain(|tag| !tag.is_empty());
+    all.extend(own);
+    let fits = |tag: &String| tag.len() <= MAX_FIELD;
+    if !left.is_empty() || all.len() > MAX_ENTRIES || !all.iter().all(fits) {
+        return Some(Page {
+            cut: Cut {
+                body: text,
+                body_line: 1,
+                ..cut
+            },
+            tags: Vec::new(),
+        });
+    }
+    Some(Page { cut, tags: all })
+}
+
+/// Whether a frontmatter is meant for us: it is a document's, or says something that only we say, or nearly does. So is
+/// one with mistakes in YAML that says nothing but what both might.
+fn is_ours(read: &Mapping, yaml: &str) -> bool {
+    if serde_norway::from_str::<ObjectDocument>(yaml).is_ok() {
+        return true;
+    }
+    let mut keys = read.fields.keys();
+    let says_ours = |key: &String| OWN.iter().any(|own| is_nearly(key, own));
+    let is_common = |key: &String| COMMON.contains(&&**key);
+    keys.clone().any(says_ours) || read.repaired.is_some() && keys.all(is_common)
+}
+
+/// Whether somebody who wrote `key` may have meant `own`. A plural is another word.
+fn is_nearly(key: &str, own: &str) -> bool {
+    let is_plural = key.strip_suffix('s') == Some(own) || own.strip_suffix('s') == Some(key);
+    key == own || !is_plural && own.len() > 5 && strsim::osa_distance(key, own) <= 2
+}
+
+impl Page<'_> {
+    /// Its documents, each with the tags.
+    pub(super) fn documents(&self, stem: &str, split: Split) -> Result<Vec<Sourced>, Error> {
+        let above = self.cut.body_line - 1;
+        let mut documents = markdown::documents(self.cut.body, stem, split).map_err(|error| {
+            let line = error.at.as_ref().and_then(|at| at.line);
+            error.at("", line.map(|line| line + above))
+        })?;
+        for sourced in &mut documents {
+            sourced.line += above;
+            let tags = self.tags.iter().cloned();
+            sourced.document.tags.extend(tags);
+        }
+        Ok(documents)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::seed::parse;
+    use super::*;
+
+    #[test]
+    fn every_field_of_a_document_is_ours_or_common() {
+        let error = serde_norway::from_str::<ObjectDocument>("name: x\nnone_of_ours: 1\n");
+        let error = error.unwrap_err().to_string();
+        let mut known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        known.retain(|field| *field != "abstract" && *field != "wire");
+        known.sort_unstable();
+        let mut listed = [COMMON.as_slice(), OWN.as_slice()].concat();
+        listed.retain(|field| *field != "abstract_text");
+        listed.sort_unstable();
+        assert_eq!(known, listed);
+    }
+
+    #[test]
+    fn the_frontmatter_of_other_programs_is_tags() {
+        let pages = [
+            // Docusaurus
+            (
+                "---\nid: intro\ntitle: Hello\nsidebar_position: 2\ntags: [a, b]\n---\n# Hi\nText.\n",
+                "# Hi\nText.",
+                vec!["a", "b", "id:intro", "sidebar_position:2", "title:Hello"],
+                7,
+            ),
+            // Jekyll
+            (
+                "---\nlayout: post\nauthor: Jane Doe\ncategories: x y\n---\nText.\n",
+                "Text.",
+                vec!["author:Jane Doe", "categories:x y", "layout:post"],
+                6,
+            ),
+            // Obsidian
+            (
+                "---\naliases: [Foo]\ncssclasses: wide\ntags: one, two\n---\nText.\n",
+                "Text.",
+                vec!["one", "two", "aliases:[\"Foo\"]", "cssclasses:wide"],
+                6,
+            ),
+        ];
+        for (text, content, tags, line) in pages {
+            let read = parse(text, "docs/page").unwrap();
+            let document = &read[0].document;
+            assert_eq!(
+                (&*document.name, &*document.content),
+                ("docs/page", content)
+            );
+            assert_eq!(
+                (&document.tags, read[0].line),
+                (&tags.iter().map(ToString::to_string).collect(), line)
+            );
+            assert!(read[0].is_named_by_file);
+        }
+        // Nothing is lost where a value is too long.
+        let long = format!("---\ntitle: {}\n---\nText.\n", "x".repeat(9_000));
+        let read = parse(&long, "page").unwrap();
+        let all: String = read.iter().map(|one| &*one.document.content).collect();
+        assert!(all.contains("xxx") && all.contains("Text."));
+    }
+
+    #[test]
+    fn what_is_ours_or_nearly_is_held_to_our_fields() {
+        assert_eq!(
+            parse("---\nname: a\npriority: 0.5\n---\nx", "s").unwrap()[0]
+                .document
+                .name,
+            "a"
+        );
+        for (text, what) in [
+            ("---\nname: a\npriorty: 0.5\n---\nx", "priorty"),
+            ("---\ntitle: a\nobject_type: rule\n---\nx", "title"),
+        ] {
+            assert!(parse(text, "s").unwrap_err().what.contains(what), "{text}");
+        }
+        // A plural is another word.
+        assert!(parse("---\ntitle: x\nsubject: y\n---\nx", "s").is_ok());
+    }
+}
