@@ -263,8 +263,18 @@ fn imports_add_and_collisions_are_listed() {
     assert!(missing.contains("did you mean `metric`?"), "{missing}");
     let taken = bench.refused(2, &["import", "other/pins.md", "--snapshot", SNAPSHOT]);
     assert!(taken.contains("the seed `import/pins`"), "{taken}");
-    bench.file("a/x.md", "One.\n").file("b/x.md", "Two.\n");
-    let twins = ["import", "a", "b", "--snapshot", "twins.snapshot"];
+    let named = |text: &str| format!("---\nname: x\n---\n{text}\n");
+    bench
+        .file("a/x.md", named("One."))
+        .file("b/x.md", named("Two."));
+    let twins = [
+        "import",
+        "a",
+        "b",
+        "--strict",
+        "--snapshot",
+        "twins.snapshot",
+    ];
     let twins = bench.refused(2, &twins);
     assert!(twins.contains("two objects are named `x`"), "{twins}");
     assert!(!bench.folder.path().join("twins.snapshot").exists());

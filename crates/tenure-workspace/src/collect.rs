@@ -57,7 +57,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         }
         let (origin, path) = (source.origin.clone(), source.path.clone());
         let is_lenient = source.is_come_upon && !options.strict;
-        let mut left_out = |error: Error| {
+        let mut left_out = |error: Error, unfetched: &mut Vec<Unfetched>| {
             if !is_lenient {
                 return Err(error);
             }
@@ -73,20 +73,29 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
         let read = match documents(source, options) {
             Ok(read) => read,
             Err(error) => {
-                left_out(error)?;
+                left_out(error, &mut unfetched)?;
                 continue;
             }
         };
         for sourced in read {
             let line = sourced.line;
-            let document = owned(sourced, &path, &origin, options);
+            let is_empty = sourced.document.content.trim().is_empty();
+            if is_lenient && sourced.is_named_by_file && is_empty {
+                unfetched.push(Unfetched::new(origin.clone(), "empty"));
+                continue;
+            }
+            let is_named_by_file = sourced.is_named_by_file;
+            let mut document = owned(sourced, &path, &origin, options);
+            if is_named_by_file && names.has(&document) {
+                name_by_folder(&mut document, &path, &origin);
+            }
             let overrun = overrun(&document, options, &shown, line);
             let sealed = check_schemas(&document)
                 .and_then(|()| names.take(&document, &shown, Some(line)))
                 .and_then(|()| sealer.seal(document));
             match sealed {
                 Ok(sealed) => objects.push((sealed, overrun)),
-                Err(error) => left_out(error.or_at(&shown, Some(line)))?,
+                Err(error) => left_out(error.or_at(&shown, Some(line)), &mut unfetched)?,
             }
         }
     }
@@ -130,6 +139,18 @@ fn owned(sourced: Sourced, path: &Path, origin: &str, options: &Collect<'_>) -> 
     document
 }
 
+/// Tells a file of one folder that was named from that of another, where both have the same path within theirs.
+fn name_by_folder(document: &mut ObjectDocument, path: &Path, origin: &str) {
+    let depth = Path::new(origin).components().count();
+    let folder = path.ancestors().nth(depth).and_then(Path::file_name);
+    if let Some(folder) = folder {
+        let folder = folder.to_string_lossy();
+        document.name = format!("{folder}/{}", document.name);
+        document.source_origin = Some(format!("{folder}/{origin}"));
+        document.object_id = None;
+    }
+}
+
 /// What objects without a name of their own are called: their file's path, but for the ending of Markdown.
 fn name_of(origin: &str) -> &str {
     let lower = origin.to_ascii_lowercase();
@@ -144,6 +165,13 @@ fn name_of(origin: &str) -> &str {
 struct Names(BTreeMap<(String, String), Location>);
 
 impl Names {
+    /// Whether the document's name is taken.
+    fn has(&self, document: &ObjectDocument) -> bool {
+        let tenant = document.tenant_id.as_deref().unwrap_or(LOCAL_TENANT);
+        let name = (tenant.to_owned(), document.name.clone());
+        self.0.contains_key(&name)
+    }
+
     fn take(
         &mut self,
         document: &ObjectDocument,

@@ -1,6 +1,7 @@
 //! Instruction files as agents already have them: what is loaded of a project, in which order, and
 //! what becomes of everything else.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -716,6 +717,7 @@ fn one_bad_file_ends_no_walk() {
         ("b/seed.md", "---\nname: a/index\n---\nTaken.\n"),
         ("bad.md", "---\nname: bad\npriority: 7\n---\nx\n"),
         ("open.md", "---\nname: open\n"),
+        ("void.md", "---\ntitle: Nothing below\n---\n"),
     ]);
     bench.file("bytes.md", [0xff, 0xfe, 0x00]);
     let loaded = bench.load(".");
@@ -723,11 +725,24 @@ fn one_bad_file_ends_no_walk() {
     assert_eq!(tags(&loaded, "b/page"), ["x", "title:Hello"]);
     assert!(why(&loaded, "bad.md").contains("not a number from 0 to 1"));
     assert!(why(&loaded, "open.md").contains("not closed"));
+    assert_eq!(why(&loaded, "void.md"), "empty");
     assert!(why(&loaded, "bytes.md").contains("UTF-16"));
     assert!(why(&loaded, "b/seed.md").contains("two objects are named"));
     let warnings = loaded.warnings.iter();
     let warnings = warnings.filter(|warning| warning.kind == WarningKind::File);
     assert_eq!(warnings.count(), 4);
+    // Files of several folders that have the same path in each are told apart by the folders.
+    let both = [bench.path("a"), bench.path("b")];
+    let workspace = Workspace::without_key().unwrap();
+    let both = workspace.collect(&both, &Collect::default()).unwrap();
+    assert_eq!(names(&both), ["index", "b/index", "page", "a/index"]);
+    let ids: BTreeSet<_> = both
+        .candidates
+        .objects()
+        .iter()
+        .map(|object| object.revision().object_id())
+        .collect();
+    assert_eq!(ids.len(), 4);
     let strict = Collect {
         strict: true,
         ..Collect::default()

@@ -1,5 +1,5 @@
 //! Pages whose frontmatter is of another program: Docusaurus, MkDocs, Hugo, Jekyll, Obsidian, agents. It sets no
-//! field here: it becomes tags of the page, which is read as plain Markdown.
+//! field here: it becomes tags of the page, which is read as plain Markdown. So is a page whose frontmatter is empty.
 
 use serde_json::Value;
 use tenure::object::{MAX_ENTRIES, MAX_FIELD};
@@ -121,8 +121,9 @@ pub(super) fn read(text: &str) -> Option<Page<'_>> {
 /// Whether a frontmatter is meant for us: it is a document's, or says something that only we say, or nearly does. So is
 /// one with mistakes in YAML that says nothing but what both might.
 fn is_ours(read: &Mapping, yaml: &str) -> bool {
-    if serde_norway::from_str::<ObjectDocument>(yaml).is_ok() {
-        return true;
+    let is_empty = read.fields.is_empty();
+    if is_empty || serde_norway::from_str::<ObjectDocument>(yaml).is_ok() {
+        return !is_empty;
     }
     let mut keys = read.fields.keys();
     let says_ours = |key: &String| OWN.iter().any(|own| is_nearly(key, own));
@@ -209,6 +210,10 @@ mod tests {
             );
             assert!(read[0].is_named_by_file);
         }
+        let empty = parse("---\n# Keep this.\n---\n\nText.\n", "page").unwrap();
+        assert_eq!(empty[0].document.content, "Text.");
+        let breaks = parse("---\n\nBe brief.\n\n---\n\nMore.\n", "page").unwrap();
+        assert!(breaks[0].document.content.contains("Be brief."));
         // Nothing is lost where a value is too long.
         let long = format!("---\ntitle: {}\n---\nText.\n", "x".repeat(9_000));
         let read = parse(&long, "page").unwrap();

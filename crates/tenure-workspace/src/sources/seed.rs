@@ -44,20 +44,11 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
         .iter()
         .position(|line| !line.trim().is_empty())
         .unwrap_or(0);
-    if !opens_section(&lines, first) {
-        if lines.get(first).is_some_and(|line| is_rule(line))
-            && lines[first + 1..].iter().any(|line| is_rule(line))
-        {
-            return Err(at(
-                first,
-                Error::input("the frontmatter holds no `key: value` line")
-                    .expected("`name: …` after the opening `---`"),
-            ));
-        }
-        return markdown::documents(text, stem, split);
-    }
     if let Some(page) = foreign::read(text) {
         return page.documents(stem, split);
+    }
+    if !opens_section(&lines, first) {
+        return markdown::documents(text, stem, split);
     }
     let mut sections = Vec::new();
     let mut open = first;
