@@ -8,7 +8,6 @@ use tenure::{Digest, Error};
 
 use crate::buried::refuse_buried_blobs;
 use crate::engine::{Read, Write};
-use crate::tenant::Tenant;
 
 /// A text that is kept by its digest, as a line of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -89,42 +88,6 @@ impl Blobs {
         refuse_buried_blobs(rows, self.0.iter().map(|(digest, _)| *digest))?;
         let mut texts = self.0.iter();
         texts.try_for_each(|(digest, bytes)| rows.put_blob(*digest, bytes))
-    }
-}
-
-impl Tenant {
-    /// Keeps texts by their digests: policies, and the originals of what was condensed.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn put_blobs(&self, blobs: Vec<Vec<u8>>) -> Result<Vec<Digest>, Error> {
-        self.write(move |rows| {
-            let keep = |bytes: &Vec<u8>| {
-                let digest = Digest::of(bytes);
-                rows.put_blob(digest, bytes).map(|()| digest)
-            };
-            blobs.iter().map(keep).collect()
-        })
-    }
-
-    /// The text with this digest.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when it was altered; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
-    /// reached.
-    pub fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-        self.read(|rows| unaltered(rows, digest))
-    }
-
-    /// The digests of all texts that are kept by them.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn blobs(&self) -> Result<Vec<Digest>, Error> {
-        self.read(|rows| rows.blobs())
     }
 }
 

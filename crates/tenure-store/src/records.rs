@@ -1,4 +1,4 @@
-//! Compile records: kept with the texts that they refer to, changed, listed.
+//! Compile records, and the texts that they refer to by their digests: kept, changed, listed.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
+use crate::blobs::unaltered;
 use crate::buried::{buried, refuse_buried_log};
 use crate::engine::RecordRow;
 use crate::tenant::Tenant;
@@ -128,5 +129,39 @@ impl Tenant {
         most: u32,
     ) -> Result<Vec<(String, Instant)>, Error> {
         self.read(|rows| rows.records(Some((id, at)), most))
+    }
+
+    /// Keeps texts by their digests: policies, and the originals of what was condensed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn put_blobs(&self, blobs: Vec<Vec<u8>>) -> Result<Vec<Digest>, Error> {
+        self.write(move |rows| {
+            let keep = |bytes: &Vec<u8>| {
+                let digest = Digest::of(bytes);
+                rows.put_blob(digest, bytes).map(|()| digest)
+            };
+            blobs.iter().map(keep).collect()
+        })
+    }
+
+    /// The text with this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Damaged`] when it was altered; [`ErrorKind::Unavailable`] when the store cannot be
+    /// reached.
+    pub fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
+        self.read(|rows| unaltered(rows, digest))
+    }
+
+    /// The digests of all texts that are kept by them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn blobs(&self) -> Result<Vec<Digest>, Error> {
+        self.read(|rows| rows.blobs())
     }
 }
