@@ -1,4 +1,4 @@
-//! What is known of a request besides what it says.
+//! The state of a request besides its contents.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,21 +8,21 @@ use axum::http::StatusCode;
 use crate::error::Refusal;
 use crate::telemetry::spans::Context;
 
-/// Where a request stands in a trace, if it stands in one.
+/// The context of a request in a trace, if it is in one.
 #[derive(Clone, Copy)]
 pub(crate) struct Traced(pub(crate) Option<Context>);
 
-/// Whether the body of a request is still on its way.
+/// A flag that says whether the body of a request is still on its way.
 #[derive(Clone, Default)]
 pub(crate) struct Arriving(Arc<AtomicBool>);
 
 impl Arriving {
-    /// Notes that it is, or is no more.
+    /// Sets the flag.
     pub(crate) fn note(&self, is_arriving: bool) {
         self.0.store(is_arriving, Ordering::Relaxed);
     }
 
-    /// What a request is told that came to no end in time: whose fault it is.
+    /// Returns the refusal of a request that came to no end in time, which says whose fault it is.
     pub(crate) fn late(&self) -> Refusal {
         let (status, what) = if self.0.load(Ordering::Relaxed) {
             (

@@ -9,10 +9,10 @@ use hyper::body::Body as _;
 
 use crate::error::Refusal;
 
-/// What is made room for before a body has come.
+/// The most room that is made before a body has come, in bytes.
 const MAX_ROOM: usize = 1 << 20;
 
-/// How long a client may go on sending what is refused: one that is cut off while it sends does not read why.
+/// The longest that a client may go on sending what is refused: one that is cut off while it sends does not read why.
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// The body of a request, no larger than it may be, from a client that keeps sending.

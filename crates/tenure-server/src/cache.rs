@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hashlink::LruCache;
 use tenure::Error;
 
-/// A cache of at most so many values, shared by threads.
+/// A cache of a bounded number of values, shared by threads.
 pub(crate) struct Cache<K, V>(Mutex<LruCache<K, V>>);
 
 impl<K: Hash + Eq, V: Clone> Cache<K, V> {
-    /// Makes one for at most so many values.
+    /// Makes one for at most `most` values.
     pub(crate) fn of(most: usize) -> Cache<K, V> {
         Cache(Mutex::new(LruCache::new(most)))
     }
@@ -56,7 +56,7 @@ impl<K: Hash + Eq, V: Clone> Cache<K, V> {
 pub(crate) struct VersionedCache<K, T>(Cache<K, (u64, Arc<T>)>);
 
 impl<K: Hash + Eq, T> VersionedCache<K, T> {
-    /// Makes one for at most so many values.
+    /// Makes one for at most `most` values.
     pub(crate) fn of(most: usize) -> VersionedCache<K, T> {
         VersionedCache(Cache::of(most))
     }
@@ -93,5 +93,40 @@ impl<K: Hash + Eq, T> VersionedCache<K, T> {
     /// Lets go of the values whose keys are gone.
     pub(crate) fn forget(&self, is_gone: impl Fn(&K) -> bool) {
         self.0.lock().retain(|key, _| !is_gone(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_that_was_asked_for_longest_ago_leaves() {
+        let cache = Cache::of(2);
+        cache.insert("a", 1);
+        cache.insert("b", 2);
+        assert_eq!(cache.get("a"), Some(1));
+        assert_eq!(cache.get_or_insert("a", || 9), 1);
+        assert_eq!(cache.get_or_insert("c", || 3), 3);
+        assert_eq!(
+            (cache.get("a"), cache.get("b"), cache.get("c")),
+            (Some(1), None, Some(3))
+        );
+        cache.remove("a");
+        assert_eq!(cache.get("a"), None);
+    }
+
+    #[test]
+    fn a_value_is_read_again_once_its_tenant_was_written_to() {
+        let cache = VersionedCache::of(2);
+        let read = |version, value: u32| *cache.get("a", version, || Ok(value)).unwrap();
+        assert_eq!(read(1, 10), 10);
+        assert_eq!(read(1, 11), 10);
+        assert_eq!(read(2, 12), 12);
+        assert_eq!(cache.versions(), [("a", 2)]);
+        cache.forget(|key| *key == "a");
+        assert_eq!(read(2, 13), 13);
+        let failed = cache.get("b", 1, || Err(Error::input("away")));
+        assert!(failed.is_err() && cache.versions().len() == 1);
     }
 }

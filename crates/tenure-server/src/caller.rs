@@ -1,10 +1,10 @@
-//! Who asks.
+//! The caller of a request.
 
 use std::sync::Arc;
 
 use tenure_workspace::keys::Grant;
 
-/// Who asks: every request is of one tenant.
+/// The caller of a request: every request is of one tenant.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) tenant: Arc<str>,

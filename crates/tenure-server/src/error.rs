@@ -16,7 +16,7 @@ use crate::protocol::Protocol;
 /// The kind of a failure that is the store's: what is kept is not what was written.
 pub(crate) const DAMAGED: &str = "damaged";
 
-/// Why an answer is no success, for the log: what failed on the server's side in its own words, of the rest
+/// The cause of an answer that is no success, for the log: of a failure on the server's side its own words, of the rest
 /// the kind alone, since words may be the client's.
 #[derive(Clone, Debug)]
 pub(crate) struct Cause {
@@ -34,7 +34,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// What the protocol refuses, rather than a verb.
+    /// Makes a refusal by the protocol, rather than by a verb.
     pub(crate) fn new(status: StatusCode, what: impl Into<String>) -> Refusal {
         let kind = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorKind::Policy,

@@ -1,4 +1,4 @@
-//! What every request passes first: framing, host, origin, key, rate.
+//! The guard that every request passes first: framing, host, origin, key, rate.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::oneshot;
 
-use crate::account::Account;
-use crate::app::{App, KEYS_EVERY};
+use crate::access::KEYS_EVERY;
+use crate::accounting::Accounting;
+use crate::app::App;
 use crate::arriving::{Arriving, Traced};
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -26,7 +27,7 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Says whose page a request comes from, where a browser sends it.
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// What anybody may ask.
+/// The paths that need no key.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
 /// Lets a request through, or answers why not. What writes through the API goes on by itself: it is
@@ -34,31 +35,36 @@ const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let route = route(path, request.extensions().get::<MatchedPath>());
-    let account = Account::open(&app, &request, route, OPEN.contains(&path));
+    let accounting = Accounting::open(&app, &request, route, OPEN.contains(&path));
     let matched = request.extensions().get::<MatchedPath>();
     if !path.starts_with("/api/") || crate::api::only_reads(request.method(), matched) {
-        return answer(app, account, request, next).await;
+        return answer(app, accounting, request, next).await;
     }
     let (answered, response) = oneshot::channel();
     let requests = Arc::clone(&app);
     requests.requests.spawn(async move {
-        let _ = answered.send(answer(app, account, request, next).await);
+        let _ = answered.send(answer(app, accounting, request, next).await);
     });
     response.await.unwrap_or_else(|_| failed().into_response())
 }
 
 /// The answer to a request, accounted for.
-async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next: Next) -> Response {
-    let traced = Traced(account.context);
+async fn answer(
+    app: Arc<App>,
+    mut accounting: Accounting,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let traced = Traced(accounting.context);
     request.extensions_mut().insert(traced);
-    if account.path.starts_with("/api/") {
+    if accounting.path.starts_with("/api/") {
         freshen_keys(&app).await;
     }
-    let shown = shown_key(request.headers(), &account.path).map(str::to_owned);
+    let shown = shown_key(request.headers(), &accounting.path).map(str::to_owned);
     let admitted = match check(&app, &request) {
-        Ok(()) if account.is_open => Ok(None),
+        Ok(()) if accounting.is_open => Ok(None),
         Ok(()) => {
-            let caller = identify(&app, shown.as_deref(), &account.path).await;
+            let caller = identify(&app, shown.as_deref(), &accounting.path).await;
             caller.map(Some)
         }
         Err(refusal) => Err(refusal),
@@ -75,9 +81,9 @@ async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next:
             });
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller.clone());
-                account.who = Some(caller);
+                accounting.caller = Some(caller);
             }
-            if account.client.is_some() {
+            if accounting.client.is_some() {
                 next.run(request).await
             } else {
                 let arriving = Arriving::default();
@@ -89,14 +95,14 @@ async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next:
                         None => run.await,
                     }
                 };
-                let done = tokio::time::timeout(app.limits.answer, run).await;
+                let done = tokio::time::timeout(app.settings.limits.answer, run).await;
                 done.unwrap_or_else(|_| arriving.late().into_response())
             }
         }
-        Err(refusal) => refusal.at(account.client),
+        Err(refusal) => refusal.at(accounting.client),
     };
-    let is_own = account.client.is_none();
-    let mut response = account.close(response);
+    let is_own = accounting.client.is_none();
+    let mut response = accounting.close(response);
     if is_own {
         // A browser takes what is sent for what it is said to be.
         let nosniff = HeaderValue::from_static("nosniff");
@@ -111,11 +117,11 @@ async fn answer(app: Arc<App>, mut account: Account, mut request: Request, next:
 /// A store that does not say so in time says nothing: the keys that are known stay. While there are none, no request
 /// is held up for one: the first is found within [`KEYS_EVERY`].
 async fn freshen_keys(app: &Arc<App>) {
-    if app.known_keys().is_empty() {
+    if !app.access.has_keys() {
         return;
     }
     let fresh = Arc::clone(app);
-    let refresh = crate::blocking(move || Ok(fresh.refresh_keys()?));
+    let refresh = crate::blocking(move || Ok(fresh.access.refresh()?));
     let _ = tokio::time::timeout(KEYS_EVERY, refresh).await;
 }
 
@@ -138,11 +144,11 @@ fn route(path: &str, matched: Option<&MatchedPath>) -> &'static str {
     found.next().copied().unwrap_or("other")
 }
 
-/// Whether a request is one, for this server, and from no page of another.
+/// Checks that a request is for this server, and from no page of another.
 fn check(app: &App, request: &Request) -> Result<(), Refusal> {
     let headers = request.headers();
     let host = host(request)?;
-    if !is_ours(&host, &app.hosts) {
+    if !is_ours(&host, &app.settings.hosts) {
         return Err(Refusal::new(
             StatusCode::MISDIRECTED_REQUEST,
             format!(
@@ -156,10 +162,10 @@ fn check(app: &App, request: &Request) -> Result<(), Refusal> {
     check_site(request)
 }
 
-/// Who asks, if they may.
+/// Returns the caller, if they may ask.
 async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, Refusal> {
-    let caller = app.caller(shown).await?.ok_or_else(|| {
-        let (what, expected) = if !app.jwt.is_empty() {
+    let caller = app.access.caller(shown, app.now()).await?.ok_or_else(|| {
+        let (what, expected) = if app.access.takes_tokens() {
             ("no valid key or token was shown", "a key or token")
         } else {
             ("no valid key was shown", "a key")
@@ -194,7 +200,7 @@ async fn identify(app: &App, shown: Option<&str>, path: &str) -> Result<Caller, 
     Ok(caller)
 }
 
-/// Who the client believes it talks to.
+/// Returns the host that the client believes it talks to.
 fn host(request: &Request) -> Result<String, Refusal> {
     let named = request.headers().get_all(header::HOST);
     let mut named = named.iter().map(|value| value.to_str().unwrap_or_default());
@@ -214,7 +220,7 @@ fn host(request: &Request) -> Result<String, Refusal> {
     }
 }
 
-/// Whether a host is this server: an address, which no page can make a browser take for another, or a
+/// Returns whether a host is this server: an address, which no page can make a browser take for another, or a
 /// name that is known to lead here.
 fn is_ours(host: &str, names: &[String]) -> bool {
     let name = match host.strip_prefix('[') {
@@ -250,7 +256,7 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Refusal> {
 }
 
 /// A browser names no origin where a page reads without asking, with an image or a script, but it says that the page is
-/// another's. Whoever follows a link comes to a page of this server only.
+/// another's. A link that is followed leads to a page of this server only.
 fn check_site(request: &Request) -> Result<(), Refusal> {
     let says = |name: &str, words: &[&str]| {
         let value = request.headers().get(name);

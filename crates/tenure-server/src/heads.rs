@@ -5,26 +5,26 @@
 //! a connection are looked at on their way: where heads begin is known from the lengths of bodies. What no head may have
 //! is replaced by what the parser refuses.
 
-/// What no head may have: the parser answers it with 400.
+/// The byte that no head may have: the parser answers it with 400.
 const REFUSED: u8 = 0;
-/// What is passed on of a head that is too long, which then has no end: the parser answers it with 431.
+/// The byte that is passed on of a head that is too long, which then has no end: the parser answers it with 431.
 const ENDLESS: u8 = b'x';
 
-/// Where the bytes of a connection are.
+/// The place in the stream of a connection.
 pub(crate) struct Heads {
     /// The longest that a head may be, in bytes.
     most: usize,
-    /// How long the head under way is, in bytes.
+    /// The length of the head under way, in bytes.
     head: usize,
     /// The line under way, without its end.
     line: Vec<u8>,
     part: Part,
-    /// How many bytes come before the next line.
+    /// The number of bytes before the next line.
     data: u64,
     body: Body,
 }
 
-/// What a line is part of.
+/// The part of a request that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Empty lines before a request.
@@ -35,11 +35,11 @@ enum Part {
     /// The line end behind a chunk.
     BehindChunk,
     Trailers,
-    /// What was refused: nothing that follows is a request.
+    /// Behind a head that was refused: nothing that follows is a request.
     Refused,
 }
 
-/// How the end of a body is known.
+/// The way in which the end of a body is known.
 #[derive(Clone, Copy)]
 enum Body {
     Length(u64),
@@ -73,7 +73,7 @@ impl Heads {
         }
     }
 
-    /// What is passed on for a byte of a line.
+    /// Returns what is passed on for a byte of a line.
     fn byte(&mut self, byte: u8) -> u8 {
         if matches!(self.part, Part::Before | Part::Head) {
             self.head += 1;
@@ -167,7 +167,7 @@ fn size(line: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// What is passed on of a text that comes in pieces of so many bytes.
+    /// Returns what is passed on of a text that comes in pieces of `piece` bytes.
     fn passed(text: &str, most: usize, piece: usize) -> String {
         let mut bytes = text.as_bytes().to_vec();
         let mut heads = Heads::new(most);

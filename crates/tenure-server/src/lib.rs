@@ -25,17 +25,18 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 //!
-//! What blocks (the store, a compile) runs on threads for that; what is recorded of an exchange is
-//! counted and stored by a thread of its own, behind a queue that drops rather than holds anybody up.
+//! Work that blocks (the store, a compile) runs on threads for that; records of exchanges are counted and stored by a
+//! thread of its own, behind a queue that drops records rather than holds requests up.
 
-mod account;
+mod access;
+mod accounting;
 mod api;
 mod app;
 mod arriving;
 mod body;
 mod cache;
+mod caches;
 mod caller;
-mod clock;
 mod erasure;
 mod error;
 mod gateway;
@@ -43,11 +44,11 @@ mod guard;
 mod heads;
 mod http;
 mod jwt;
-mod limits;
 mod options;
-mod patient;
 mod protocol;
+mod rates;
 mod server;
+mod slow_client;
 mod status;
 mod tasks;
 mod telemetry;
@@ -62,7 +63,7 @@ pub use telemetry::quality::Threshold;
 pub use tenure::answer::OutputFault;
 pub(crate) use work::blocking;
 
-/// What is answered where a task ended without an answer.
+/// Returns the refusal of a request whose task ended without an answer.
 pub(crate) fn failed() -> error::Refusal {
     tenure::Error::new(tenure::ErrorKind::Internal, "the request failed")
         .hint("this is a bug in tenure; please report it with the request")

@@ -1,4 +1,4 @@
-//! What a server is made from.
+//! The options of a server.
 
 mod bounds;
 mod mode;
@@ -6,7 +6,8 @@ mod mode;
 use std::path::PathBuf;
 
 use tenure::answer::OutputFault;
-use tenure::object::LOCAL_TENANT;
+use tenure::object::{LOCAL_TENANT, clip};
+use tenure::{Error, ErrorKind};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 
@@ -18,40 +19,40 @@ use crate::telemetry::quality::Threshold;
 pub use self::bounds::Limits;
 pub use self::mode::Mode;
 
-/// What a server is made from.
+/// The options that a server is made from.
 pub struct Options {
     /// The address and port; port 0 picks one.
     pub listen: String,
     /// The verbs, the models and the frame key.
     pub workspace: Workspace,
-    /// Where objects, records and keys are; without one, nothing is recorded.
+    /// The store of objects, records and keys; without one, nothing is recorded.
     pub store: Option<Store>,
-    /// Whose requests they are while there are no keys.
+    /// The tenant of all requests while there are no keys.
     pub tenant: String,
-    /// Where the gateway forwards to.
+    /// The upstreams that the gateway forwards to.
     pub upstreams: Vec<Upstream>,
-    /// The issuers whose tokens are accepted, beside the keys of the store.
+    /// The issuers whose tokens are accepted, besides the keys of the store.
     pub jwt: Vec<Jwt>,
-    /// What the gateway does.
+    /// The mode of the gateway.
     pub mode: Mode,
     /// Whether a request that cannot be made to fit is refused, instead of going on as it came.
     pub fail_closed: bool,
     /// Answers with these faults do not go to the client, where they are not streamed and the gateway compiles.
     pub rejects: Vec<OutputFault>,
-    /// The names that the server is called by, beside addresses and `localhost`.
+    /// The names that the server is called by, besides addresses and `localhost`.
     pub hosts: Vec<String>,
-    /// What is too much.
+    /// The limits of sizes and times.
     pub limits: Limits,
     /// The file that the audit log is appended to.
     pub audit: Option<PathBuf>,
     /// The folder that keeps the originals of what a compile condenses with loss. Where none is named, the store
-    /// does that a compile reads, or else the user's own folder.
+    /// that a compile reads keeps them, or else the user's own folder.
     pub originals: Option<PathBuf>,
-    /// How much is logged on the standard error.
+    /// The level of the log on the standard error.
     pub log: LogLevel,
     /// The collector that gets traces, over OTLP: a URL.
     pub otlp: Option<Upstream>,
-    /// What payloads are held to.
+    /// The thresholds that payloads are held to.
     pub thresholds: Vec<Threshold>,
 }
 
@@ -77,4 +78,53 @@ impl Options {
             thresholds: Vec::new(),
         }
     }
+
+    /// Checks that what is asked for can be done.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Usage`] for a mode without what it needs, and for a name that is none.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.mode != Mode::Observe && self.store.is_none() {
+            let mode = self.mode.term();
+            let what = format!("the gateway mode `{mode}` keeps sessions, and there is no store");
+            return Err(Error::new(ErrorKind::Usage, what).expected("a store"));
+        }
+        if self.mode == Mode::Observe && !self.rejects.is_empty() {
+            let what = "the gateway mode `observe` alters no answer, so it rejects none";
+            return Err(Error::new(ErrorKind::Usage, what).expected("the mode `fit` or `full`"));
+        }
+        self.hosts.iter().try_for_each(|host| check_host(host))?;
+        if let Some(store) = &self.store {
+            // A name that cannot be a tenant's is refused now, not at each request.
+            store.tenant(&self.tenant)?;
+        }
+        Ok(())
+    }
+}
+
+/// The options that requests look at.
+pub(crate) struct Settings {
+    pub(crate) mode: Mode,
+    pub(crate) fail_closed: bool,
+    pub(crate) rejects: Vec<OutputFault>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) limits: Limits,
+    pub(crate) originals: Option<PathBuf>,
+}
+
+/// Refuses a name that a `Host` header never has.
+fn check_host(name: &str) -> Result<(), Error> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
+    if !name.is_empty() && name.chars().all(is_part) {
+        return Ok(());
+    }
+    let what = format!("`{}` is no name of a host", clip(name));
+    let error = Error::new(ErrorKind::Usage, what).expected("a name such as tenure.example.com");
+    Err(match name.rsplit_once(':') {
+        Some((_, port)) if port.parse::<u16>().is_ok() => {
+            error.hint("leave the port out: the server is called by this name at any port")
+        }
+        _ => error,
+    })
 }

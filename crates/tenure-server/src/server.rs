@@ -25,23 +25,24 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::app::{App, KEYS_EVERY};
+use crate::access::KEYS_EVERY;
+use crate::app::App;
 use crate::erasure::forget_erased;
 use crate::error::Refusal;
 use crate::gateway::Gateway;
 use crate::options::Options;
-use crate::patient::{MAX_HEAD, Patient};
+use crate::slow_client::{ClientStream, MAX_HEAD};
 use crate::telemetry::log::LogLevel;
 use crate::telemetry::spans::{Exporter, Spans};
 use crate::{api, gateway, guard, protocol, status, tasks};
 
 /// The most threads for what blocks.
 const BLOCKING_THREADS: usize = 64;
-/// How long the last spans may take to a collector.
+/// The longest that the last spans may take to a collector.
 const LAST_SPANS: Duration = Duration::from_secs(5);
-/// How long a connection goes on whose client has left: what it asked last may be as good as answered.
+/// The time for which a connection goes on whose client has left: its last request may be nearly answered.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How many clients may wait to be accepted, where the system lets as many.
+/// The number of clients that may wait to be accepted, where the system lets as many.
 const WAITING: i32 = 4_096;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 100;
@@ -74,7 +75,7 @@ impl Server {
         let upstreams = std::mem::take(&mut options.upstreams);
         let app = Arc::new(App::new(options)?);
         let gateway = Arc::new(Gateway::new(Arc::clone(&app), upstreams)?);
-        if !address.ip().is_loopback() && !app.is_locked() {
+        if !address.ip().is_loopback() && !app.access.is_locked() {
             return Err(Error::new(
                 ErrorKind::Policy,
                 format!("`{shown}` can be reached from other machines, and nobody has a key"),
@@ -94,12 +95,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it listens, as clients write it.
+    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -149,12 +150,13 @@ impl Server {
         let watcher = tokio::spawn(watch(Arc::clone(&gateway)));
         let exporter = telemetry.spans.as_ref().and_then(Spans::take_exporter);
         let exporter = exporter.map(Exporter::run).map(tokio::spawn);
-        let started = json!({ "address": self.address.to_string(), "mode": app.mode.term() });
+        let started =
+            json!({ "address": self.address.to_string(), "mode": app.settings.mode.term() });
         telemetry.log.note(LogLevel::Info, "started", started);
-        let places = Arc::new(Semaphore::new(app.limits.connections));
+        let places = Arc::new(Semaphore::new(app.settings.limits.connections));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
-            .header_read_timeout(app.limits.head)
+            .header_read_timeout(app.settings.limits.head)
             .max_headers(MAX_HEADERS)
             .max_buf_size(MAX_HEAD);
         let connections = GracefulShutdown::new();
@@ -181,7 +183,7 @@ impl Server {
             let service = TowerToHyperService::new(router.clone());
             let stream = Arc::new(stream);
             let left = left(Arc::clone(&stream));
-            let stream = TokioIo::new(Patient::new(stream, app.limits.head));
+            let stream = TokioIo::new(ClientStream::new(stream, app.settings.limits.head));
             let connection = http.serve_connection(stream, service);
             let connection = connections.watch(connection);
             let counted = Counted::new(&telemetry.metrics.connections);
@@ -199,7 +201,7 @@ impl Server {
         drop(listener);
         watcher.abort();
         // What is not done by then is cut off, and hands in its record before the last are stored.
-        let until = Instant::now() + app.limits.drain;
+        let until = Instant::now() + app.settings.limits.drain;
         let _ = tokio::time::timeout_at(until, connections.shutdown()).await;
         tasks::finish(served, until).await;
         app.requests.finish(until).await;
@@ -307,7 +309,7 @@ async fn watch(gateway: Arc<Gateway>) {
         let looked = tokio::task::spawn_blocking(move || {
             let app = &gateway.app;
             // A store that is away says nothing about keys: those that are known stay.
-            let _ = app.refresh_keys();
+            let _ = app.access.refresh();
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = forget_erased(&gateway, &mut seen);
             let held = i64::try_from(app.relay.bytes()).unwrap_or(i64::MAX);

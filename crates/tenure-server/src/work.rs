@@ -1,4 +1,4 @@
-//! Work that blocks: each tenant has so many turns at once, and what only reads, or only prepares what is forwarded, ends
+//! Work that blocks: each tenant has a number of turns at once, and what only reads, or only prepares what is forwarded, ends
 //! when its client leaves.
 
 use std::cell::RefCell;
@@ -53,17 +53,17 @@ impl Turns {
     }
 }
 
-/// Whose work a task does.
+/// The tenant whose work a task does.
 #[derive(Clone)]
 pub(crate) struct Whose {
     pub(crate) turns: Arc<Turns>,
     pub(crate) tenant: Arc<str>,
-    /// Whether it only reads, so that it may end anywhere.
+    /// Whether the work only reads, so that it may end anywhere.
     pub(crate) reads: bool,
 }
 
 tokio::task_local! {
-    /// Whose work the task does, where it is a tenant's.
+    /// The tenant whose work the task does, if it does any.
     pub(crate) static WHOSE: Whose;
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.await.unwrap_or_else(|_| Err(crate::failed()))
 }
 
-/// Whether work is unwanted by now.
+/// A flag that says whether work is unwanted by now.
 #[derive(Clone, Default)]
 pub(crate) struct Unwanted(Arc<AtomicBool>);
 
@@ -145,7 +145,7 @@ impl Drop for Watched {
 /// A tokenizer that ends the work of its thread where that is unwanted.
 pub(crate) struct Stopping(pub(crate) Arc<dyn Tokenizer>);
 
-/// What unwinds a thread whose work is given up.
+/// The panic that unwinds a thread whose work is given up.
 struct GivenUp;
 
 impl Tokenizer for Stopping {

@@ -43,7 +43,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
             )
             .expected("`Content-Type: application/json`"));
         }
-        let limits = &app.limits;
+        let limits = &app.settings.limits;
         let arriving = request.extensions().get::<Arriving>().cloned();
         let arriving = arriving.unwrap_or_default();
         arriving.note(true);

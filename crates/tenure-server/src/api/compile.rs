@@ -217,7 +217,7 @@ pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
         policy: policy(caller, call.policy.as_ref())?,
         sources: Box::new(|| sources(caller, call.objects, own_words)),
         store,
-        originals: app.originals.clone(),
+        originals: app.settings.originals.clone(),
         view,
     };
     app.workspace.prepare(ask, app)

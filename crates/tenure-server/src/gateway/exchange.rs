@@ -4,7 +4,7 @@
 //! receive ──► fit ──► open ──► send ──► send shorter, if too long ──► inspect ──► reply ──► (record)
 //! ```
 //!
-//! What is known of the request travels along in an [`Exchange`]. Its record is handed in when the answer ends: with the last
+//! The state of the request travels along in an [`Exchange`]. Its record is handed in when the answer ends: with the last
 //! byte that goes to the client (`tap.rs`), or with a failure.
 
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ async fn open(gateway: &Arc<Gateway>, received: Received, mut fitted: Fitted) ->
     }
     let body = fitted.body.take();
     let body = body.unwrap_or_else(|| received.body.clone());
-    let is_refused = app.fail_closed && fitted.fault.is_some();
+    let is_refused = app.settings.fail_closed && fitted.fault.is_some();
     let draft = received.is_recorded().then(|| {
         let mut draft = draft(gateway, &received);
         let goes_on = Some(&body).filter(|_| !is_refused);
@@ -136,7 +136,7 @@ fn draft(gateway: &Gateway, received: &Received) -> Draft {
         session: received.session().map(str::to_owned),
         place: None,
         format: received.kind.format(),
-        mode: gateway.app.mode.term(),
+        mode: gateway.app.settings.mode.term(),
         client: handling::client(&received.head.headers),
         sent: Sent::default(),
         request_bytes: received.body.len() as u64,
@@ -158,13 +158,13 @@ fn draft(gateway: &Gateway, received: &Received) -> Draft {
 ///
 /// # Errors
 ///
-/// Where requests fail closed, the write is waited for; its error.
+/// The error of the write, which is waited for where requests fail closed.
 async fn begin_write(app: &App, fitted: &mut Fitted) -> Result<Option<SessionWrite>, Error> {
     let Some(turns) = fitted.turns.take() else {
         return Ok(None);
     };
     let write = SessionWrite::begin(turns, &app.telemetry);
-    if !app.fail_closed {
+    if !app.settings.fail_closed {
         return Ok(Some(write));
     }
     match write.await {
@@ -178,7 +178,7 @@ async fn send(exchange: &Exchange) -> Result<Answer, Failure> {
     let Received {
         link, owner, head, ..
     } = &exchange.received;
-    let patience = exchange.app().limits.upstream;
+    let patience = exchange.app().settings.limits.upstream;
     upstreams::send(link, *owner, head, exchange.body.clone(), patience).await
 }
 
@@ -194,7 +194,9 @@ async fn send_shorter_if_too_long(
     if !answer.may_say_too_long() {
         return Ok(answer);
     }
-    answer.read_ahead(exchange.app().limits.upstream).await;
+    answer
+        .read_ahead(exchange.app().settings.limits.upstream)
+        .await;
     let app = Arc::clone(&exchange.gateway.app);
     let caller = exchange.received.caller.clone();
     let Some(window) = learn(&app, &caller, learner, answer.packed()).await else {
@@ -238,10 +240,10 @@ async fn inspect(
 ) -> Result<Answer, Failure> {
     let mut answer = answer?;
     if answer.is_whole_json() {
-        let patience = exchange.app().limits.upstream;
+        let patience = exchange.app().settings.limits.upstream;
         let received = &exchange.received;
         match received.kind {
-            Kind::Models if exchange.app().mode != Mode::Observe => {
+            Kind::Models if exchange.app().settings.mode != Mode::Observe => {
                 answer.read_ahead(patience).await;
                 let app = &exchange.gateway.app;
                 teach(app, &received.caller, received.protocol, answer.packed());
@@ -330,7 +332,7 @@ fn stream(exchange: Exchange, mut answer: Answer) -> Response {
         exchange.write,
         exchange.record,
         &app.telemetry,
-        app.limits.upstream,
+        app.settings.limits.upstream,
     );
     let mut response = Response::new(Body::new(tap));
     reason.map(|reason| response.extensions_mut().insert(reason));
@@ -372,7 +374,7 @@ impl Exchange {
     /// Returns the fault for which the request is refused, where requests fail closed.
     fn fault_that_refuses(&self) -> Option<Error> {
         let fault = self.fitted.fault.clone();
-        fault.filter(|_| self.app().fail_closed)
+        fault.filter(|_| self.app().settings.fail_closed)
     }
 
     /// Puts a shorter request in the place of the one that was sent.
@@ -416,7 +418,7 @@ impl Exchange {
         if !self.received.is_recorded() {
             return None;
         }
-        let handling = Handling::of(self.app().mode.term(), &self.fitted);
+        let handling = Handling::of(self.app().settings.mode.term(), &self.fitted);
         handling.count(&self.app().telemetry.metrics);
         Some(handling)
     }
@@ -425,7 +427,7 @@ impl Exchange {
     fn rejection(&self) -> Option<Failure> {
         let findings = self.findings.as_ref()?;
         let mut faults = findings.faults.iter();
-        let fault = faults.find(|fault| self.app().rejects.contains(fault))?;
+        let fault = faults.find(|fault| self.app().settings.rejects.contains(fault))?;
         let what = format!("the model's answer was rejected: {}", fault.term());
         let mut refusal = Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, what);
         let names = findings.broken.iter();
@@ -445,7 +447,7 @@ impl Exchange {
     /// Returns the headers of every answer to the client.
     fn labels(&self) -> HeaderMap {
         let mut labels = HeaderMap::new();
-        let mode = HeaderValue::from_static(self.app().mode.term());
+        let mode = HeaderValue::from_static(self.app().settings.mode.term());
         labels.insert(MODE_HEADER, mode);
         if let Some(id) = &self.record_id {
             add(&mut labels, RECORD_HEADER, id);

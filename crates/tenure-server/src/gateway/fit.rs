@@ -1,5 +1,5 @@
 //! Requests compiled before they go on. In `fit`, what does not fit the model's window is compiled as a turn of
-//! a session, and what fits goes on as it came; in `full`, the objects of the tenant's store stand beside it.
+//! a session, and what fits goes on as it came; in `full`, objects of the tenant's store are added to it.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) async fn fit(
     window: Option<u32>,
 ) -> Fitted {
     let app = &gateway.app;
-    if app.mode == Mode::Observe {
+    if app.settings.mode == Mode::Observe {
         return Fitted::default();
     }
     let (format, counted) = match received.kind {
@@ -152,7 +152,7 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
             ..Fitted::unmanaged(Unmanaged::UnknownModel, fault)
         });
     };
-    let side = match app.mode {
+    let side = match app.settings.mode {
         Mode::Full => Some(Side::of(gateway, &tenant, &turn.caller)?),
         _ => None,
     };

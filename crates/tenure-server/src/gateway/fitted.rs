@@ -18,7 +18,7 @@ pub(super) type OmittedTools = Arc<BTreeMap<String, &'static str>>;
 pub(super) struct Fitted {
     /// The body that is sent; none where it is the one that came.
     pub(super) body: Option<Bytes>,
-    /// Where it is in its session; none where it is not managed.
+    /// Its place in its session; none where it is not managed.
     pub(super) place: Option<Place>,
     /// The tokens that it has fewer, or more, than it came with.
     pub(super) saved: u64,
@@ -41,15 +41,15 @@ pub(super) struct Fitted {
     pub(super) model: Option<String>,
     /// Notices for its operator, where it is managed.
     pub(super) notices: Vec<Notice>,
-    /// How its provider's counts were taken, where reports of its usage say so.
+    /// The factor by which its provider's counts were taken, in percent, where reports of its usage say so.
     pub(super) calibrated: Option<u32>,
-    /// What learns the window that its upstream names, if it says that the request is too long.
+    /// The learner of the window that its upstream names, if it says that the request is too long.
     pub(super) learner: Option<Learner>,
     /// The error that kept it from being managed, where there was one.
     pub(super) fault: Option<Error>,
 }
 
-/// What learns the window that an upstream names.
+/// The learner of the window that an upstream names.
 #[derive(Clone)]
 pub(super) enum Learner {
     /// A session.

@@ -1,4 +1,4 @@
-//! What was done to a request, as the metrics and the log tell it.
+//! The handling of a request, as the metrics and the log tell it.
 
 use axum::http::{HeaderMap, header};
 use serde_json::{Value, json};

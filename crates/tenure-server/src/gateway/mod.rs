@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the path of a request, step by step | `exchange.rs` |
 //! | a request as it comes | `receive.rs` |
-//! | a request compiled before it goes on, with objects of the store beside it | `fit.rs`, `fitted.rs`, `side_contexts.rs` |
+//! | a request compiled before it goes on, with objects of the store | `fit.rs`, `fitted.rs`, `side_contexts.rs` |
 //! | windows learned from what providers say | `learn.rs` |
 //! | upstreams, the headers that go there and back | `upstreams.rs`, `headers.rs` |
 //! | the answer before it goes on, and on its way | `answer.rs`, `unpack.rs`, `tap.rs` |
@@ -13,7 +13,7 @@
 //! | what the metrics and the log tell of it | `handling.rs`, `unmanaged.rs` |
 //!
 //! In `observe`, bodies go through as they came. In `fit`, what does not fit is compiled first, in `full` what
-//! has objects beside it, too. What a provider finds too long is cut and sent once more.
+//! the tenant's store has objects for, too. A request that its provider finds too long is cut and sent once more.
 
 mod answer;
 mod draft;
@@ -77,7 +77,7 @@ const RETRIED_HEADER: HeaderName = HeaderName::from_static("x-tenure-retried");
 const OUTPUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-output");
 /// Says how many of the agent's tools were not offered, by the codes of the reasons.
 const LEFT_OUT_HEADER: HeaderName = HeaderName::from_static("x-tenure-tools-left-out");
-/// What an operator should know of a request that was managed.
+/// Names the notices for an operator of a request that was managed.
 const NOTICE_HEADER: HeaderName = HeaderName::from_static("x-tenure-notice");
 
 /// The gateway of a server.
@@ -108,7 +108,7 @@ impl Gateway {
             Arc::clone(&app.telemetry),
         );
         Ok(Gateway {
-            upstreams: Upstreams::open(upstreams, app.limits.connect)?,
+            upstreams: Upstreams::open(upstreams, app.settings.limits.connect)?,
             recorder: recorder?,
             keeps_records: app.store.is_some(),
             ids: Ids::new()?,

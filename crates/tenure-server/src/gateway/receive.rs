@@ -118,7 +118,7 @@ pub(super) async fn receive(
     check_upgrade(&head.headers)?;
     let link = gateway.upstreams.of(protocol);
     let link = Arc::clone(link.ok_or_else(|| no_upstream(protocol, path))?);
-    let limits = &gateway.app.limits;
+    let limits = &gateway.app.settings.limits;
     let body = whole_body(&head.headers, body, limits.body, limits.silence).await?;
     gateway.count_bytes("request", body.len() as u64);
     Ok(Received {

@@ -78,7 +78,7 @@ pub(super) struct ReplyBuffer {
     pub(super) bytes: u64,
     /// Whether something in between was let go.
     cut: bool,
-    /// Whether all of it was, as is what comes.
+    /// Whether all bytes were let go, as are those that come.
     gone: bool,
     share: Share,
 }

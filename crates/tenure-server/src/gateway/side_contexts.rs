@@ -1,4 +1,4 @@
-//! The side contexts of tenants: the objects of a tenant's store that stand beside a conversation, in `full`.
+//! The side contexts of tenants: the objects of a tenant's store that are added to a conversation, in `full`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -28,7 +28,7 @@ const FRESH: i64 = 10 * 1_000_000;
 /// The most constraints of a tenant that answers are checked against.
 const MAX_CHECKED: usize = 64;
 
-/// The objects of a tenant that stand beside its conversations.
+/// The objects of a tenant that are added to its conversations.
 pub(super) struct SideContext {
     pub(super) gathered: Gathered,
     /// The constraints that a machine can check, each with its place among the candidates.

@@ -204,7 +204,13 @@ mod tests {
     fn a_conversation_is_warned_of_once_for_each_reason() {
         let kept = Kept::default();
         let metrics = Arc::new(Metrics::new());
-        let log = Log::start(LogLevel::Info, Box::new(kept.clone()), Arc::clone(&metrics)).unwrap();
+        let log = Log::start(
+            LogLevel::Info,
+            tenure_workspace::Clock::machine(),
+            Box::new(kept.clone()),
+            Arc::clone(&metrics),
+        )
+        .unwrap();
         let telemetry = Telemetry {
             spans: None,
             log,

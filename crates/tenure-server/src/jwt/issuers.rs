@@ -1,4 +1,4 @@
-//! Several issuers beside each other. A token's `iss` chooses among them before anything else of it is believed, and
+//! Several issuers at once. A token's `iss` chooses among them before anything else of it is believed, and
 //! from then on nothing but that issuer's own settings and keys is looked at.
 
 use axum::http::StatusCode;
@@ -10,7 +10,7 @@ use super::{Jwt, token};
 use crate::caller::Caller;
 use crate::error::Refusal;
 
-/// Whose tokens a server accepts.
+/// The issuers whose tokens a server accepts.
 pub(crate) struct Issuers(Vec<Jwt>);
 
 impl Issuers {
@@ -53,7 +53,7 @@ impl Issuers {
         self.0.is_empty()
     }
 
-    /// Who shows this token.
+    /// Returns the caller who shows this token.
     pub(crate) async fn caller(&self, shown: &str, now: Instant) -> Result<Caller, Refusal> {
         let refused = |what: String| {
             let names = self.0.iter().map(|jwt| clip(&jwt.settings.issuer));

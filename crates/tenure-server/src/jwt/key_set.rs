@@ -15,7 +15,7 @@ const MAX_KEYS: usize = 100;
 /// The longest id of a key, in bytes.
 pub(super) const MAX_KID: usize = 512;
 
-/// How a token is signed. What needs a shared secret, and what is not signed, has no name here.
+/// The algorithm of a signature. Those with a shared secret, and none at all, have no name here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(super) enum Algorithm {
@@ -31,7 +31,7 @@ pub(super) enum Algorithm {
     EdDsa,
 }
 
-/// What a key is made of.
+/// The parameters of a key.
 #[derive(Debug)]
 enum Material {
     Rsa { n: Vec<u8>, e: Vec<u8> },
@@ -99,12 +99,12 @@ impl KeySet {
         Ok(KeySet { keys })
     }
 
-    /// Whether a key may have signed this. A token that names no key is that of the only one.
+    /// Returns whether a key may have signed this. A token that names no key is that of the only one.
     pub(super) fn has(&self, kid: Option<&str>, algorithm: Algorithm) -> bool {
         self.of(kid, algorithm).next().is_some()
     }
 
-    /// Whether one of the keys signed this.
+    /// Returns whether one of the keys signed this.
     pub(super) fn verify(
         &self,
         kid: Option<&str>,
@@ -130,14 +130,14 @@ impl KeySet {
     }
 }
 
-/// How a signature is verified.
+/// A verifier of signatures.
 enum Parameters {
     Rsa(&'static signature::RsaParameters),
     Other(&'static dyn signature::VerificationAlgorithm),
 }
 
 impl Key {
-    /// How it verifies signatures of an algorithm, if it does at all.
+    /// Returns the parameters by which it verifies signatures of an algorithm, if it does at all.
     fn parameters(&self, algorithm: Algorithm) -> Option<Parameters> {
         use Algorithm::*;
         Some(match (&self.material, algorithm) {

@@ -1,4 +1,4 @@
-//! Tokens of an identity provider (JSON Web Tokens, RFC 7519), beside the keys of the store.
+//! Tokens of an identity provider (JSON Web Tokens, RFC 7519), besides the keys of the store.
 //!
 //! ```toml
 //! issuer = "https://id.example.com/"
@@ -22,7 +22,7 @@
 //! operator = true
 //! ```
 //!
-//! Deny by default: what a token does not claim, or a role does not grant, nobody gets. A token without a claim that is
+//! Deny by default: what a token does not claim, or a role does not grant, is not given. A token without a claim that is
 //! named here is refused, but for roles, of which it has none then.
 
 mod issuers;
@@ -54,7 +54,7 @@ use crate::caller::Caller;
 use crate::error::Refusal;
 pub(crate) use issuers::Issuers;
 
-/// What the id of a caller begins with who shows a token, in logs and records.
+/// The beginning of the id of a caller who shows a token, in logs and records.
 const PREFIX: &str = "jwt:";
 /// The longest name in a claim, in bytes.
 const MAX_NAME: usize = 256;
@@ -101,7 +101,7 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
-/// Which claims say what.
+/// The names of the claims that are read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Names {
@@ -122,7 +122,7 @@ impl Default for Names {
     }
 }
 
-/// What a role grants beyond itself.
+/// The grants of a role beyond itself.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Extra {
@@ -175,7 +175,7 @@ impl Jwt {
         })
     }
 
-    /// Who shows this token.
+    /// Returns the caller who shows this token.
     pub(crate) async fn caller(&self, token: &str, now: Instant) -> Result<Caller, Refusal> {
         let settings = &self.settings;
         let refused = |what: String| {
@@ -284,7 +284,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Where the keys are.
+    /// Returns the place of the keys.
     fn source(&self, folder: &Path) -> Result<Source, Error> {
         let keep = Duration::from_secs(self.keep_s.into());
         let pause = Duration::from_secs(self.pause_s.into());
@@ -302,7 +302,7 @@ impl Settings {
         Source::url(&self.jwks, &authorities, keep, pause)
     }
 
-    /// Who the subject is, and what is granted to it.
+    /// Returns the caller that the subject is, with what is granted to it.
     fn grant(&self, claims: &Claims) -> Result<(String, Grant), Refusal> {
         let refused = |claim: &str, expected: &str| {
             let what = format!("the token's claim `{}` is missing or no name", clip(claim));
@@ -357,7 +357,7 @@ impl Settings {
                 grant.user = None;
             }
         }
-        // In a token silence is never a yes, whoever shows it.
+        // In a token silence is never a yes.
         grant.clearance.get_or_insert(Classification::Public);
         grant.roles = roles;
         Ok((subject, grant))

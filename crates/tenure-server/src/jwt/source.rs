@@ -1,5 +1,5 @@
-//! Where the keys of an issuer are from: a file, or an address of the issuer's. What was read is kept; a
-//! token that names a key that is not known makes it be read again, no more often than so many seconds.
+//! The source of an issuer's keys: a file, or an address of the issuer's. What was read is kept; a
+//! token that names a key that is not known makes it be read again, no more often than a bound allows.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest that a token waits for keys that would do, and are old, to be read again.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// Where keys are read.
+/// The place that keys are read from.
 enum Place {
     File(PathBuf),
     Url(Box<Address>),
@@ -50,18 +50,18 @@ struct Known {
 /// The keys of an issuer, as far as they are known.
 pub(super) struct Source {
     place: Place,
-    /// How long keys are used before they are read again.
+    /// The time for which keys are used before they are read again.
     keep: Duration,
     /// The least time between two readings.
     pause: Duration,
     known: RwLock<Option<Known>>,
-    /// When they were last asked for, and it ended. Who holds this asks.
+    /// The instant at which they were last asked for, and it ended. The task that holds the lock asks.
     asked: Mutex<Option<Clock>>,
-    /// Why they could not be had, the last time; nothing where they could.
+    /// The reason why they could not be had, the last time; none where they could.
     trouble: RwLock<Option<Error>>,
 }
 
-/// Why there is no key for a token.
+/// The reason why there is no key for a token.
 pub(super) enum Missing {
     /// The issuer has none like it.
     Unknown,
@@ -152,8 +152,8 @@ impl Source {
     }
 
     /// The keys, among them one for this. They are read first where none is known, or they are old. Old ones
-    /// that cannot be read again stay: an issuer that is away shuts nobody out who was let in, and holds
-    /// nobody up for longer than it takes to find that out.
+    /// that cannot be read again stay: an issuer that is away shuts no one out who was let in, and holds
+    /// no one up for longer than it takes to find that out.
     pub(super) async fn with(
         self: &Arc<Self>,
         kid: Option<&str>,
@@ -182,7 +182,7 @@ impl Source {
         }
     }
 
-    /// Whether nobody asks, nor did so just now.
+    /// Returns whether no task asks, nor did so just now.
     fn is_due(&self) -> bool {
         let asked = self.asked.try_lock();
         asked.is_ok_and(|asked| self.may_ask(*asked))
@@ -192,7 +192,7 @@ impl Source {
         asked.is_none_or(|at| at.elapsed() >= self.pause)
     }
 
-    /// Reads the keys, unless somebody just did.
+    /// Reads the keys, unless another task just did.
     async fn read_again(&self) {
         let mut asked = self.asked.lock().await;
         if !self.may_ask(*asked) {

@@ -11,9 +11,9 @@ use super::key_set::{Algorithm, KeySet, MAX_KID};
 /// The longest token, in bytes.
 pub(super) const MAX_TOKEN: usize = 16 << 10;
 
-/// A token that nobody has verified yet: only what its keys are chosen by can be asked of it.
+/// A token that is not verified yet: only what its keys are chosen by can be asked of it.
 pub(super) struct Unverified<'t> {
-    /// What is signed.
+    /// The signed part.
     message: &'t str,
     claims: &'t str,
     signature: Vec<u8>,
@@ -21,7 +21,7 @@ pub(super) struct Unverified<'t> {
     pub(super) kid: Option<String>,
 }
 
-/// What stands before the claims. Keys that it brings with it (`jwk`, `jku`, `x5c`) are not looked at.
+/// The header before the claims. Keys that it brings with it (`jwk`, `jku`, `x5c`) are not looked at.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
@@ -63,7 +63,7 @@ fn decoded(part: &str) -> Result<Vec<u8>, String> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| form())
 }
 
-/// Whom a token says that it is from, which nobody has verified: it chooses whose keys it is held against.
+/// Returns the issuer that a token names, unverified: it chooses whose keys it is checked against.
 pub(super) fn issuer(text: &str) -> Result<Option<String>, String> {
     let Parts { header, claims, .. } = parts(text)?;
     let _: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| form())?;
@@ -114,7 +114,7 @@ impl<'t> Unverified<'t> {
         })
     }
 
-    /// What it claims, if one of these keys signed it.
+    /// Returns its claims, if one of these keys signed it.
     pub(super) fn verified(&self, keys: &KeySet) -> Result<Claims, String> {
         let kid = self.kid.as_deref();
         let message = self.message.as_bytes();
@@ -127,7 +127,7 @@ impl<'t> Unverified<'t> {
     }
 }
 
-/// What a verified token claims.
+/// The claims of a verified token.
 #[derive(Deserialize)]
 pub(super) struct Claims(Map<String, Value>);
 

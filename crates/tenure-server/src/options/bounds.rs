@@ -1,8 +1,8 @@
-//! What is too much, and what takes too long.
+//! Limits of sizes and times.
 
 use std::time::Duration;
 
-/// What is too much, and what takes too long. No time is longer than [`Limits::LONGEST`], whatever stands here.
+/// The limits of sizes and times. No time is longer than [`Limits::LONGEST`], whatever stands here.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -21,7 +21,7 @@ pub struct Limits {
     pub connect: Duration,
     /// The longest silence of an upstream, before its answer or within it.
     pub upstream: Duration,
-    /// How long requests may go on once the server is told to stop.
+    /// The longest that requests may go on once the server is told to stop.
     pub drain: Duration,
     /// The most requests of one tenant in a minute; any number, where it is not set.
     pub rate: Option<u32>,
@@ -89,7 +89,7 @@ impl Limits {
         Limits { drain, ..self }
     }
 
-    /// The same with at most so many requests of a tenant in a minute.
+    /// The same with at most `rate` requests of a tenant in a minute.
     #[must_use]
     pub fn with_rate(self, rate: Option<u32>) -> Limits {
         Limits { rate, ..self }

@@ -1,27 +1,27 @@
-//! What the gateway does to the requests that go through it.
+//! The modes of the gateway.
 
 use std::str::FromStr;
 
 use tenure::Error;
 use tenure::error::unknown_name;
 
-/// What the gateway does to the requests that go through it.
+/// The mode of the gateway: what it does to the requests that go through it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Nothing: they are recorded.
+    /// Requests are recorded, and go on as they came.
     #[default]
     Observe,
-    /// What is needed to fit and to stay legal.
+    /// Requests are altered as far as they must be to fit and to stay legal.
     Fit,
-    /// They are compiled under the tenant's policy.
+    /// Requests are compiled under the tenant's policy.
     Full,
 }
 
 impl Mode {
     const ALL: [Mode; 3] = [Mode::Observe, Mode::Fit, Mode::Full];
 
-    /// Its name.
+    /// Returns its name.
     pub fn term(self) -> &'static str {
         match self {
             Mode::Observe => "observe",

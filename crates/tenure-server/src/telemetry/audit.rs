@@ -9,7 +9,7 @@ use serde::Serialize;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind};
 
-/// Who did what, and what came of it.
+/// A line of the audit log: who did what, with its outcome.
 #[derive(Serialize)]
 pub(crate) struct Line<'l> {
     pub(crate) at: Instant,

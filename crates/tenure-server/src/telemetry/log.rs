@@ -11,14 +11,14 @@ use std::thread::JoinHandle;
 use serde_json::{Value, json};
 use tenure::error::unknown_name;
 use tenure::{Error, ErrorKind};
+use tenure_workspace::Clock;
 
 use super::metrics::Metrics;
-use crate::clock::now;
 
-/// The most lines that wait: whoever reads slowly holds no request up.
+/// The most lines that wait: a slow reader holds no request up.
 const QUEUE: usize = 4_096;
 
-/// A text from outside as it is written down: no longer than so many bytes, and marked where it was.
+/// Returns a text from outside as it is written down: cut to `most` bytes, and marked where it was longer.
 pub(crate) fn bounded(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most {
         text.into()
@@ -27,15 +27,15 @@ pub(crate) fn bounded(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// How much is logged.
+/// The level of a log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 #[non_exhaustive]
 pub enum LogLevel {
     /// Nothing.
     Off,
-    /// What failed on the server's side.
+    /// Failures on the server's side.
     Error,
-    /// What is worth a look, too.
+    /// Warnings, too.
     #[default]
     Warn,
     /// Every request, too.
@@ -72,9 +72,10 @@ impl FromStr for LogLevel {
     }
 }
 
-/// Where lines are handed in.
+/// The log of a server.
 pub(crate) struct Log {
     level: LogLevel,
+    clock: Clock,
     queue: Mutex<Option<SyncSender<Value>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     metrics: Arc<Metrics>,
@@ -84,6 +85,7 @@ impl Log {
     /// A log of this much, written to the standard error or elsewhere.
     pub(crate) fn start(
         level: LogLevel,
+        clock: Clock,
         out: Box<dyn Write + Send>,
         metrics: Arc<Metrics>,
     ) -> Result<Log, Error> {
@@ -103,13 +105,14 @@ impl Log {
         };
         Ok(Log {
             level,
+            clock,
             queue: Mutex::new(queue),
             thread: Mutex::new(thread),
             metrics,
         })
     }
 
-    /// Whether this much is logged.
+    /// Returns whether lines of this level are logged.
     pub(crate) fn takes(&self, level: LogLevel) -> bool {
         level <= self.level
     }
@@ -119,7 +122,7 @@ impl Log {
         if !self.takes(level) {
             return;
         }
-        let mut line = json!({ "at": now(), "level": level.term(), "event": event });
+        let mut line = json!({ "at": self.clock.now(), "level": level.term(), "event": event });
         if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
             line.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
         }
@@ -147,7 +150,7 @@ impl Log {
 
 fn write(lines: &Receiver<Value>, mut out: Box<dyn Write + Send>) {
     for line in lines {
-        // Nobody is told of a log that cannot be written.
+        // A log that cannot be written cannot be reported either.
         let _ = writeln!(out, "{line}");
         let _ = out.flush();
     }
@@ -155,6 +158,8 @@ fn write(lines: &Receiver<Value>, mut out: Box<dyn Write + Send>) {
 
 #[cfg(test)]
 mod tests {
+    use tenure::time::Instant;
+
     use super::*;
 
     #[derive(Clone, Default)]
@@ -175,7 +180,13 @@ mod tests {
     fn what_is_asked_for_is_a_line_and_the_rest_is_not() {
         let kept = Kept::default();
         let metrics = Arc::new(Metrics::new());
-        let log = Log::start(LogLevel::Warn, Box::new(kept.clone()), metrics).unwrap();
+        let log = Log::start(
+            LogLevel::Warn,
+            Clock::at(Instant::from_micros(0)),
+            Box::new(kept.clone()),
+            metrics,
+        )
+        .unwrap();
         log.note(LogLevel::Info, "request", json!({ "status": 200 }));
         log.note(
             LogLevel::Error,
@@ -190,7 +201,8 @@ mod tests {
             (&line["level"], &line["status"], &line["detail"]),
             (&json!("error"), &json!(503), &json!("a\nb"))
         );
-        assert!(line["at"].is_string() && line.get("key").is_none());
+        assert_eq!(line["at"], "1970-01-01T00:00:00Z");
+        assert!(line.get("key").is_none());
         // After the end, nothing is taken, and nothing fails.
         log.note(LogLevel::Error, "late", json!({}));
     }

@@ -375,7 +375,7 @@ impl Metrics {
     }
 }
 
-/// What the system says of this process, where it says so.
+/// Returns the resident memory of this process in bytes, where the system says so.
 fn resident_memory() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

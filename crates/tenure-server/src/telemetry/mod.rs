@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure::Error;
+use tenure_workspace::Clock;
 
 use crate::http::Upstream;
 
@@ -33,6 +34,7 @@ pub(crate) struct Telemetry {
 
 /// The parts of a server's options that telemetry is made from.
 pub(crate) struct TelemetryOptions<'o> {
+    pub(crate) clock: Clock,
     pub(crate) log: LogLevel,
     /// The collector of traces.
     pub(crate) otlp: Option<Upstream>,
@@ -51,9 +53,10 @@ impl Telemetry {
         let metrics = Arc::new(Metrics::new());
         let spans = options
             .otlp
-            .map(|collector| Spans::to(collector, Arc::clone(&metrics)));
+            .map(|collector| Spans::to(collector, options.clock.clone(), Arc::clone(&metrics)));
         let log = Log::start(
             options.log,
+            options.clock.clone(),
             Box::new(std::io::stderr()),
             Arc::clone(&metrics),
         )?;

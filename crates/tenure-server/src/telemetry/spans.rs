@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::http::{HeaderMap, Uri, header};
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tenure::inspect::{Quality, QualityMetric};
 use tenure::{Compiled, Error};
+use tenure_workspace::Clock;
 use tenure_workspace::records::ExchangeRecord;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -23,16 +24,16 @@ use crate::http::{Link, Owner, Upstream};
 /// The most spans that wait, and the most of one call.
 const QUEUE: usize = 8_192;
 const BATCH: usize = 512;
-/// How long the first span of a call waits for others.
+/// The longest that the first span of a call waits for others.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long a collector may take.
+/// The longest that a collector may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most exchanges whose request is remembered until their end.
 const OPEN: usize = 16_384;
 /// The version of the attributes.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";
 
-/// Where a span stands: its trace, itself, and what it is part of.
+/// The context of a span: its trace, itself, and the span that it is part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Context {
     trace: [u8; 16],
@@ -83,7 +84,7 @@ impl Context {
     }
 }
 
-/// What a `traceparent` says: the trace, the span, and whether it is sampled. Nothing where it is malformed.
+/// Reads a `traceparent`: the trace, the span, and whether it is sampled; none where it is malformed.
 fn traceparent(text: &str) -> Option<([u8; 16], [u8; 8], bool)> {
     let mut parts = text.trim().split('-');
     let (version, trace, span, flags) =
@@ -122,6 +123,7 @@ pub(crate) struct Spans {
     open: Mutex<BTreeMap<String, Context>>,
     /// The task that sends them, until the server runs it.
     exporter: Mutex<Option<Exporter>>,
+    clock: Clock,
     metrics: Arc<Metrics>,
 }
 
@@ -134,7 +136,11 @@ pub(crate) struct Exporter {
 
 impl Spans {
     /// Makes the queue for a collector: a URL, below which `/v1/traces` is.
-    pub(crate) fn to(collector: Upstream, metrics: Arc<Metrics>) -> Result<Spans, Error> {
+    pub(crate) fn to(
+        collector: Upstream,
+        clock: Clock,
+        metrics: Arc<Metrics>,
+    ) -> Result<Spans, Error> {
         let (queue, spans) = channel(QUEUE);
         let link = Link::open(collector, PATIENCE)?;
         let exporter = Exporter {
@@ -146,6 +152,7 @@ impl Spans {
             queue: Mutex::new(Some(queue)),
             open: Mutex::default(),
             exporter: Mutex::new(Some(exporter)),
+            clock,
             metrics,
         })
     }
@@ -156,7 +163,12 @@ impl Spans {
         exporter.take()
     }
 
-    /// A request that was answered.
+    /// Returns the instant, in nanoseconds since 1970.
+    fn now(&self) -> i128 {
+        i128::from(self.clock.now().micros()) * 1_000
+    }
+
+    /// Adds the span of a request that was answered.
     pub(crate) fn request(
         &self,
         context: &Context,
@@ -180,14 +192,14 @@ impl Spans {
             }
             open.insert(record.to_owned(), *context);
         }
-        let end = nanos(SystemTime::now());
+        let end = self.now();
         let name = format!("{method} {route}");
         let start = end - took.as_nanos() as i128;
         let failed = status >= 500;
         self.offer(span(context, &name, 2, (start, end), attributes, failed));
     }
 
-    /// A compile within a request.
+    /// Adds the span of a compile within a request.
     pub(crate) fn compile(
         &self,
         request: Option<&Context>,
@@ -215,13 +227,13 @@ impl Spans {
             let value = quality.get(metric).to_f64();
             json!({ "key": format!("tenure.quality.{}", metric.term()), "value": { "doubleValue": value } })
         }));
-        let end = nanos(SystemTime::now());
+        let end = self.now();
         let when = (end - took.as_nanos() as i128, end);
         let name = "retrieval tenure.compile";
         self.offer(span(&context, name, 1, when, attributes, false));
     }
 
-    /// Exchanges with providers that are over.
+    /// Adds the spans of exchanges with providers that are over.
     pub(crate) fn exchanges<'e>(
         &self,
         tenant: &str,
@@ -376,11 +388,6 @@ fn text(key: &str, value: &str) -> Value {
 
 fn number(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
-}
-
-fn nanos(time: SystemTime) -> i128 {
-    let elapsed = time.duration_since(UNIX_EPOCH);
-    elapsed.map_or(0, |elapsed| elapsed.as_nanos() as i128)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A connection to a client that takes what it is sent: one that takes nothing of it for too long is given up. The heads of
-//! what it sends are looked at.
+//! Slow clients: a connection whose client takes nothing of what it is sent for too long is given up. The heads of what it
+//! sends are looked at.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
@@ -19,8 +19,8 @@ use crate::heads::Heads;
 /// The longest head of a request, in bytes, and what is read ahead of a connection.
 pub(crate) const MAX_HEAD: usize = 64 << 10;
 
-/// The stream of a connection.
-pub(crate) struct Patient {
+/// The stream of a connection to a client.
+pub(crate) struct ClientStream {
     stream: Arc<TcpStream>,
     patience: Duration,
     /// Runs while something waits to be taken.
@@ -28,10 +28,10 @@ pub(crate) struct Patient {
     heads: Heads,
 }
 
-impl Patient {
-    /// One whose client may take nothing for so long.
-    pub(crate) fn new(stream: Arc<TcpStream>, patience: Duration) -> Patient {
-        Patient {
+impl ClientStream {
+    /// Makes a stream whose client may take nothing for as long as `patience`.
+    pub(crate) fn new(stream: Arc<TcpStream>, patience: Duration) -> ClientStream {
+        ClientStream {
             stream,
             patience,
             waits: None,
@@ -39,7 +39,7 @@ impl Patient {
         }
     }
 
-    /// What comes of a write that the runtime says this of; `write` does it past the runtime.
+    /// Returns the result of a write of which the runtime says `said`; `write` does it past the runtime.
     fn written(
         &mut self,
         context: &mut Context<'_>,
@@ -63,7 +63,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for ClientStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -85,7 +85,7 @@ impl AsyncRead for Patient {
     }
 }
 
-/// What the runtime says of a write.
+/// Asks the runtime to write.
 fn said(
     stream: &TcpStream,
     context: &mut Context<'_>,
@@ -100,7 +100,7 @@ fn said(
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for ClientStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

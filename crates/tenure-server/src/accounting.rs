@@ -1,4 +1,4 @@
-//! What is noted of every request, whatever becomes of it: metrics, a span, a line of the log, one of the audit.
+//! The accounting of every request, whatever its outcome: metrics, a span, a line of the log, one of the audit.
 
 use std::sync::Arc;
 use std::time::Instant as Clock;
@@ -12,7 +12,6 @@ use tenure::Error;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::clock::now;
 use crate::error::{Cause, DAMAGED, Refusal};
 use crate::gateway::{Handling, RECORD_HEADER};
 use crate::protocol::Protocol;
@@ -27,8 +26,8 @@ const MAX_PATH: usize = 2_048;
 /// The status of a request whose client left before its answer.
 const CLIENT_LEFT: u16 = 499;
 
-/// A request that is accounted for once: with its answer, or else when it is let go of.
-pub(crate) struct Account {
+/// The accounting of a request, which is done once: with its answer, or else when it is dropped.
+pub(crate) struct Accounting {
     app: Arc<App>,
     started: Clock,
     method: String,
@@ -36,24 +35,24 @@ pub(crate) struct Account {
     /// The provider whose client asks, where one does.
     pub(crate) client: Option<Protocol>,
     route: &'static str,
-    /// Whether anybody may ask it, so that it is counted and no more.
+    /// Whether it needs no key, so that it is counted and no more.
     pub(crate) is_open: bool,
-    /// Where it stands in a trace.
+    /// The context of its span.
     pub(crate) context: Option<Context>,
-    /// Who asks, once that is known.
-    pub(crate) who: Option<Caller>,
+    /// The caller, once that is known.
+    pub(crate) caller: Option<Caller>,
     closed: bool,
 }
 
-impl Account {
-    /// That of a request to this route.
+impl Accounting {
+    /// Begins with a request to this route.
     pub(crate) fn open(
         app: &Arc<App>,
         request: &Request,
         route: &'static str,
         is_open: bool,
-    ) -> Account {
-        Account {
+    ) -> Accounting {
+        Accounting {
             app: Arc::clone(app),
             started: Clock::now(),
             method: bounded(request.method().as_str(), MAX_METHOD).into_owned(),
@@ -67,17 +66,17 @@ impl Account {
                 .spans
                 .as_ref()
                 .and_then(|_| Context::of(request.headers())),
-            who: None,
+            caller: None,
             closed: false,
         }
     }
 
-    /// Notes an answer; gives what is answered.
+    /// Notes an answer; returns the answer that is given.
     pub(crate) fn close(mut self, response: Response) -> Response {
         self.closed = true;
         match self.note(&response) {
             Ok(()) => response,
-            // What cannot be accounted for does not happen, as far as that is still to be decided.
+            // Where the audit log takes no line, the client gets no answer.
             Err(error) => Refusal::from(error).at(self.client),
         }
     }
@@ -103,8 +102,11 @@ impl Account {
         }
         let record = response.headers().get(RECORD_HEADER);
         let record = record.and_then(|record| record.to_str().ok());
-        let tenant = self.who.as_ref().map(|who| &*who.tenant);
-        let key = self.who.as_ref().and_then(|who| who.key.as_deref());
+        let tenant = self.caller.as_ref().map(|caller| &*caller.tenant);
+        let key = self
+            .caller
+            .as_ref()
+            .and_then(|caller| caller.key.as_deref());
         if let (Some(spans), Some(context)) = (&telemetry.spans, &self.context) {
             let asked = (&*self.method, self.route, status);
             spans.request(context, took, asked, tenant, record);
@@ -137,7 +139,7 @@ impl Account {
             return Ok(());
         }
         let line = Line {
-            at: now(),
+            at: self.app.now(),
             tenant: tenant.unwrap_or_default(),
             key,
             method: &self.method,
@@ -153,7 +155,7 @@ impl Account {
     }
 }
 
-impl Drop for Account {
+impl Drop for Accounting {
     fn drop(&mut self) {
         if self.closed {
             return;
@@ -163,10 +165,12 @@ impl Drop for Account {
         } else {
             (CLIENT_LEFT, "client_left")
         };
-        let mut unsaid = Response::new(Body::empty());
-        *unsaid.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-        unsaid.extensions_mut().insert(Cause { kind, detail: None });
-        // There is nobody to be told that it failed; that is counted.
-        let _ = self.note(&unsaid);
+        let mut ungiven = Response::new(Body::empty());
+        *ungiven.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+        ungiven
+            .extensions_mut()
+            .insert(Cause { kind, detail: None });
+        // There is no client to be told that it failed; that is counted.
+        let _ = self.note(&ungiven);
     }
 }

@@ -1,4 +1,4 @@
-//! How often a tenant may ask: a bucket for each that fills steadily. Off unless it is set.
+//! Rates: a bucket for each tenant that fills steadily says how often it may ask. Off unless it is set.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub(crate) struct Rates {
 }
 
 struct Bucket {
-    /// What is left, as the time it took to fill.
+    /// The rest in it, as the time that it took to fill.
     left: Duration,
     at: Instant,
 }
@@ -27,7 +27,7 @@ impl Rates {
         }
     }
 
-    /// Takes one request of a tenant, or says after how long it may ask again. A tenant that was quiet
+    /// Takes one request of a tenant, or returns the time after which it may ask again. A tenant that was quiet
     /// may ask for a minute's worth at once.
     pub(crate) fn take(&self, tenant: &Arc<str>, now: Instant) -> Result<(), Duration> {
         let Some(rate) = self.per_minute else {
