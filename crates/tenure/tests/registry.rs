@@ -176,7 +176,7 @@ fn senseless_moves_are_refused() {
     refused(
         &mut registries,
         ErrorKind::Input,
-        "step from",
+        "a step needs a block",
         |registries| registries.write(&main, "main", rule("n"), Place::Steps(1)),
     );
 }
