@@ -6,7 +6,7 @@ use super::catalogue::CacheMark;
 use super::wire::block::Block;
 use super::wire::json::{Fields, JsonPath};
 use super::wire::media::Source;
-use super::wire::parsed::Parsed;
+use super::wire::parsed::Messages;
 use super::wire::stream::Stream;
 use super::wire::tool::Tool;
 use crate::base::error::Error;
@@ -31,9 +31,9 @@ pub(crate) struct Dialect {
     /// The fields of a tool that hold a list of tools, the one that errors name first.
     pub(crate) tool_lists: &'static [&'static str],
     /// Reads the messages, each with its bytes: of the responses format the items of a turn are one.
-    pub(crate) read: fn(&JsonPath, &[&RawValue]) -> Result<Vec<(String, Parsed)>, Error>,
+    pub(crate) read: fn(&JsonPath, &[&RawValue]) -> Result<Messages, Error>,
     /// Reads a field of [`Dialect::system`], each instruction with its bytes.
-    pub(crate) read_system: fn(&RawValue) -> Result<Vec<(String, Parsed)>, Error>,
+    pub(crate) read_system: fn(&RawValue) -> Result<Messages, Error>,
     /// Reads a tool's definition; none where the provider runs the tool itself.
     pub(crate) tool: fn(&JsonPath, &Fields<'_>) -> Result<Option<Tool>, Error>,
     /// Writes the messages that say these blocks.

@@ -7,7 +7,7 @@ use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
 use crate::provider::wire::json::{Fields, JsonPath, is_list, is_string};
 use crate::provider::wire::media::{Media, Source};
-use crate::provider::wire::parsed::{Lines, Parsed, Part};
+use crate::provider::wire::parsed::{Lines, Messages, Parsed, Part};
 
 const CONTENT: &str = "a text, or a list of blocks";
 
@@ -189,7 +189,7 @@ fn other(
 }
 
 /// Reads the top-level `system`: a text, or blocks of text, each an instruction of its own.
-pub(super) fn system(system: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
+pub(super) fn system(system: &RawValue) -> Result<Messages, Error> {
     let place = JsonPath::new("system");
     let instruction = |json: &RawValue, text: String| (json.get().to_owned(), Parsed::system(text));
     if is_string(system) {

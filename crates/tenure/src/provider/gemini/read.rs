@@ -8,7 +8,7 @@ use crate::base::error::Error;
 use crate::object::{Role, ToolCall};
 use crate::provider::wire::json::{Fields, JsonPath, is_string};
 use crate::provider::wire::media::{Media, Source};
-use crate::provider::wire::parsed::{Lines, Parsed, Part};
+use crate::provider::wire::parsed::{Lines, Messages, Parsed, Part};
 
 /// Reads a content. Its results become parts of their own, before what else it says.
 pub(super) fn message(place: &JsonPath, message: &RawValue) -> Result<Parsed, Error> {
@@ -150,7 +150,7 @@ fn media(place: &JsonPath, fields: &Fields<'_>) -> Result<Option<Media>, Error> 
 }
 
 /// Reads the top-level `systemInstruction`: a text, or a content.
-pub(super) fn system(value: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
+pub(super) fn system(value: &RawValue) -> Result<Messages, Error> {
     let place = JsonPath::new("systemInstruction");
     let text = if is_string(value) {
         place.text(value)?

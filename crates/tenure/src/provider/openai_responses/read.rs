@@ -11,7 +11,7 @@ use crate::object::{MAX_CALLS, Role, ToolCall};
 use crate::provider::openai_chat;
 use crate::provider::wire::json::{Fields, JsonPath, is_null, is_string};
 use crate::provider::wire::media::{Media, Source};
-use crate::provider::wire::parsed::{Lines, Parsed, Part};
+use crate::provider::wire::parsed::{Lines, Messages, Parsed, Part};
 
 /// The turn of the model that the items so far make.
 #[derive(Default)]
@@ -43,10 +43,7 @@ impl Turn {
 }
 
 /// Reads items, turn by turn.
-pub(super) fn messages(
-    root: &JsonPath,
-    items: &[&RawValue],
-) -> Result<Vec<(String, Parsed)>, Error> {
+pub(super) fn messages(root: &JsonPath, items: &[&RawValue]) -> Result<Messages, Error> {
     let mut all = Vec::new();
     let mut turn = Turn::default();
     for (at, item) in items.iter().enumerate() {
@@ -255,7 +252,7 @@ fn content(
 }
 
 /// Reads the top-level `instructions`: a text, or items.
-pub(super) fn system(value: &RawValue) -> Result<Vec<(String, Parsed)>, Error> {
+pub(super) fn system(value: &RawValue) -> Result<Messages, Error> {
     if is_null(value) {
         return Ok(Vec::new());
     }

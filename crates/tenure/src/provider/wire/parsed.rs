@@ -95,12 +95,15 @@ impl Parsed {
     }
 }
 
+/// Messages in order, each with its bytes.
+pub(crate) type Messages = Vec<(String, Parsed)>;
+
 /// Reads messages one by one.
 pub(crate) fn each(
     root: &JsonPath,
     messages: &[&RawValue],
     read: fn(&JsonPath, &RawValue) -> Result<Parsed, Error>,
-) -> Result<Vec<(String, Parsed)>, Error> {
+) -> Result<Messages, Error> {
     let messages = messages.iter().enumerate();
     messages
         .map(|(at, message)| Ok((message.get().to_owned(), read(&root.at(at), message)?)))

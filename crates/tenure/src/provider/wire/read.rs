@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::json::{Fields, JsonPath, is_list, is_string};
 use super::namer::Namer;
-use super::parsed::{Parsed, Part};
+use super::parsed::{Messages, Parsed, Part};
 use super::{Conversation, Entry, Format, tools};
 use crate::base::error::Error;
 use crate::object::{ObjectDocument, Role};
@@ -121,10 +121,7 @@ fn take_messages(
 }
 
 /// Parses each message, with its bytes.
-pub(super) fn parse(
-    format: Format,
-    messages: &[&RawValue],
-) -> Result<Vec<(String, Parsed)>, Error> {
+pub(super) fn parse(format: Format, messages: &[&RawValue]) -> Result<Messages, Error> {
     let dialect = dialect(format);
     (dialect.read)(&JsonPath::new(dialect.messages), messages)
 }
