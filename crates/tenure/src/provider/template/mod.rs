@@ -722,7 +722,7 @@ mod tests {
         }
         let none = serde_json::json!({ "chat_template": [{ "name": "rag", "template": "-" }] });
         assert!(refused(&none.to_string()).contains("`default`"));
-        assert!(refused("{\"chat_template\": 7}").contains("no template"));
+        assert!(refused("{\"chat_template\": 7}").contains("not a template"));
         assert!(refused("{\n\"chat_template\": x}").contains(":2"));
     }
 }
