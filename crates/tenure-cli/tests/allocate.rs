@@ -372,7 +372,7 @@ fn mistakes_in_the_arguments_are_usage() {
         &["`1.5` is not a number of tokens"],
     );
     for number in ["nan", "-1", "inf", "much"] {
-        let part = format!("`{number}` is no cost sensitivity");
+        let part = format!("`{number}` is not a cost sensitivity");
         check(&with(&claims(&["--sensitivity"]), &[number]), &[&part]);
     }
     check(&claims(&["--policy", "standard"]), &["cannot be used with"]);

@@ -740,5 +740,5 @@ fn skills_are_checked_against_the_specification() {
     assert!(message.contains("does not exist"), "{message}");
     bench.file("none/x.md", "x");
     let message = bench.refused(2, &["skills", "check", "none"]);
-    assert!(message.contains("holds no skill"), "{message}");
+    assert!(message.contains("contains no skill"), "{message}");
 }

@@ -360,7 +360,7 @@ fn wraps_and_limits_are_reported() {
     assert_eq!(report["summary"]["prefix"], "Rules of the board:");
     assert_eq!(report["summary"]["limit"], 10);
     let taken = bench.unchanged(2, "write", &["main:prefix", "--text", "x"]);
-    assert!(taken.contains("not a block's to have"), "{taken}");
+    assert!(taken.contains("a block cannot have"), "{taken}");
     let out = bench.json(&[
         "compile", SNAPSHOT, "--task", "x", "--policy", "ordered", "--format", "json",
     ]);

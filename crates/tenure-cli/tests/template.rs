@@ -77,7 +77,7 @@ fn what_cannot_be_is_said() {
         (
             [&["--target", "gemini"], &through("chat_template.jinja")[..]].concat(),
             1,
-            "makes a text",
+            "produces text",
         ),
         (vec!["--target", "chat-template"], 2, "--chat-template FILE"),
         (through("nope.jinja").to_vec(), 2, "nope.jinja"),

@@ -213,7 +213,7 @@ fn what_cannot_be_honoured_is_refused_before_anybody_is_asked() {
         ("sslmode=verify-ca".to_owned(), "`sslmode=verify-ca`"),
         ("sslmode=Require".to_owned(), "did you mean `require`?"),
         ("sslmode=".to_owned(), "unknown `sslmode`"),
-        ("sslmod%65=require".to_owned(), "disguise"),
+        ("sslmod%65=require".to_owned(), "percent-encoded"),
         ("sslmode=require&sslmode=disable".to_owned(), "twice"),
         (format!("sslrootcert={ca}"), "asks for no TLS"),
         (

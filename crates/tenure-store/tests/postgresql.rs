@@ -64,7 +64,7 @@ fn a_store_is_made_by_a_migration_only() {
         .unwrap();
     let newer = open("bare");
     let error = newer.tenants().unwrap_err();
-    assert!(error.hint.unwrap().contains("newer tenure"));
+    assert!(error.hint.unwrap().contains("newer version of tenure"));
     assert_eq!(newer.migrate().unwrap_err().kind, ErrorKind::Input);
     client
         .batch_execute("COMMENT ON SCHEMA tenure IS NULL")

@@ -5,7 +5,13 @@ use serde_json::{Map, Value};
 use serde_norway::Value as Yaml;
 use tenure::Error;
 
-use super::seed::{MAX_FRONTMATTER, is_rule};
+/// The largest frontmatter of one section, in bytes.
+pub const MAX_FRONTMATTER: usize = 64 << 10;
+
+/// True if a line opens or closes a frontmatter.
+pub(super) fn is_rule(line: &str) -> bool {
+    line.trim_end() == "---"
+}
 
 /// A text cut into its frontmatter and what follows.
 pub(crate) struct Cut<'t> {

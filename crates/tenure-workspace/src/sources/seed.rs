@@ -18,10 +18,10 @@ use tenure::{Error, ObjectDocument};
 
 use super::Sourced;
 use super::foreign;
+pub use super::frontmatter::MAX_FRONTMATTER;
+use super::frontmatter::is_rule;
 use super::markdown::{self, Split};
 
-/// The largest frontmatter of one section, in bytes.
-pub const MAX_FRONTMATTER: usize = 64 << 10;
 pub use super::MAX_SECTIONS;
 
 /// Reads the sections of a seed file, or plain Markdown, split by default.
@@ -87,10 +87,6 @@ pub fn parse_split(text: &str, stem: &str, split: Split) -> Result<Vec<Sourced>,
 
 fn at(line: usize, error: Error) -> Error {
     error.at("", Some(line + 1))
-}
-
-pub(super) fn is_rule(line: &str) -> bool {
-    line.trim_end() == "---"
 }
 
 /// Returns whether `line` is a `key:` as frontmatter begins with.

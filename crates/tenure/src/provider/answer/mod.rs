@@ -60,13 +60,13 @@ struct Answer<'m> {
     calls: Vec<(&'m str, Value)>,
     /// The names of all tools that it calls; empty where a call has none.
     called: Vec<&'m str>,
-    /// What it passes to tools otherwise.
+    /// The arguments that it passes to tools otherwise.
     passed: Vec<&'m Value>,
     /// The values of JSON texts that it passes.
     parsed: Vec<Value>,
-    /// Whether the client is to run anything.
+    /// True if the client is to run anything.
     asks: bool,
-    /// Whether it refuses to answer.
+    /// True if it refuses to answer.
     refuses: bool,
 }
 
@@ -137,7 +137,7 @@ impl<'m> Answer<'m> {
             .extend(arguments.and_then(|text| serde_json::from_str(text).ok()));
     }
 
-    /// Whether the client is to do nothing more.
+    /// Returns whether the client is to do nothing more.
     fn is_final(&self) -> bool {
         !self.asks
     }
@@ -175,13 +175,13 @@ impl<'m> Answer<'m> {
 
 /// The texts of an answer, as far as they are worth looking at.
 struct Excerpt<'v> {
-    /// What it says, then what it passes to tools.
+    /// The texts that it says, then the arguments that it passes to tools.
     texts: Vec<Cow<'v, str>>,
     /// The number of texts that it says.
     said: usize,
     /// The bytes that may still be added.
     left: usize,
-    /// Whether nothing was cut off.
+    /// True if nothing was cut off.
     is_whole: bool,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::provider::wire::Format;
 
-/// What a provider says a call used, in tokens.
+/// A provider's count of a call's use, in tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderUsage {
