@@ -70,7 +70,7 @@ fn a_store_is_made_by_a_migration_only() {
         .batch_execute("COMMENT ON SCHEMA tenure IS NULL")
         .unwrap();
     let error = open("bare").migrate().unwrap_err();
-    assert!(error.what.contains("something else"), "{error}");
+    assert!(error.what.contains("does not belong to tenure"), "{error}");
     client.batch_execute("DROP SCHEMA tenure CASCADE").unwrap();
     let error = acme
         .get(tenure::object::ObjectId::from_bits(1))
