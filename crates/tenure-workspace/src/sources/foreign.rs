@@ -230,7 +230,7 @@ mod tests {
             "a"
         );
         for (text, what) in [
-            ("---\nname: a\npriorty: 0.5\n---\nx", "priorty"),
+            ("---\nname: a\npriorty: 0.5\n---\nx", "unknown field"),
             ("---\ntitle: a\nobject_type: rule\n---\nx", "title"),
         ] {
             assert!(parse(text, "s").unwrap_err().what.contains(what), "{text}");
