@@ -170,7 +170,7 @@ impl Drop for Accounting {
         ungiven
             .extensions_mut()
             .insert(Cause { kind, detail: None });
-        // There is no client to be told that it failed; that is counted.
+        // The client has left, so that a failure cannot be told; it is counted.
         let _ = self.note(&ungiven);
     }
 }

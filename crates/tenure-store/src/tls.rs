@@ -11,7 +11,7 @@ use tenure::{Error, ErrorKind};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unavailable`] when there is no authority to trust.
+/// [`ErrorKind::Unavailable`] when no certificate authority is known.
 pub fn client(authorities: &[CertificateDer<'static>]) -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();

@@ -3,7 +3,7 @@
 //!
 //! The search covers all that the caller may see and that holds at the instants asked for: documents that were left
 //! to retrieval, objects that a compile omitted, and of a store also archived and demoted objects
-//! ([`Gathered::with_archive`](crate::Gathered::with_archive)). Passages are ranked by the one ranker, terms and
+//! ([`Reach::Archive`](crate::Reach::Archive)). Passages are ranked by the one ranker, terms and
 //! vectors together. The result is data: a host gives it to the model as the result of its tool call.
 //!
 //! ```

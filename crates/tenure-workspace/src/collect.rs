@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::error::Location;
-use tenure::object::{LOCAL_TENANT, ObjectType, Sealer, clip};
+use tenure::object::{LOCAL_TENANT, MAX_NAME, ObjectType, Sealer, clip};
 use tenure::registry::Secrets;
 use tenure::{Candidates, ContextObject, Error, ObjectDocument, Unfetched};
 
@@ -151,8 +151,13 @@ fn name_by_folder(document: &mut ObjectDocument, path: &Path, origin: &str) {
     }
 }
 
-/// What objects without a name of their own are called: their file's path, but for the ending of Markdown.
+/// The name of objects without one of their own: their file's path, but for the ending of Markdown. Where a section's
+/// name would be too long with it, the file's name alone.
 fn name_of(origin: &str) -> &str {
+    let origin = match origin.rsplit_once('/') {
+        Some((_, file)) if origin.len() > MAX_PATH_IN_NAME => file,
+        _ => origin,
+    };
     let lower = origin.to_ascii_lowercase();
     let ending = [".markdown", ".md", ".json"]
         .into_iter()
@@ -290,6 +295,9 @@ fn end_of(at: &str) -> String {
         format!("…{shown}")
     }
 }
+
+/// The longest path that names the objects of its file, in bytes, so that its sections still have names.
+const MAX_PATH_IN_NAME: usize = MAX_NAME - 80;
 
 /// The most of a place that is shown, in bytes.
 const LONGEST_PLACE: usize = 120;

@@ -67,7 +67,7 @@ pub enum Reach {
     Archive,
 }
 
-/// Reads what a compile depends on. A server keeps it from one request to the next; [`Workspace`] reads it each time.
+/// Reads what a compile depends on: again each time, unless an implementation keeps it, as a server does.
 pub trait Reader {
     /// The world of a model.
     ///
@@ -81,31 +81,27 @@ pub trait Reader {
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be reached.
-    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error>;
+    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {
+        let read = match reach {
+            Reach::Resident => tenant.load(),
+            Reach::Archive => tenant.load_archive(),
+        };
+        read.map(Arc::new)
+    }
 
     /// The blocks of a registry.
     ///
     /// # Errors
     ///
     /// As [`RegistryRef::read`].
-    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error>;
+    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
+        wanted.read(tenant).map(Arc::new)
+    }
 }
 
 impl Reader for Workspace {
     fn world(&self, model: &str) -> Result<Arc<World>, Error> {
         Workspace::world(self, model).map(Arc::new)
-    }
-
-    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {
-        match reach {
-            Reach::Resident => tenant.load(),
-            Reach::Archive => tenant.load_archive(),
-        }
-        .map(Arc::new)
-    }
-
-    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
-        wanted.read(tenant).map(Arc::new)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tenure::error::unknown_name;
 use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
-use tenure::{Candidates, ContextObject, Error, Request, Unfetched};
+use tenure::{Candidates, ContextObject, Error, Unfetched};
 use tenure_store::{Resident, Tenant};
 
 use crate::logs::{blocks_at, labels};
@@ -57,37 +57,6 @@ impl Gathered {
             candidates: Arc::new(candidates),
             stored: None,
         }
-    }
-
-    /// The beliefs of a tenant, now or at the instant that the request looks from, behind these candidates of files.
-    /// Where both have an object, the file's stands.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn with_store(
-        sources: Candidates,
-        tenant: &Tenant,
-        request: &Request,
-        now: Option<Instant>,
-    ) -> Result<Gathered, Error> {
-        let known = request.as_of.known.filter(|known| Some(*known) != now);
-        let resident = match known {
-            None => tenant.load()?,
-            Some(known) => tenant.load_as_of(known)?,
-        };
-        Ok(Gathered::over(sources, tenant, &resident, known))
-    }
-
-    /// The current beliefs of a tenant behind these candidates of files, archived and demoted objects included, for
-    /// [`Workspace::query`](crate::Workspace::query).
-    ///
-    /// # Errors
-    ///
-    /// As [`Gathered::with_store`].
-    pub fn with_archive(sources: Candidates, tenant: &Tenant) -> Result<Gathered, Error> {
-        let resident = tenant.load_archive()?;
-        Ok(Gathered::over(sources, tenant, &resident, None))
     }
 
     /// The resident beliefs, behind these candidates of files.

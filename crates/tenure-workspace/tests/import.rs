@@ -731,6 +731,10 @@ fn one_bad_file_ends_no_walk() {
     let warnings = loaded.warnings.iter();
     let warnings = warnings.filter(|warning| warning.kind == WarningKind::File);
     assert_eq!(warnings.count(), 4);
+    // A path that is too long for a name gives way to the file's name.
+    let deep = ["a-folder-with-a-long-name"; 9].join("/");
+    let deep = Bench::new(&[(&format!("{deep}/page.md"), "Deep.\n")]);
+    assert_eq!(names(&deep.load(".")), ["page"]);
     // Files of several folders that have the same path in each are told apart by the folders.
     let both = [bench.path("a"), bench.path("b")];
     let workspace = Workspace::without_key().unwrap();

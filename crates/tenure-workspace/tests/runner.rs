@@ -7,6 +7,8 @@
     clippy::disallowed_methods
 )] // they are tests
 
+#[path = "../../tenure-adapters/src/embed/answering.rs"]
+mod answering;
 #[path = "../../../fuzz/src/harness.rs"]
 mod harness;
 #[allow(dead_code)] // helpers, of which not all are used here

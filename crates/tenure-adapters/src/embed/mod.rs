@@ -13,6 +13,9 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+#[cfg(feature = "http")]
+#[cfg(test)]
+mod answering;
 mod embedder;
 #[cfg(feature = "http")]
 mod endpoint;

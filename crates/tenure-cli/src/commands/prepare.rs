@@ -14,11 +14,9 @@ use tenure::request::TaskClass;
 use tenure::{
     Candidates, Error, ErrorKind, Outcome, Principal, Request, Target, TaskState, Trace, World,
 };
-use tenure_store::{Resident, Tenant};
 use tenure_workspace::{
-    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Progress, Reach, ReadRegistry, Reader,
-    RegistryRef, StoreAsk, Workspace, default_frame_key_path, load_template, read_text,
-    write_whole,
+    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Progress, Reach, Reader, StoreAsk, Workspace,
+    default_frame_key_path, load_template, read_text, write_whole,
 };
 
 use super::cache::Read;
@@ -235,14 +233,6 @@ impl Reader for Templated<'_> {
             Some(path) => world.with_template(load_template(path)?),
             None => world,
         }))
-    }
-
-    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {
-        self.0.objects(tenant, reach)
-    }
-
-    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
-        self.0.registry(tenant, wanted)
     }
 }
 

@@ -179,26 +179,11 @@ fn first(format: Format, body: &[u8]) -> Option<Digest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     use crate::telemetry::audit::Audit;
-    use crate::telemetry::log::Log;
+    use crate::telemetry::log::{Kept, Log};
     use crate::telemetry::metrics::Metrics;
-
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
     fn a_conversation_is_warned_of_once_for_each_reason() {
@@ -255,7 +240,7 @@ mod tests {
         asked(Unmanaged::Unreadable, "{", None);
         asked(Unmanaged::Unreadable, "[", None);
         telemetry.log.finish();
-        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let text = kept.text();
         let levels: Vec<String> = text
             .lines()
             .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())

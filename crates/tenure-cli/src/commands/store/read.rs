@@ -7,10 +7,7 @@ use serde_json::json;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, Error, Principal, Request, World};
 use tenure_store::{ExportLine, Resident, Tenant, true_at};
-use tenure_workspace::{
-    Ask, Choice, Reach, ReadRegistry, Reader, RegistryRef, Workspace, archive, object_id,
-    write_whole,
-};
+use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
 use super::{print_beliefs, tenant};
 use crate::args::{
@@ -116,10 +113,6 @@ impl Reader for SearchReader<'_> {
 
     fn objects(&self, _: &Tenant, _: Reach) -> Result<Arc<Resident>, Error> {
         Ok(Arc::clone(&self.1))
-    }
-
-    fn registry(&self, tenant: &Tenant, wanted: &RegistryRef) -> Result<Arc<ReadRegistry>, Error> {
-        self.0.registry(tenant, wanted)
     }
 }
 
