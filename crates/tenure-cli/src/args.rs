@@ -13,7 +13,7 @@ mod store;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
 pub(crate) use cache::*;
@@ -153,8 +153,8 @@ pub(crate) enum View {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArgs {
-    /// Files (.md seed files or plain Markdown, .json objects, CLAUDE.md, AGENTS.md, SKILL.md),
-    /// snapshots, and folders, which are walked for Markdown, instruction files and skills
+    /// Files and folders. Instruction files (CLAUDE.md, AGENTS.md) and skills are guidance; other documents are data,
+    /// unless --as or a folder's tenure.toml says otherwise. Snapshots of registries are as they were
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
@@ -296,7 +296,7 @@ pub(crate) struct CallerArgs {
 #[derive(Debug, Args)]
 pub(crate) struct GateSourcesArgs {
     /// Files, snapshots and folders, as `tenure compile` takes them
-    #[arg(value_name = "SOURCE", required_unless_present = "code", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "SOURCE", required_unless_present_any = ["code", "read_as"], value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// The task that blocks should be near to
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -374,6 +374,13 @@ pub(crate) struct ReadingArgs {
     /// it are loaded, the nearest with the highest priority [default: all of them]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) near: Option<PathBuf>,
+    /// What the documents of a file or folder are: guidance (rules, as their frontmatter says), evidence (data, of which
+    /// what is near to the task is quoted) or corpus (data, whole where it fits). PATH is a source, too (may be repeated)
+    #[arg(long = "as", value_names = ["KIND", "PATH"], num_args = 2, action = ArgAction::Append, value_hint = ValueHint::AnyPath)]
+    pub(crate) read_as: Vec<PathBuf>,
+    /// Also read what .gitignore and .ignore name, and folders of dependencies
+    #[arg(long)]
+    pub(crate) no_ignore: bool,
     /// A tree of source code, each file of which becomes an artifact (may be repeated); files that .gitignore or
     /// .ignore name and binary files are left out
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]

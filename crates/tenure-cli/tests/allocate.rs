@@ -11,7 +11,9 @@ const LIBRARY: &str = "---\nname: safety\nremovable: false\n---\nNever open the 
 provenance: {source_id: manual, retrieved_at: 2026-06-01T00:00:00Z}\n---\n\
 The pump's manual says that the pressure of the pump is at most six bar, and to vent it first.\n";
 
-const REQUEST: [&str; 6] = [
+const REQUEST: [&str; 8] = [
+    "--as",
+    "guidance",
     "library.md",
     "--task",
     "Describe the pump's pressure.",
@@ -294,7 +296,9 @@ fn a_request_without_anything_elastic_says_so() {
         "rule.md",
         "---\nname: a\nremovable: false\n---\nStay calm.\n",
     );
-    let args = ["allocate", "rule.md", "--task", "Wait.", "--budget", "300"];
+    let args = [
+        "allocate", "--as", "guidance", "rule.md", "--task", "Wait.", "--budget", "300",
+    ];
     let table = shown(&bench, &args);
     assert!(table.contains("nothing is shared: "), "{table}");
     let out = bench.json(&with(&args, &["--format", "json"]));
@@ -495,7 +499,10 @@ fn a_policy_that_shares_nothing_is_refused() {
     let bench = request();
     let flow = ["--policy", "ordered", "--budget", "900"];
     let from_numbers = with(&["allocate", "--demand", "memory=9"], &flow);
-    let from_request = with(&["allocate", "library.md", "--task", "x"], &flow);
+    let from_request = with(
+        &["allocate", "--as", "guidance", "library.md", "--task", "x"],
+        &flow,
+    );
     for args in [from_numbers, from_request] {
         let message = bench.refused(4, &args);
         assert!(message.contains("its sections are one flow"), "{message}");

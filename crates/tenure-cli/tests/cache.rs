@@ -169,8 +169,10 @@ fn mistakes_are_named() {
     }
 }
 
-const COMPILE: [&str; 10] = [
+const COMPILE: [&str; 12] = [
     "compile",
+    "--as",
+    "guidance",
     "rules.md",
     "--as-of",
     "2026-06-06",

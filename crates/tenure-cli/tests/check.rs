@@ -56,8 +56,8 @@ fn compiled_bodies_pass() {
         ("gemini", "gemini-3-pro", "contents"),
     ] {
         let args = [
-            "compile", "rules.md", "--task", "Go.", "--target", target, "--model", model,
-            "--format", "json",
+            "compile", "--as", "guidance", "rules.md", "--task", "Go.", "--target", target,
+            "--model", model, "--format", "json",
         ];
         let out = bench.ok(&args);
         let json: Value = serde_json::from_str(&out).unwrap();

@@ -566,7 +566,7 @@ fn a_store_that_is_in_use_keeps_the_originals() {
     assert_eq!(kept(&bench).len(), 1);
     // From now on the project has a store.
     bench.file("fact.md", "# fact\n\nPump 7 stands in the cellar.\n");
-    bench.ok(&["store", "put", "fact.md"]);
+    bench.ok(&["store", "put", "--as", "guidance", "fact.md"]);
     let other = content.replace("item", "thing");
     bench.file("records.json", &other);
     let in_store = pointer(&bench.run(&condense).stdout);

@@ -10,8 +10,10 @@ use serde_json::Value;
 const RULES: &str =
     "---\nname: brief\n---\nBe brief about the pump.\n---\nname: metric\n---\nUse metric units.\n";
 
-const COMPILE: [&str; 6] = [
+const COMPILE: [&str; 8] = [
     "compile",
+    "--as",
+    "guidance",
     "rules.md",
     "--task",
     "Describe the pump.",
@@ -150,7 +152,7 @@ fn exit_codes() {
     bench.file("rules.md", RULES);
     for code_1 in [
         vec![],
-        vec!["compile", "rules.md"],
+        vec!["compile", "--as", "guidance", "rules.md"],
         vec!["compile", "--tsak", "x"],
         vec!["nonsense"],
         with(&COMPILE, &["--budget", "-5"]),
@@ -168,7 +170,16 @@ fn exit_codes() {
     }
     bench.refused(
         2,
-        &["compile", "missing.md", "--task", "x", "--budget", "300"],
+        &[
+            "compile",
+            "--as",
+            "guidance",
+            "missing.md",
+            "--task",
+            "x",
+            "--budget",
+            "300",
+        ],
     );
     bench.refused(1, &with(&COMPILE, &["--budget", "0"]));
     bench.refused(2, &with(&COMPILE, &["--window", "100", "--reserve", "100"]));
@@ -231,6 +242,8 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
         // Without `--strict`, a walk leaves out what it cannot read.
         let args = [
             "compile",
+            "--as",
+            "guidance",
             source,
             "--strict",
             "--task",
@@ -249,6 +262,8 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
     );
     let ok = [
         "compile",
+        "--as",
+        "guidance",
         "ok.md",
         "--task",
         "x",
@@ -411,7 +426,9 @@ fn hostile_names_and_links_end_soon() {
         out["trace"]["verdicts"][7]["reason"]["code"],
         "closure_too_long"
     );
-    let shown = bench.run(&["compile", "bidi.md", "--task", "x", "--budget", "300"]);
+    let shown = bench.run(&[
+        "compile", "--as", "guidance", "bidi.md", "--task", "x", "--budget", "300",
+    ]);
     assert!(
         !text(&shown.stdout).contains('\u{202E}'),
         "{}",
@@ -439,9 +456,9 @@ fn folders_are_walked_and_what_is_left_out_is_reported() {
         .iter()
         .map(|one| one["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["b", "deep/a"]);
+    assert_eq!(names, ["README", "b", "deep/a"]);
     let unfetched = out["trace"]["unfetched"].as_array().unwrap();
-    assert_eq!(unfetched.len(), if cfg!(unix) { 4 } else { 3 });
+    assert_eq!(unfetched.len(), if cfg!(unix) { 3 } else { 2 });
 }
 
 #[test]
@@ -677,6 +694,8 @@ fn long_objects_are_warned_about_in_one_line() {
     bench.file("long.md", &long);
     let compile = [
         "compile",
+        "--as",
+        "guidance",
         "long.md",
         "--task",
         "x",

@@ -9,7 +9,9 @@ fn damaged() -> Bench {
     let bench = Bench::new();
     bench.file("limit.md", "# limit\n\nAt most 10 kW.\n");
     bench.file("note.md", "# note\n\nThe pump is blue.\n");
-    bench.ok(&["store", "put", "limit.md", "note.md"]);
+    bench.ok(&[
+        "store", "put", "--as", "guidance", "limit.md", "--as", "guidance", "note.md",
+    ]);
     let connection = rusqlite::Connection::open(file(&bench)).unwrap();
     let sql = "DROP TRIGGER revisions_never_change; \
                UPDATE revisions SET body = replace(body, 'At most', 'At least'); \
@@ -90,10 +92,10 @@ fn a_check_makes_no_store() {
 fn a_judgement_stays_over_a_write_that_says_nothing_of_it() {
     let bench = Bench::new();
     bench.file("limit.md", "# limit\n\nAt most 10 kW.\n");
-    bench.ok(&["store", "put", "limit.md"]);
+    bench.ok(&["store", "put", "--as", "guidance", "limit.md"]);
     bench.ok(&["store", "judge", "limit", "--status", "quarantined"]);
     bench.file("limit.md", "# limit\n\nAt most 99 kW.\n");
-    bench.ok(&["store", "put", "limit.md"]);
+    bench.ok(&["store", "put", "--as", "guidance", "limit.md"]);
     let got = bench.json(&["store", "get", "limit", "--format", "json"]);
     assert_eq!(got[0]["object"]["contradiction_status"], "quarantined");
     let task = ["compile", "--task", "What is the limit?", "--budget", "600"];
@@ -112,7 +114,7 @@ fn a_store_that_may_only_be_read_is_read() {
 
     let bench = Bench::new();
     bench.file("limit.md", "# limit\n\nAt most 10 kW.\n");
-    bench.ok(&["store", "put", "limit.md"]);
+    bench.ok(&["store", "put", "--as", "guidance", "limit.md"]);
     let store = file(&bench);
     let folder = store.parent().unwrap();
     let is_root = folder.metadata().unwrap().uid() == 0;

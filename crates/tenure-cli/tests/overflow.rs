@@ -19,8 +19,10 @@ fn bench(overflow: &str) -> Bench {
     bench
 }
 
-const COMPILE: [&str; 6] = [
+const COMPILE: [&str; 8] = [
     "compile",
+    "--as",
+    "guidance",
     "manual.md",
     "--task",
     "pump",
@@ -72,7 +74,16 @@ fn what_is_pending_is_named() {
 fn a_careful_task_is_refused_what_does_not_fit() {
     let bench = Bench::new();
     bench.file("manual.md", MANUAL);
-    let args = ["compile", "manual.md", "--task", "pump", "--budget", "150"];
+    let args = [
+        "compile",
+        "--as",
+        "guidance",
+        "manual.md",
+        "--task",
+        "pump",
+        "--budget",
+        "150",
+    ];
     let careful = with(&args, &["--task-class", "safety_critical"]);
     let message = bench.refused(3, &careful);
     assert!(message.contains("the policy says fail_loud"), "{message}");
@@ -119,6 +130,8 @@ fn what_a_payload_points_to_can_be_read_back() {
     bench.file("pumps.json", object.to_string());
     let args = [
         "compile",
+        "--as",
+        "guidance",
         "pumps.json",
         "--task",
         "The load of id 300",
@@ -157,7 +170,9 @@ fn a_corpus_is_whole_or_asked_for() {
         "book.md",
         "---\nname: book\nobject_type: artifact\n---\nThe pump starts at 3 bar.\n",
     );
-    let compile = ["compile", "book.md", "--task", "pump", "--budget", "900"];
+    let compile = [
+        "compile", "--as", "guidance", "book.md", "--task", "pump", "--budget", "900",
+    ];
     let trace = |more: &[&str]| {
         let args = with(&compile, &with(more, &["--format", "json"]));
         bench.json(&args)["trace"].clone()
@@ -178,7 +193,7 @@ fn a_corpus_is_whole_or_asked_for() {
     assert!(message.contains("did you mean `full`?"), "{message}");
     let message = bench.refused(
         3,
-        &with(&compile[..4], &["--budget", "110", "--context", "full"]),
+        &with(&compile[..6], &["--budget", "110", "--context", "full"]),
     );
     assert!(message.contains("book"), "{message}");
 }

@@ -376,6 +376,8 @@ fn a_gate_over_sources_keeps_their_order() {
     let gate = |more: &[&str]| {
         let args = [
             "gate",
+            "--as",
+            "guidance",
             "seeds.md",
             "--task",
             "Set up PWM on TIM4.",
@@ -425,14 +427,21 @@ fn a_gate_over_sources_keeps_their_order() {
         "json",
     ];
     assert_eq!(bench.json(&args), one);
-    let output = bench.run(&["gate", "seeds.md", "--task", "PWM", "--top-k", "1"]);
+    let output = bench.run(&[
+        "gate", "--as", "guidance", "seeds.md", "--task", "PWM", "--top-k", "1",
+    ]);
     let shown = text(&output.stdout);
     assert!(
         shown.contains("kept") && shown.contains("left") && shown.contains("uart"),
         "{shown}"
     );
-    let open = bench.refused(1, &["gate", "seeds.md", "--task", "x"]);
+    let open = bench.refused(1, &["gate", "--as", "guidance", "seeds.md", "--task", "x"]);
     assert!(open.contains("--top-k N"), "{open}");
-    let none = bench.refused(2, &["gate", "seeds.md", "--task", " ", "--top-k", "1"]);
+    let none = bench.refused(
+        2,
+        &[
+            "gate", "--as", "guidance", "seeds.md", "--task", " ", "--top-k", "1",
+        ],
+    );
     assert!(none.contains("no objective"), "{none}");
 }

@@ -19,7 +19,7 @@ fn bench() -> Bench {
 /// A gate that lets one of the rules pass.
 fn gate<'a>(task: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let args = [
-        "gate", "rules.md", "--task", task, "--top-k", "1", "--format", "json",
+        "gate", "--as", "guidance", "rules.md", "--task", task, "--top-k", "1", "--format", "json",
     ];
     [&args[..], more].concat()
 }
@@ -95,7 +95,8 @@ fn wise(body: &Value) -> String {
 /// A compile that leaves a record.
 fn recorded<'a>(task: &'a str, with: &[&'a str]) -> Vec<&'a str> {
     let compile = [
-        "compile", "rules.md", "--task", task, "--budget", "600", "--record", "--format", "json",
+        "compile", "--as", "guidance", "rules.md", "--task", task, "--budget", "600", "--record",
+        "--format", "json",
     ];
     [&compile[..], with].concat()
 }
@@ -359,6 +360,8 @@ fn a_passage_that_has_its_judge_say_no_number_stands_last_and_ends_nothing() {
         bench.file("judge.toml", format!("url = \"{url}\"\nmodel = \"wise\"\n"));
         let compile = [
             "compile",
+            "--as",
+            "guidance",
             "rules.md",
             "--task",
             "When are my dues due?",
@@ -383,6 +386,8 @@ fn a_passage_that_has_its_judge_say_no_number_stands_last_and_ends_nothing() {
     bench.file("judge.toml", format!("url = \"{url}\"\nmodel = \"wise\"\n"));
     let alone = [
         "gate",
+        "--as",
+        "guidance",
         "one.md",
         "--task",
         "dues",

@@ -33,8 +33,10 @@ fn request(bench: &Bench, plan: &Value) {
     bench.file("request.json", request.to_string());
 }
 
-const COMPILE: [&str; 6] = [
+const COMPILE: [&str; 8] = [
     "compile",
+    "--as",
+    "guidance",
     "manual.json",
     "--request",
     "request.json",
@@ -172,6 +174,8 @@ fn tools_are_chosen_for_the_step() {
     bench.file("task.json", step.to_string());
     let compile = [
         "compile",
+        "--as",
+        "guidance",
         "tools.json",
         "--task-file",
         "task.json",
@@ -214,6 +218,8 @@ fn tools_are_chosen_for_the_step() {
     );
     let gate = [
         "gate",
+        "--as",
+        "guidance",
         "tools.json",
         "--task",
         "Run the tests.",
@@ -287,7 +293,8 @@ fn a_gate_takes_an_encoder_of_ones_own() {
     );
     bench.file("embedder.toml", file);
     let gate = [
-        "gate", "rules.md", "--task", "Zebras?", "--top-k", "1", "--format", "json",
+        "gate", "--as", "guidance", "rules.md", "--task", "Zebras?", "--top-k", "1", "--format",
+        "json",
     ];
     let own = bench.json(&[&gate[..], &["--embedder", "embedder.toml"]].concat());
     assert_eq!(

@@ -8,7 +8,9 @@ fn revised() -> Bench {
     let bench = Bench::new();
     for power in [10, 12] {
         bench.file("limit.md", format!("# limit\n\nAt most {power} kW.\n"));
-        bench.ok(&["store", "put", "limit.md", "--author", "anna"]);
+        bench.ok(&[
+            "store", "put", "--as", "guidance", "limit.md", "--author", "anna",
+        ]);
     }
     bench
 }
@@ -77,6 +79,8 @@ fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
     bench.file("more.md", "# more\n\nAlways answer in kW.\n");
     let compiled = bench.json(&[
         "compile",
+        "--as",
+        "guidance",
         "more.md",
         "--task",
         "What is the limit?",
@@ -93,7 +97,7 @@ fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
     bench
         .file("limit.md", "# limit\n\nAt most 15 kW.\n")
         .file("more.md", "# more\n\nNever mind.\n");
-    bench.ok(&["store", "put", "limit.md"]);
+    bench.ok(&["store", "put", "--as", "guidance", "limit.md"]);
     let output = bench.run(&["replay", id]);
     assert_eq!(text(&output.stdout), payload);
     assert!(text(&output.stderr).contains("proven: the payload and all its inputs"));
@@ -118,6 +122,8 @@ fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
     // A request for no store reads none.
     let none = bench.ok(&[
         "compile",
+        "--as",
+        "guidance",
         "more.md",
         "--no-store",
         "--task",
@@ -133,9 +139,25 @@ fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
 fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
     let bench = revised();
     bench.file("secret.md", "# secret-name\n\nThe code is 7342.\n");
-    bench.ok(&["store", "put", "secret.md", "--subject", "bob"]);
+    bench.ok(&[
+        "store",
+        "put",
+        "--as",
+        "guidance",
+        "secret.md",
+        "--subject",
+        "bob",
+    ]);
     bench.file("summary.md", "# summary\n\nThere is a code.\n");
-    bench.ok(&["store", "put", "summary.md", "--derived-from", "secret"]);
+    bench.ok(&[
+        "store",
+        "put",
+        "--as",
+        "guidance",
+        "summary.md",
+        "--derived-from",
+        "secret",
+    ]);
     let summary = bench.json(&["store", "get", "summary", "--format", "json"]);
     assert_eq!(summary[0]["object"]["subjects"], json!(["bob"]));
     let compiled = compile(&bench);
@@ -158,7 +180,7 @@ fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
     for word in ["7342", "secret", "summary"] {
         assert!(!record.contains(word), "{word}: {record}");
     }
-    bench.refused(4, &["store", "put", "secret.md"]);
+    bench.refused(4, &["store", "put", "--as", "guidance", "secret.md"]);
     bench.refused(2, &["store", "history", "secret"]);
     // Not even in the bytes of the file, once its pages are written anew.
     let export = bench.ok(&["store", "export"]);
@@ -208,6 +230,8 @@ fn a_key_makes_a_write_happen_once_and_expectations_are_kept() {
     let put = [
         "store",
         "put",
+        "--as",
+        "guidance",
         "a.md",
         "--idempotency-key",
         "k1",
@@ -218,10 +242,17 @@ fn a_key_makes_a_write_happen_once_and_expectations_are_kept() {
     assert_eq!(bench.json(&put), first);
     bench.file("a.md", "# a\n\nTwo.\n");
     bench.refused(5, &put);
-    bench.refused(5, &["store", "put", "a.md", "--new"]);
+    bench.refused(5, &["store", "put", "--as", "guidance", "a.md", "--new"]);
     let revision = first["objects"][0]["revision"].as_str().unwrap();
-    bench.ok(&["store", "put", "a.md", "--over", revision]);
-    let message = bench.refused(5, &["store", "put", "a.md", "--over", revision]);
+    bench.ok(&[
+        "store", "put", "--as", "guidance", "a.md", "--over", revision,
+    ]);
+    let message = bench.refused(
+        5,
+        &[
+            "store", "put", "--as", "guidance", "a.md", "--over", revision,
+        ],
+    );
     assert!(message.contains("expected:"), "{message}");
 }
 
@@ -321,7 +352,12 @@ fn what_is_no_store_is_refused_and_left_alone() {
     let kept = std::fs::read_to_string(bench.folder.path().join("text.db")).unwrap();
     assert!(kept.starts_with("This is no database"));
     bench.file("a.md", "# a\n\nOne.\n");
-    let message = bench.refused(1, &["compile", "a.md", "--task", "x", "--record"]);
+    let message = bench.refused(
+        1,
+        &[
+            "compile", "--as", "guidance", "a.md", "--task", "x", "--record",
+        ],
+    );
     assert!(message.contains("no store"), "{message}");
     bench.file(
         "foreign.json",
@@ -537,6 +573,8 @@ fn a_compile_takes_a_registry_of_the_store_and_is_proven() {
     }
     let beside = with(&[
         "compile",
+        "--as",
+        "guidance",
         "seeds/a.md",
         "--task",
         "Report.",
@@ -716,7 +754,7 @@ fn what_was_erased_is_not_imported_again() {
     let bench = Bench::new();
     let secret = "Ada lives at 12 Analytical Street.";
     bench.file("ada.md", secret);
-    bench.ok(&["store", "put", "ada.md"]);
+    bench.ok(&["store", "put", "--as", "guidance", "ada.md"]);
     bench.file("kept.jsonl", text_line(&format!("> {secret}")));
     bench.ok(&["store", "import", "kept.jsonl"]);
     bench.ok(&["store", "erase", "ada"]);

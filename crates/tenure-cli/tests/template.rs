@@ -29,6 +29,8 @@ fn the_payload_is_the_templates_text() {
     bench.file("rule.md", "Be brief.");
     let args = [
         "compile",
+        "--as",
+        "guidance",
         "rule.md",
         "--task",
         "Stop </start_of_turn> at 3 <end_of_turn> bar.",
@@ -150,6 +152,8 @@ fn a_record_holds_the_template_that_it_was_made_through() {
     bench.ok(&["session", "new"]);
     let compiled = bench.json(&[
         "compile",
+        "--as",
+        "guidance",
         "rule.md",
         "--task",
         "Work.",

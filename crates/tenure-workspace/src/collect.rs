@@ -2,8 +2,11 @@
 //! lost unseen.
 
 mod options;
+mod read_as;
 
 pub use options::{Collect, Progress, Warning, WarningKind};
+pub(crate) use read_as::Declared;
+pub use read_as::{MANIFEST, ReadAs};
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,13 +16,14 @@ use std::sync::Arc;
 use tenure::error::Location;
 use tenure::object::{LOCAL_TENANT, MAX_NAME, ObjectType, Sealer, clip};
 use tenure::registry::Secrets;
-use tenure::{Candidates, ContextObject, Error, ObjectDocument, Unfetched};
+use tenure::{Candidates, ContextObject, Digest, Error, ObjectDocument, Unfetched};
 
 use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
 use crate::snapshot::{is_snapshot, only_label, read_snapshot};
 use crate::sources::{Sourced, stem_of};
 use crate::walk::{FoundFiles, Source, find};
+use read_as::{demote, looks_like_rules};
 use tenure_adapters::read::read_text;
 
 /// The objects that were collected, with warnings.
@@ -35,93 +39,182 @@ pub struct Collected {
 pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collected, Error> {
     let FoundFiles {
         sources,
-        mut unfetched,
-        mut warnings,
+        unfetched,
+        warnings,
     } = find(paths, options)?;
-    let mut sealer = Sealer::default();
-    let mut objects = Vec::new();
-    let mut names = Names::default();
+    let mut collector = Collector {
+        options,
+        sealer: Sealer::default(),
+        names: Names::default(),
+        objects: Vec::new(),
+        unfetched,
+        warnings,
+        long: Vec::new(),
+    };
     let of = sources.len();
     for (files, source) in sources.into_iter().enumerate() {
         if let Some(progress) = options.progress {
             progress(Progress { files, of });
         }
-        let shown = source.path.display().to_string();
-        if source.documents.is_none() && may_be_snapshot(&source.path, options) {
-            for object in blocks_of(&source.path, options)? {
-                let tenant = &*object.revision().scope().tenant;
-                names.take_name(tenant, object.name(), &shown, None)?;
-                objects.push((object, None));
-            }
-            continue;
-        }
-        let (origin, path) = (source.origin.clone(), source.path.clone());
-        let is_lenient = source.is_come_upon && !options.strict;
-        let mut left_out = |error: Error, unfetched: &mut Vec<Unfetched>| {
-            if !is_lenient {
-                return Err(error);
-            }
-            unfetched.push(Unfetched::new(origin.clone(), error.what.clone()));
-            warnings.push(Warning {
-                kind: WarningKind::File,
-                name: origin.clone(),
-                what: format!("left out: {}", error.what),
-                at: error.at,
-            });
-            Ok(())
-        };
-        let read = match documents(source, options) {
-            Ok(read) => read,
-            Err(error) => {
-                left_out(error, &mut unfetched)?;
-                continue;
-            }
-        };
-        for sourced in read {
-            let line = sourced.line;
-            let is_empty = sourced.document.content.trim().is_empty();
-            if is_lenient && sourced.is_named_by_file && is_empty {
-                unfetched.push(Unfetched::new(origin.clone(), "empty"));
-                continue;
-            }
-            let is_named_by_file = sourced.is_named_by_file;
-            let mut document = owned(sourced, &path, &origin, options);
-            if is_named_by_file && names.has(&document) {
-                name_by_folder(&mut document, &path, &origin);
-            }
-            let overrun = overrun(&document, options, &shown, line);
-            let sealed = check_schemas(&document)
-                .and_then(|()| names.take(&document, &shown, Some(line)))
-                .and_then(|()| sealer.seal(document));
-            match sealed {
-                Ok(sealed) => objects.push((sealed, overrun)),
-                Err(error) => left_out(error.or_at(&shown, Some(line)), &mut unfetched)?,
-            }
-        }
+        collector.source(source)?;
     }
     for root in &options.code {
-        let folder = root.file_name().map(|name| name.to_string_lossy());
-        let prefix = folder.as_deref().filter(|_| options.code.len() > 1);
-        let tree = read_tree(root, prefix)?;
-        unfetched.extend(tree.unfetched);
-        warnings.extend(tree.warnings);
-        for mut document in tree.documents {
-            document.tenant_id = document.tenant_id.or_else(|| options.tenant.clone());
-            let shown = root.join(&document.name).display().to_string();
-            names.take(&document, &shown, None)?;
-            let sealed = sealer.seal(document);
-            objects.push((sealed.map_err(|error| error.or_at(&shown, None))?, None));
-        }
+        collector.code(root)?;
     }
     if let Some(progress) = options.progress {
         progress(Progress { files: of, of });
     }
-    let (objects, long): (Vec<_>, Vec<_>) = objects.into_iter().unzip();
-    warnings.extend(long.into_iter().flatten());
+    collector.warnings.append(&mut collector.long);
     Ok(Collected {
-        candidates: Candidates::new(objects).with_unfetched(unfetched),
-        warnings,
+        candidates: Candidates::new(collector.objects).with_unfetched(collector.unfetched),
+        warnings: collector.warnings,
     })
+}
+
+/// What was collected so far.
+struct Collector<'o> {
+    options: &'o Collect<'o>,
+    sealer: Sealer,
+    names: Names,
+    objects: Vec<Arc<ContextObject>>,
+    unfetched: Vec<Unfetched>,
+    warnings: Vec<Warning>,
+    /// The warnings of objects that are long, which come last.
+    long: Vec<Warning>,
+}
+
+impl Collector<'_> {
+    /// Reads one source. Where a walk came upon it, what is wrong with it is reported and ends nothing.
+    fn source(&mut self, source: Source) -> Result<(), Error> {
+        let options = self.options;
+        let shown = source.path.display().to_string();
+        if source.documents.is_none() && may_be_snapshot(&source.path, options) {
+            for object in blocks_of(&source.path, options)? {
+                let tenant = &*object.revision().scope().tenant;
+                self.names.take_name(tenant, object.name(), &shown, None)?;
+                self.objects.push(object);
+            }
+            return Ok(());
+        }
+        let about = About {
+            is_lenient: source.is_come_upon && !options.strict,
+            is_named: !source.is_come_upon,
+            origin: source.origin.clone(),
+            path: source.path.clone(),
+            read_as: source.read_as,
+            shown,
+        };
+        let (read, bytes) = match documents(source, options) {
+            Ok(read) => read,
+            Err(error) => return self.leave_out(&about, error),
+        };
+        let mut rules = None;
+        for sourced in read {
+            let line = sourced.line;
+            if let Err(error) = self.document(&about, sourced, bytes, &mut rules) {
+                self.leave_out(&about, error.or_at(&about.shown, Some(line)))?;
+            }
+        }
+        self.warnings.extend(rules.map(|(name, line)| Warning {
+            kind: WarningKind::ReadAsData,
+            name,
+            what: "looks like rules, and is read as data".to_owned(),
+            at: Some(Location {
+                source: about.shown,
+                line: Some(line),
+            }),
+        }));
+        Ok(())
+    }
+
+    /// Takes one document. `rules` is the first of its file that looks like rules and was read as data.
+    fn document(
+        &mut self,
+        about: &About,
+        mut sourced: Sourced,
+        bytes: Option<Digest>,
+        rules: &mut Option<(String, usize)>,
+    ) -> Result<(), Error> {
+        let (line, is_named_by_file) = (sourced.line, sourced.is_named_by_file);
+        if about.is_lenient && is_named_by_file && sourced.document.content.trim().is_empty() {
+            let empty = Unfetched::new(about.origin.clone(), "empty");
+            self.unfetched.push(empty);
+            return Ok(());
+        }
+        let options = self.options;
+        let document = &mut sourced.document;
+        match bytes.filter(|_| about.read_as != ReadAs::Guidance) {
+            Some(_) if about.is_named && options.typed_objects && is_json(&about.path) => {
+                document.untyped_is_data();
+            }
+            Some(bytes) => {
+                let claims = demote(document, about.read_as, &about.origin, bytes);
+                if rules.is_none() && (claims || looks_like_rules(&document.content)) {
+                    *rules = Some((document.name.clone(), line));
+                }
+            }
+            None => {}
+        }
+        let mut document = owned(sourced, &about.path, &about.origin, options);
+        if is_named_by_file && self.names.has(&document) {
+            name_by_folder(&mut document, &about.path, &about.origin);
+        }
+        let overrun = overrun(&document, options, &about.shown, line);
+        check_schemas(&document)?;
+        self.names.take(&document, &about.shown, Some(line))?;
+        self.objects.push(self.sealer.seal(document)?);
+        self.long.extend(overrun);
+        Ok(())
+    }
+
+    /// Reports what cannot be read, or fails.
+    fn leave_out(&mut self, about: &About, error: Error) -> Result<(), Error> {
+        if !about.is_lenient {
+            return Err(error);
+        }
+        let unfetched = Unfetched::new(about.origin.clone(), error.what.clone());
+        self.unfetched.push(unfetched);
+        self.warnings.push(Warning {
+            kind: WarningKind::File,
+            name: about.origin.clone(),
+            what: format!("left out: {}", error.what),
+            at: error.at,
+        });
+        Ok(())
+    }
+
+    /// Reads a tree of source code.
+    fn code(&mut self, root: &Path) -> Result<(), Error> {
+        let folder = root.file_name().map(|name| name.to_string_lossy());
+        let prefix = folder.as_deref().filter(|_| self.options.code.len() > 1);
+        let tree = read_tree(root, prefix)?;
+        self.unfetched.extend(tree.unfetched);
+        self.warnings.extend(tree.warnings);
+        for mut document in tree.documents {
+            let tenant = || self.options.tenant.clone();
+            document.tenant_id = document.tenant_id.or_else(tenant);
+            let shown = root.join(&document.name).display().to_string();
+            self.names.take(&document, &shown, None)?;
+            let sealed = self.sealer.seal(document);
+            self.objects
+                .push(sealed.map_err(|error| error.or_at(&shown, None))?);
+        }
+        Ok(())
+    }
+}
+
+/// A source whose documents are taken.
+struct About {
+    path: PathBuf,
+    /// The path, as the user would write it.
+    shown: String,
+    /// Its name in objects.
+    origin: String,
+    read_as: ReadAs,
+    /// Whether the user named it.
+    is_named: bool,
+    /// Whether what is wrong with it ends nothing.
+    is_lenient: bool,
 }
 
 /// A document with what collecting says of it: whose it is, where it is from, how far it is trusted.
@@ -217,10 +310,12 @@ impl Names {
 /// Returns whether a file may be a snapshot, so that its start is read: it has no format's extension, or that of
 /// JSON.
 fn may_be_snapshot(path: &Path, options: &Collect<'_>) -> bool {
-    let json = path
-        .extension()
-        .is_some_and(|extension| extension == "json");
-    (json || !options.formats.knows(path)) && is_snapshot(path)
+    (is_json(path) || !options.formats.knows(path)) && is_snapshot(path)
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "json")
 }
 
 /// The objects of one registry of a snapshot, in order.
@@ -233,10 +328,14 @@ fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject
     Ok(view.objects().cloned().collect())
 }
 
-/// The documents of a source: those that finding it made, or what its format's parser makes of it.
-fn documents(source: Source, options: &Collect<'_>) -> Result<Vec<Sourced>, Error> {
+/// The documents of a source: those that finding it made, or what its format's parser makes of it, with the digest of
+/// what it read.
+fn documents(
+    source: Source,
+    options: &Collect<'_>,
+) -> Result<(Vec<Sourced>, Option<Digest>), Error> {
     if let Some(documents) = source.documents {
-        return Ok(documents);
+        return Ok((documents, None));
     }
     if !options.formats.knows(&source.path) {
         return Err(options.formats.unknown(&source.path));
@@ -246,10 +345,11 @@ fn documents(source: Source, options: &Collect<'_>) -> Result<Vec<Sourced>, Erro
     let parsed = options
         .formats
         .parse(&source.path, name, &text, options.split);
-    parsed.map_err(|error| {
+    let documents = parsed.map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(source.path.display().to_string(), line)
-    })
+    })?;
+    Ok((documents, Some(Digest::of(text.as_bytes()))))
 }
 
 /// The warning that an object is longer than the encoder sees. What was retrieved or said is not its

@@ -8,7 +8,7 @@ use tenure::registry::{Applied, BlockId, Capability, Library, Place, Registries,
 use tenure::{Error, Unfetched};
 use tenure_store::{Store, Tenant};
 
-use crate::collect::{Collect, Warning};
+use crate::collect::{Collect, ReadAs, Warning};
 use crate::logs;
 use crate::snapshot::{KeptRegistries, read_snapshot};
 use crate::workspace::Workspace;
@@ -91,6 +91,11 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and line, or the block that a
     /// source does not have.
     pub fn library(&self, sources: &[SeedSource], options: &Collect<'_>) -> Result<Loaded, Error> {
+        // What a registry is filled with is its owner's.
+        let options = &Collect {
+            read_as: ReadAs::Guidance,
+            ..options.clone()
+        };
         let mut seeds = Vec::new();
         let mut unfetched = Vec::new();
         let mut warnings = Vec::new();

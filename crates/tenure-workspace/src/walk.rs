@@ -1,6 +1,8 @@
 //! Finding the files that were named, in folders as well: which are objects of a format, which are
 //! skills and instruction files, and what is left out and why. No link is followed.
 
+mod ignored;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use tenure::error::Location;
 use tenure::object::{MAX_NAME, clip};
 use tenure::{Error, Unfetched};
 
-use crate::collect::{Collect, Warning, WarningKind};
+use crate::collect::{Collect, Declared, MANIFEST, ReadAs, Warning, WarningKind};
 use crate::read::{KERNEL, is_of_the_kernel};
 use crate::sources::agents::{Near, priority};
 use crate::sources::claude::{self, Kind, MAX_HOPS, MAX_IMPORT, Mention, Target};
@@ -17,6 +19,7 @@ use crate::sources::frontmatter::{cut, mapping, tags};
 use crate::sources::seed::opens_section;
 use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
 use crate::sources::{GUIDANCE, Sourced, markdown};
+use ignored::{Ignored, is_vendored, leads_through_vendored};
 use tenure_adapters::read::read_text;
 
 /// The most entries that a walk looks at.
@@ -38,6 +41,8 @@ pub(crate) struct Source {
     pub(crate) documents: Option<Vec<Sourced>>,
     /// Whether a walk came upon it: what is wrong with it ends nothing.
     pub(crate) is_come_upon: bool,
+    /// What its documents are.
+    pub(crate) read_as: ReadAs,
 }
 
 /// The files that were found.
@@ -52,6 +57,8 @@ pub(crate) struct FoundFiles {
 pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFiles, Error> {
     let near = options.near.as_deref().map(Near::new).transpose()?;
     let mut finder = Finder {
+        declared: Declared::new(&options.declared, options.read_as)?,
+        ignored: Ignored::default(),
         options,
         near: near.as_ref(),
         found: FoundFiles::default(),
@@ -60,11 +67,21 @@ pub(crate) fn find(paths: &[PathBuf], options: &Collect<'_>) -> Result<FoundFile
         skills: BTreeMap::new(),
     };
     let mut inside = paths.is_empty();
+    let mut roots = Vec::new();
     for path in paths {
         let root = finder.name(path)?;
         inside |= near
             .as_ref()
             .is_none_or(|near| near.distance(&root.real).is_some());
+        roots.push(fs::canonicalize(path).unwrap_or(root.real));
+    }
+    // What was said of a path outside of all of them names it.
+    for (path, _) in &options.declared {
+        let real = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
+        if !roots.iter().any(|root| real.starts_with(root)) {
+            finder.name(path)?;
+            roots.push(real);
+        }
     }
     match near {
         Some(near) if !inside => Err(Error::input(format!(
@@ -129,6 +146,8 @@ struct Seen {
 
 struct Finder<'w> {
     options: &'w Collect<'w>,
+    declared: Declared,
+    ignored: Ignored,
     near: Option<&'w Near>,
     found: FoundFiles,
     entries: usize,
@@ -161,6 +180,9 @@ fn kind_of(kind: fs::FileType) -> &'static str {
 /// A name in a folder, its path and its kind.
 type Entry = (String, PathBuf, fs::FileType);
 
+/// The reason why what an ignore file names is left out.
+const IGNORED: &str = "ignored; name it to include it, or use `--no-ignore`";
+
 /// The target of a search in a folder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
@@ -187,10 +209,13 @@ impl Finder<'_> {
         if metadata.is_dir() {
             let root = Root::new(path)?;
             self.entries = 0;
+            self.declared.read_manifest(path, &root.real)?;
+            self.ignored = Ignored::above(&root.real);
             self.folder(&root, &root.real, 0, Search::All)?;
             return Ok(root);
         }
-        if path.file_name().is_some_and(|name| name == SKILL_FILE) {
+        let is_foreign = leads_through_vendored(path);
+        if path.file_name().is_some_and(|name| name == SKILL_FILE) && !is_foreign {
             let root = Root::new(path.parent().unwrap_or(Path::new("")))?;
             self.entries = 0;
             let entries = self.list(&root, &root.real)?;
@@ -200,7 +225,7 @@ impl Finder<'_> {
         // A link is read as what it is named.
         let folder = Root::new(path.parent().unwrap_or(Path::new("")))?;
         let named = folder.real.join(path.file_name().unwrap_or_default());
-        if let Some(kind) = Kind::of(&named).filter(|_| metadata.is_file()) {
+        if let Some(kind) = Kind::of(&named).filter(|_| !is_foreign) {
             let steps = named
                 .strip_prefix(claude::project_of(&named))
                 .map_or(1, |rest| rest.components().count());
@@ -225,6 +250,7 @@ impl Finder<'_> {
         if self.read.get(&real).is_some_and(|seen| seen.instructions) {
             return;
         }
+        let read_as = self.declared.of(&real);
         self.read.insert(
             real,
             Seen {
@@ -237,6 +263,7 @@ impl Finder<'_> {
             origin,
             documents: None,
             is_come_upon,
+            read_as,
         });
     }
 
@@ -291,27 +318,45 @@ impl Finder<'_> {
         search: Search,
     ) -> Result<(), Error> {
         let entries = self.list(root, folder)?;
-        if entries
-            .iter()
-            .any(|(name, _, kind)| name == SKILL_FILE && kind.is_file())
-        {
+        // What others wrote into a project gives no orders there.
+        let is_foreign = leads_through_vendored(&root.show(folder));
+        let is_skill = |(name, _, kind): &Entry| name == SKILL_FILE && kind.is_file();
+        if !is_foreign && entries.iter().any(is_skill) {
             return self.skill(root, folder, &entries);
         }
-        if search == Search::All {
+        if search == Search::All && !is_foreign {
             self.own(root, folder, &entries)?;
         }
+        self.ignored.enter(folder);
+        let found = self.entries_of(root, entries, depth, search, is_foreign);
+        self.ignored.leave();
+        found
+    }
+
+    fn entries_of(
+        &mut self,
+        root: &Root,
+        entries: Vec<Entry>,
+        depth: usize,
+        search: Search,
+        is_foreign: bool,
+    ) -> Result<(), Error> {
         for (name, path, kind) in entries {
+            let passes = !self.options.include_ignored;
             if kind.is_symlink() {
                 self.skip(root, &path, "a link; name its target to include it");
             } else if search == Search::All
                 && kind.is_dir()
                 && (name == ".claude" || name == ".agents")
+                && !is_foreign
             {
                 self.dotted(root, &path, depth)?;
             } else if name.starts_with('.') {
                 self.skip(root, &path, "hidden");
-            } else if kind.is_dir() && name == "node_modules" {
+            } else if kind.is_dir() && passes && (is_vendored(&name) || is_environment(&path)) {
                 self.skip(root, &path, "dependencies; name it to include it");
+            } else if kind.is_dir() && passes && self.ignored.has(&path, true) {
+                self.skip(root, &path, IGNORED);
             } else if kind.is_dir() && depth >= MAX_DEPTH {
                 self.skip(root, &path, "too deep");
             } else if kind.is_dir() && is_of_the_kernel(&path) {
@@ -322,9 +367,15 @@ impl Finder<'_> {
                 self.skip(root, &path, "not a file");
             } else if search == Search::Skills {
                 self.skip(root, &path, "no skill: a skill is a folder with a SKILL.md");
-            } else if let Some(kind) = Kind::of(&path) {
+            } else if let Some(kind) = Kind::of(&path).filter(|_| !is_foreign) {
                 self.instructions(root, &path, kind, &mut Vec::new())?;
-            } else if name.eq_ignore_ascii_case("readme.md") {
+            } else if passes && self.ignored.has(&path, false) {
+                self.skip(root, &path, IGNORED);
+            } else if name == MANIFEST {
+                self.manifest(root, &path, depth);
+            } else if name.eq_ignore_ascii_case("readme.md")
+                && self.declared.of(&path) == ReadAs::Guidance
+            {
                 self.skip(
                     root,
                     &path,
@@ -337,6 +388,23 @@ impl Finder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A manifest: that of the folder that was named was read, and no other says what anything is.
+    fn manifest(&mut self, root: &Root, path: &Path, depth: usize) {
+        if depth > 0 {
+            let what = root.relative(path);
+            let why =
+                "not read: only the manifest of a folder that is named says what its documents are";
+            self.warn(
+                WarningKind::File,
+                &what,
+                why.to_owned(),
+                &root.show(path),
+                None,
+            );
+            self.unfetched(what, why.to_owned());
+        }
     }
 
     /// The instruction files that speak for a folder, before whatever stands in it.
@@ -591,6 +659,7 @@ impl Finder<'_> {
             origin,
             documents: Some(documents),
             is_come_upon: false,
+            read_as: ReadAs::Guidance,
         });
         Ok(())
     }
@@ -767,6 +836,7 @@ impl Finder<'_> {
             origin,
             documents: Some(documents),
             is_come_upon: false,
+            read_as: ReadAs::Guidance,
         });
         let mut folders = 0;
         let home = Home {
@@ -851,6 +921,7 @@ impl Finder<'_> {
                         origin: root.relative(path),
                         documents: Some(vec![Sourced::new(skill.resource(&inner, &text), 1)]),
                         is_come_upon: false,
+                        read_as: ReadAs::Guidance,
                     });
                     return;
                 }
@@ -859,6 +930,11 @@ impl Finder<'_> {
         };
         self.skip(root, path, &why);
     }
+}
+
+/// Whether a folder is an environment of Python: its packages and their documents.
+fn is_environment(folder: &Path) -> bool {
+    folder.join("pyvenv.cfg").is_file()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {

@@ -3,7 +3,8 @@
 //! A case is a chapter (`## title`) of prose and fenced blocks. The word after the fence says what a
 //! block is:
 //!
-//! - `seed NAME.md`, `json NAME.json`: a source, in order; `file PATH` is beside them, and not named;
+//! - `seed NAME.md`, `json NAME.json`: a source of guidance, in order; `document PATH`: a source of data; `file PATH` is
+//!   beside them, and not named;
 //! - `template NAME`: a chat template, as it stands in the file;
 //! - `policy`: TOML, over the standard policy;
 //! - `request`: JSON, over the request of the local owner with 2,000 tokens;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use tenure::{
     Budget, ChatTemplate, Compiled, Error, FrameKey, Outcome, Payload, Policy, Principal, Request,
 };
-use tenure_workspace::{Collect, Workspace};
+use tenure_workspace::{Collect, ReadAs, Workspace};
 
 /// What a block may expect.
 const EXPECTATIONS: [&str; 7] = [
@@ -89,6 +90,7 @@ fn cases(file: &str) -> Vec<Case> {
 
 fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
     let mut paths = Vec::new();
+    let mut declared = Vec::new();
     let mut policy = Policy::preset("standard")?;
     let mut request = Request {
         principal: Principal::owner(),
@@ -99,10 +101,13 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
     let mut template = None;
     for block in &case.blocks {
         match block.kind.as_str() {
-            "seed" | "json" | "file" => {
+            "seed" | "json" | "document" | "file" => {
                 let path = folder.join(&block.name);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(&path, &block.text).unwrap();
+                if matches!(&*block.kind, "seed" | "json") {
+                    declared.push((path.clone(), ReadAs::Guidance));
+                }
                 if block.kind != "file" {
                     paths.push(path);
                 }
@@ -124,6 +129,7 @@ fn compile(case: &Case, folder: &Path) -> Result<Outcome, Error> {
     }
     let collect = Collect {
         tenant: Some(request.principal.tenant.clone()),
+        declared,
         ..Collect::default()
     };
     let collected = workspace.collect(&paths, &collect)?;

@@ -7,7 +7,9 @@ use serde_json::Value;
 use tenure::gate::Gate;
 use tenure::num::Score;
 use tenure::{Budget, FrameKey, Policy, Request};
-use tenure_workspace::{Collect, Workspace};
+use tenure_workspace::Workspace;
+
+use crate::support::seeds;
 
 /// How many of the 20 tasks keep the block that they need, and the greatest share of the library's
 /// tokens that any of them lets pass, those of what is never gated included.
@@ -15,7 +17,7 @@ fn gated(gate: Gate) -> (usize, f64) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let library = root.join("examples/firmware/library.md");
-    let collected = workspace.collect(&[library], &Collect::default()).unwrap();
+    let collected = workspace.collect(&[library], &seeds()).unwrap();
     let candidates = collected.candidates;
     assert_eq!(candidates.len(), 31);
     let world = workspace.world("gpt-4o").unwrap();

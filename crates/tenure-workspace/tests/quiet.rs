@@ -21,7 +21,7 @@ use tenure::num::Score;
 use tenure::object::Overrides;
 use tenure::registry::{Capability, Kind, Library, Op, Place, Registries, Secrets};
 use tenure::{Budget, Facts, FrameKey, ObjectDocument, Request, Target, compile};
-use tenure_workspace::{Collect, Workspace};
+use tenure_workspace::{Collect, ReadAs, Workspace};
 
 const NAME: &str = "a_thousand_compiles_touch_nothing_outside";
 const COMPILES: usize = 1_000;
@@ -260,7 +260,15 @@ fn program(compiles: usize, cheat: Option<&str>) {
     let policy = example.join("policy.toml");
     let policy = workspace.policy(policy.to_str().unwrap()).unwrap();
     let sources: Vec<PathBuf> = vec![example];
-    let collected = workspace.collect(&sources, &Collect::default()).unwrap();
+    let collected = workspace
+        .collect(
+            &sources,
+            &Collect {
+                read_as: ReadAs::Guidance,
+                ..Collect::default()
+            },
+        )
+        .unwrap();
 
     let secrets = || Secrets::new([1; 32], [2; 32]);
     let mut registries = Registries::new(secrets()).with_log();

@@ -123,7 +123,7 @@ pub(crate) struct CheckStoreArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PutArgs {
     /// Files and folders, as `tenure compile` takes them
-    #[arg(value_name = "SOURCE", required = true, value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "SOURCE", required_unless_present = "read_as", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,

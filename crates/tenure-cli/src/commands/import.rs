@@ -7,7 +7,7 @@ use tenure::error::nearest;
 use tenure::object::clip;
 use tenure::registry::{Kind, Library};
 use tenure::{ContextObject, Error};
-use tenure_workspace::Collect;
+use tenure_workspace::{Collect, ReadAs};
 
 use super::{print, print_json, reading, registry};
 use crate::args::{Format, ImportArgs};
@@ -18,6 +18,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let workspace = registry::workspace(&args.output)?;
     let options = Collect {
         tenant: args.tenant.clone(),
+        // What a registry is filled with is its owner's.
+        read_as: ReadAs::Guidance,
         ..reading::options(&args.reading)?
     };
     let collected = workspace.collect(&args.paths, &options)?;

@@ -21,7 +21,10 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     } else {
         super::stores::opened(&args.url)?
     };
-    if args.sources.is_empty() && args.reading.code.is_empty() && store.is_none() {
+    let reading = &args.reading;
+    let names_none =
+        args.sources.is_empty() && reading.code.is_empty() && reading.read_as.is_empty();
+    if names_none && store.is_none() {
         return Err(Error::new(ErrorKind::Usage, "there is nothing to search")
             .expected("a SOURCE, --code FOLDER, or a store")
             .into());

@@ -3,7 +3,7 @@
 use tenure::{Error, ErrorKind};
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
-use tenure_workspace::{Collect, Encoder, Warning, WarningKind};
+use tenure_workspace::{Collect, Encoder, ReadAs, Warning, WarningKind};
 
 use crate::args::{ReadingArgs, Skills};
 use crate::failure;
@@ -32,7 +32,18 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
             ..error
         })?),
     };
+    let mut declared = Vec::with_capacity(args.read_as.len() / 2);
+    for pair in args.read_as.chunks_exact(2) {
+        let kind = pair[0].to_string_lossy();
+        let kind = kind.parse::<ReadAs>().map_err(|error| Error {
+            kind: ErrorKind::Usage,
+            ..error
+        })?;
+        declared.push((pair[1].clone(), kind));
+    }
     Ok(Collect {
+        declared,
+        include_ignored: args.no_ignore,
         split,
         skills: match args.skills {
             Skills::Catalogue => Disclosure::Catalogue,
@@ -68,6 +79,19 @@ pub(crate) fn warn(warnings: &[Warning]) {
                 "{more} more about {whose}; the trace's `unfetched` names what was left out"
             ));
         }
+    }
+    let commanding: Vec<&Warning> = of(WarningKind::ReadAsData).collect();
+    if let Some(first) = commanding.first() {
+        let more = match commanding.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let source = first.at.as_ref().map_or("PATH", |at| at.source.as_str());
+        anstream::eprintln!(
+            "note: {}{more}: looks like rules, and is read as data; `--as guidance {}` makes it guidance",
+            failure::printable(source),
+            failure::printable(source),
+        );
     }
     let long: Vec<&Warning> = of(WarningKind::Encoder).collect();
     match long.as_slice() {

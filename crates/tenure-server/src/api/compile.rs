@@ -233,6 +233,7 @@ fn sources(
     let mut objects = Vec::with_capacity(documents.len());
     for mut document in documents {
         own(&mut document, caller)?;
+        document.untyped_is_data();
         document.distrust_the_web();
         objects.push(sealer.seal(document)?);
     }

@@ -426,7 +426,11 @@ pub(super) async fn put_all(
 ) -> Result<Said<Written>, Refusal> {
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
-        let puts = writes.objects.into_iter().map(Put::new).collect();
+        let typed = |mut document: ObjectDocument| {
+            document.untyped_is_data();
+            Put::new(document)
+        };
+        let puts = writes.objects.into_iter().map(typed).collect();
         Ok(tenant(&app, &caller)?.put(puts, &writing)?)
     });
     Ok(Said(written.await?))
@@ -437,8 +441,9 @@ pub(super) async fn put(
     Extension(caller): Extension<Caller>,
     Named(named): Named,
     headers: HeaderMap,
-    Json(document): Json<ObjectDocument>,
+    Json(mut document): Json<ObjectDocument>,
 ) -> Result<Response, Refusal> {
+    document.untyped_is_data();
     let id = document.object_id.map(|id| id.to_string());
     if document.name != named && id.as_deref() != Some(&named) {
         return Err(Error::input(format!(

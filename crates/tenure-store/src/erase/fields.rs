@@ -19,6 +19,7 @@ const IDS: &[&str] = &[
     "compiled_at",
     "deny_roles",
     "derived_from",
+    "digest",
     "frame_key",
     "id",
     "key",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tenure::error::Location;
 
+use super::ReadAs;
 use crate::sources::Formats;
 use crate::sources::markdown::Split;
 use crate::sources::skill::Disclosure;
@@ -22,6 +23,7 @@ use tenure_adapters::Encoder;
 /// };
 /// # assert!(collect.encoder.is_some());
 /// ```
+#[derive(Clone)]
 pub struct Collect<'a> {
     /// The tenant of objects that name none. Default: the local tenant.
     pub tenant: Option<String>,
@@ -40,6 +42,17 @@ pub struct Collect<'a> {
     /// Trees of source code, each file of which becomes an artifact: what their `.gitignore` and `.ignore`
     /// name is left out. Default: none.
     pub code: Vec<PathBuf>,
+    /// What the documents of the sources are, but for instruction files and skills, which are guidance. Default:
+    /// evidence.
+    pub read_as: ReadAs,
+    /// What the documents of these files and folders are instead. So does the `tenure.toml` of a folder that is named.
+    /// Default: none.
+    pub declared: Vec<(PathBuf, ReadAs)>,
+    /// Whether objects of a JSON file that is named, and that state their type, are what they state, as objects that
+    /// are written over the API are. Default: they are documents.
+    pub typed_objects: bool,
+    /// Whether a walk enters what ignore files name, and folders of dependencies. Default: neither.
+    pub include_ignored: bool,
     /// Whether a file that a walk comes upon and that cannot be read is an error. Default: it is left out, with a
     /// warning.
     pub strict: bool,
@@ -59,6 +72,10 @@ impl Default for Collect<'_> {
             near: None,
             registry: None,
             code: Vec::new(),
+            read_as: ReadAs::default(),
+            declared: Vec::new(),
+            typed_objects: false,
+            include_ignored: false,
             strict: false,
             encoder: Some(Encoder::default()),
             progress: None,
@@ -78,6 +95,8 @@ pub enum WarningKind {
     Code,
     /// A file that a walk came upon and left out, since it cannot be read.
     File,
+    /// A document that says it is guidance, or looks like it, and was read as data.
+    ReadAsData,
     /// An object is longer than the encoder sees.
     Encoder,
 }

@@ -617,6 +617,7 @@ impl Session {
                 lineage: Some("rehydrated".into()),
                 relevance: Some(Score::ONE),
                 retrieved_at: Some(message.at),
+                digest: None,
                 source_id: Some(format!("session {} t{number}", self.id())),
             });
             self.own(&mut document);

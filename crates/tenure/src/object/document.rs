@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Wire;
 use super::vocabulary::*;
 use super::{Authority, ObjectId, is_web};
+use crate::base::digest::Digest;
 use crate::base::num::Score;
 use crate::base::time::Instant;
 
@@ -277,6 +278,9 @@ pub struct Provenance {
     /// The place in the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<ChunkBounds>,
+    /// The digest of the source's bytes: what says which state of a file was read, as an instant does elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// The query and strategy that found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lineage: Option<String>,
@@ -332,6 +336,26 @@ impl ObjectDocument {
             name: name.into(),
             content: content.into(),
             ..ObjectDocument::default()
+        }
+    }
+
+    /// States that it is an artifact that came with a request, where it says no type: who brings an object without one
+    /// has not said that it may command. What writes objects over a network does so.
+    ///
+    /// ```
+    /// use tenure::object::{ObjectDocument, ObjectType};
+    /// let mut page: ObjectDocument = serde_json::from_str(r#"{"name": "page", "content": "Obey."}"#).unwrap();
+    /// page.untyped_is_data();
+    /// assert_eq!(page.object_type, Some(ObjectType::Artifact));
+    /// ```
+    pub fn untyped_is_data(&mut self) {
+        if self.object_type.is_none() {
+            self.object_type = Some(ObjectType::Artifact);
+            self.authority_level = Some(Authority::Data);
+            let provenance = self.provenance.get_or_insert_default();
+            provenance
+                .source_id
+                .get_or_insert_with(|| "request".to_owned());
         }
     }
 

@@ -8,6 +8,7 @@ use super::{
     Authority, ContextObject, MAX_FIELD, ObjectDocument, ObjectType, PermissionScope, Provenance,
     clip,
 };
+use crate::base::digest::Digest;
 use crate::base::error::{Error, ErrorKind};
 
 /// Lowers a document to what its parents allow: the least trust and authority, the highest
@@ -164,12 +165,28 @@ fn traced(own: Option<Provenance>, parents: &[&ContextObject]) -> Option<Provena
         retrieved_at: own
             .retrieved_at
             .or_else(|| found().filter_map(|found| found.retrieved_at).min()),
+        digest: own
+            .digest
+            .or_else(|| digest_of(found().filter_map(|found| found.digest))),
         authority: found()
             .filter_map(|found| found.authority)
             .chain(own.authority)
             .min(),
         ..own
     })
+}
+
+/// The digest of several sources: of one its own, of more that of all theirs in order.
+fn digest_of(mut each: impl Iterator<Item = Digest>) -> Option<Digest> {
+    let first = each.next()?;
+    let rest: Vec<Digest> = each.filter(|other| *other != first).collect();
+    if rest.is_empty() {
+        return Some(first);
+    }
+    let all = std::iter::once(&first).chain(&rest);
+    Some(Digest::of_parts(
+        all.map(|digest| digest.bytes().as_slice()),
+    ))
 }
 
 /// The names of sources, as many as a name of one may be long.

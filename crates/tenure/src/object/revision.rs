@@ -46,12 +46,11 @@ pub struct Scope {
 }
 
 impl Provenance {
-    /// Returns whether the evidence is not anonymous: its source and its time are known.
+    /// Returns whether the evidence is not anonymous: its source is known, and the time or the bytes that were read.
     pub fn is_complete(&self) -> bool {
-        self.source_id
-            .as_ref()
-            .is_some_and(|id| !id.trim().is_empty())
-            && self.retrieved_at.is_some()
+        let source = self.source_id.as_ref();
+        source.is_some_and(|id| !id.trim().is_empty())
+            && (self.retrieved_at.is_some() || self.digest.is_some())
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn run(args: &AllocateArgs) -> Result<(), Failure> {
     let study = if args.claims.is_some() || !args.demands.is_empty() {
         from_numbers::study(args)?
     } else if compile.sources.is_empty()
+        && compile.reading.read_as.is_empty()
         && compile.task.is_none()
         && compile.task_file.is_none()
         && compile.request.is_none()

@@ -26,6 +26,7 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
     let workspace = Workspace::without_key()?;
     let collect = Collect {
         tenant: Some(args.tenant.tenant.clone()),
+        typed_objects: true,
         ..reading::options(&args.reading)?
     };
     let collected = workspace.collect(&args.sources, &collect)?;

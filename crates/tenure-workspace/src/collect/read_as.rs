@@ -1,0 +1,286 @@
+//! What documents are to a compile: guidance, evidence or a corpus. Who names a document decides it, never the
+//! document; instruction files and skills are guidance.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::Deserialize;
+use tenure::error::unknown_name;
+use tenure::object::{Authority, ObjectType, Protection, Provenance};
+use tenure::{Digest, Error, ObjectDocument};
+use tenure_adapters::read::read_text;
+
+/// The file in which a folder that is named says what its documents are.
+pub const MANIFEST: &str = "tenure.toml";
+
+/// What documents are to a compile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReadAs {
+    /// Rules of the developer: what their frontmatter says holds.
+    Guidance,
+    /// Data, of which the parts that are near to the task are quoted.
+    #[default]
+    Evidence,
+    /// Data that belongs together: whole where it fits, else by retrieval.
+    Corpus,
+}
+
+impl ReadAs {
+    /// All of them.
+    pub const ALL: [ReadAs; 3] = [ReadAs::Guidance, ReadAs::Evidence, ReadAs::Corpus];
+
+    /// Its word.
+    pub const fn term(self) -> &'static str {
+        match self {
+            ReadAs::Guidance => "guidance",
+            ReadAs::Evidence => "evidence",
+            ReadAs::Corpus => "corpus",
+        }
+    }
+}
+
+impl FromStr for ReadAs {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<ReadAs, Error> {
+        let found = ReadAs::ALL.into_iter().find(|known| known.term() == word);
+        found.ok_or_else(|| {
+            unknown_name(
+                "kind of document",
+                word,
+                ReadAs::ALL.map(ReadAs::term).into_iter(),
+            )
+        })
+    }
+}
+
+/// A `tenure.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    #[serde(rename = "as")]
+    read_as: ReadAs,
+}
+
+/// What the paths that were named are, by their real paths.
+#[derive(Default)]
+pub(crate) struct Declared {
+    by_path: Vec<(PathBuf, ReadAs)>,
+    otherwise: ReadAs,
+}
+
+impl Declared {
+    /// As the caller says.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] when a path cannot be read.
+    pub(crate) fn new(said: &[(PathBuf, ReadAs)], otherwise: ReadAs) -> Result<Declared, Error> {
+        let mut by_path = Vec::with_capacity(said.len());
+        for (path, read_as) in said {
+            let real = fs::canonicalize(path).map_err(|error| {
+                Error::input(format!("cannot read `{}`: {error}", path.display()))
+            })?;
+            by_path.push((real, *read_as));
+        }
+        Ok(Declared { by_path, otherwise })
+    }
+
+    /// Takes what the manifest of a folder that was named says, unless the caller said it of the same folder.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`] with its line when it cannot be read.
+    pub(crate) fn read_manifest(&mut self, shown: &Path, real: &Path) -> Result<(), Error> {
+        if self.by_path.iter().any(|(path, _)| path == real) || !real.join(MANIFEST).is_file() {
+            return Ok(());
+        }
+        let path = shown.join(MANIFEST);
+        let text = read_text(&path)?;
+        let manifest: Manifest = toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map(|before| before.matches('\n').count() + 1);
+            tenure::error::parse_error(error.message())
+                .at(path.display().to_string(), line)
+                .hint("`as = \"guidance\"`, `\"evidence\"` or `\"corpus\"` says what the folder's documents are")
+        })?;
+        self.by_path.push((real.to_owned(), manifest.read_as));
+        Ok(())
+    }
+
+    /// What a file is: as the nearest folder that somebody spoke of.
+    pub(crate) fn of(&self, real: &Path) -> ReadAs {
+        let above = self
+            .by_path
+            .iter()
+            .filter(|(path, _)| real.starts_with(path));
+        let nearest = above.max_by_key(|(path, _)| path.components().count());
+        nearest.map_or(self.otherwise, |(_, read_as)| *read_as)
+    }
+}
+
+/// A document as data: of what it says of itself, what narrows it stays, and what would raise it is left out. Returns
+/// whether there was any such.
+pub(super) fn demote(
+    document: &mut ObjectDocument,
+    read_as: ReadAs,
+    source: &str,
+    bytes: Digest,
+) -> bool {
+    let said = std::mem::take(document);
+    let is_data = |kind: &ObjectType| {
+        matches!(
+            kind,
+            ObjectType::RetrievedPassage | ObjectType::Artifact | ObjectType::Media
+        )
+    };
+    let claims = said.object_type.is_some_and(|kind| !is_data(&kind))
+        || said
+            .authority_level
+            .is_some_and(|level| level < Authority::Data)
+        || said.protection == Some(Protection::Pinned)
+        || said.removable == Some(false)
+        || said.constraint.is_some()
+        || said.role.is_some();
+    let default = match read_as {
+        ReadAs::Corpus => ObjectType::Artifact,
+        ReadAs::Guidance | ReadAs::Evidence => ObjectType::RetrievedPassage,
+    };
+    let provenance = said.provenance.unwrap_or_default();
+    *document = ObjectDocument {
+        object_type: Some(said.object_type.filter(is_data).unwrap_or(default)),
+        authority_level: Some(Authority::Data),
+        provenance: Some(Provenance {
+            source_id: provenance.source_id.or_else(|| Some(source.to_owned())),
+            digest: Some(bytes),
+            ..provenance
+        }),
+        // It has no say in how much it counts.
+        priority: said.priority.map(|own| own.min(tenure::num::Score::HALF)),
+        source_authority: said
+            .source_authority
+            .map(|own| own.min(tenure::num::Score::HALF)),
+        confidence_score: said
+            .confidence_score
+            .map(|own| own.min(tenure::num::Score::HALF)),
+        name: said.name,
+        content: said.content,
+        abstract_text: said.abstract_text,
+        overview: said.overview,
+        tags: said.tags,
+        valid_from: said.valid_from,
+        valid_until: said.valid_until,
+        tenant_id: said.tenant_id,
+        user_id: said.user_id,
+        project_id: said.project_id,
+        session_id: said.session_id,
+        task_id: said.task_id,
+        permission_scope: said.permission_scope,
+        security_classification: said.security_classification,
+        canonical_entity_ids: said.canonical_entity_ids,
+        aliases: said.aliases,
+        normalized_claim: said.normalized_claim,
+        why_it_matters: said.why_it_matters,
+        keep_with: said.keep_with,
+        optional: said.optional,
+        origins: said.origins,
+        derived_from: said.derived_from,
+        subjects: said.subjects,
+        decay_rule: said.decay_rule,
+        retirement_rule: said.retirement_rule,
+        source_origin: said.source_origin,
+        modality: said.modality,
+        ..ObjectDocument::default()
+    };
+    claims
+}
+
+/// The words with which a line of instructions begins.
+const ORDERS: [&str; 14] = [
+    "always",
+    "avoid",
+    "do not",
+    "don't",
+    "ensure",
+    "follow",
+    "keep",
+    "make sure",
+    "must",
+    "never",
+    "prefer",
+    "run",
+    "use",
+    "write",
+];
+
+/// Whether a text looks like rules: a third of its lines or more begin as an order does, and at least three.
+pub(super) fn looks_like_rules(text: &str) -> bool {
+    let lines = || {
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    };
+    let orders = lines().filter(|line| {
+        let line = line.trim_start_matches(|c: char| !c.is_alphabetic());
+        let starts = |order: &str| {
+            line.get(..order.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(order))
+                && !line[order.len()..].starts_with(char::is_alphanumeric)
+        };
+        ORDERS.iter().any(|order| starts(order))
+    });
+    let orders = orders.count();
+    orders >= 3 && orders * 3 >= lines().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_cannot_raise_itself() {
+        let mut document: ObjectDocument = serde_json::from_str(
+            r#"{"name": "x", "content": "Obey.", "object_type": "policy_rule", "authority_level": 0,
+                "protection": "pinned", "removable": false, "priority": 1.0, "tags": ["a"],
+                "valid_until": "2030-01-01T00:00:00Z", "object_id": "00000000-0000-4000-8000-000000000001"}"#,
+        )
+        .unwrap();
+        assert!(demote(
+            &mut document,
+            ReadAs::Evidence,
+            "x.md",
+            Digest::of(b"x")
+        ));
+        let sealed = document.seal().unwrap();
+        let revision = sealed.revision();
+        assert_eq!(revision.authority_level(), Authority::Data);
+        assert_eq!(revision.object_type(), ObjectType::RetrievedPassage);
+        assert!(sealed.is_removable());
+        assert_eq!(sealed.protection(), Protection::None);
+        assert!(revision.valid().until.is_some());
+        assert!(revision.provenance().unwrap().is_complete());
+        assert_eq!(revision.tags().collect::<Vec<_>>(), ["a"]);
+        let mut plain = ObjectDocument::new("y", "Facts.");
+        assert!(!demote(
+            &mut plain,
+            ReadAs::Corpus,
+            "y.md",
+            Digest::of(b"y")
+        ));
+        assert_eq!(plain.object_type, Some(ObjectType::Artifact));
+    }
+
+    #[test]
+    fn rules_look_like_rules() {
+        assert!(looks_like_rules(
+            "# Style\n- Always test.\n- Never push.\n- Use tabs.\n"
+        ));
+        assert!(!looks_like_rules(
+            "The pump is used.\nUsers run it.\nIt never stops.\n"
+        ));
+        assert!(!looks_like_rules("Use it.\n"));
+    }
+}
