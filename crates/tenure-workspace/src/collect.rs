@@ -20,8 +20,8 @@ use tenure::{Candidates, ContextObject, Digest, Error, ObjectDocument, Unfetched
 
 use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
-use crate::snapshot::{is_snapshot, only_label, read_snapshot};
-use crate::sources::{Sourced, stem_of};
+use crate::snapshot::{may_be_snapshot, only_label, read_snapshot};
+use crate::sources::{Sourced, is_json, stem_of};
 use crate::walk::{FoundFiles, Source, find};
 use read_as::{demote, looks_like_rules};
 use tenure_adapters::read::read_text;
@@ -88,7 +88,7 @@ impl Collector<'_> {
     fn source(&mut self, source: Source) -> Result<(), Error> {
         let options = self.options;
         let shown = source.path.display().to_string();
-        if source.documents.is_none() && may_be_snapshot(&source.path, options) {
+        if source.documents.is_none() && may_be_snapshot(&source.path, &options.formats) {
             for object in blocks_of(&source.path, options)? {
                 let tenant = &*object.revision().scope().tenant;
                 self.names.take_name(tenant, object.name(), &shown, None)?;
@@ -252,7 +252,7 @@ fn name_of(origin: &str) -> &str {
         _ => origin,
     };
     let lower = origin.to_ascii_lowercase();
-    let ending = [".markdown", ".md", ".json"]
+    let ending = [".markdown", ".md", ".mdx", ".json"]
         .into_iter()
         .find(|ending| lower.ends_with(ending));
     &origin[..origin.len() - ending.map_or(0, str::len)]
@@ -307,17 +307,6 @@ impl Names {
     }
 }
 
-/// Returns whether a file may be a snapshot, so that its start is read: it has no format's extension, or that of
-/// JSON.
-fn may_be_snapshot(path: &Path, options: &Collect<'_>) -> bool {
-    (is_json(path) || !options.formats.knows(path)) && is_snapshot(path)
-}
-
-fn is_json(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "json")
-}
-
 /// The objects of one registry of a snapshot, in order.
 fn blocks_of(path: &Path, options: &Collect<'_>) -> Result<Vec<Arc<ContextObject>>, Error> {
     // No address is asked for here, so no secret is needed.
@@ -342,9 +331,14 @@ fn documents(
     }
     let text = read_text(&source.path)?;
     let name = name_of(&source.origin);
-    let parsed = options
-        .formats
-        .parse(&source.path, name, &text, options.split);
+    let formats = &options.formats;
+    let is_data = source.read_as != ReadAs::Guidance;
+    let is_typed = options.typed_objects && !source.is_come_upon;
+    let parsed = if is_data && !is_typed {
+        formats.parse_data(&source.path, name, &text, options.split)
+    } else {
+        formats.parse(&source.path, name, &text, options.split)
+    };
     let documents = parsed.map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(source.path.display().to_string(), line)

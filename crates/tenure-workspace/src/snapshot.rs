@@ -11,6 +11,7 @@ use tenure_store::{Tenant, WriteKey};
 
 use crate::files::{Over, put};
 use crate::logs::Logs;
+use crate::sources::{Formats, is_json};
 
 /// The largest snapshot, in bytes.
 const MAX_SNAPSHOT: u64 = 2 << 30;
@@ -20,6 +21,12 @@ const PARTED: usize = 1 << 20;
 
 /// The first bytes of a snapshot of any version.
 const START: &[u8] = b"{\"tenure_snapshot\":";
+
+/// Returns whether a file may be a snapshot, so that its start is read: it has no format's extension, or that of
+/// JSON.
+pub(crate) fn may_be_snapshot(path: &Path, formats: &Formats) -> bool {
+    (is_json(path) || !formats.knows(path)) && is_snapshot(path)
+}
 
 /// Returns whether a file begins as a snapshot does.
 pub(crate) fn is_snapshot(path: &Path) -> bool {

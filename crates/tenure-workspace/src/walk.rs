@@ -13,6 +13,7 @@ use tenure::{Error, Unfetched};
 
 use crate::collect::{Collect, Declared, MANIFEST, ReadAs, Warning, WarningKind};
 use crate::read::{KERNEL, is_of_the_kernel};
+use crate::snapshot::may_be_snapshot;
 use crate::sources::agents::{Near, priority};
 use crate::sources::claude::{self, Kind, MAX_HOPS, MAX_IMPORT, Mention, Target};
 use crate::sources::frontmatter::{cut, mapping, tags};
@@ -381,8 +382,14 @@ impl Finder<'_> {
                     &path,
                     "a README speaks to people; name it to include it",
                 );
-            } else if !self.options.formats.walks(Path::new(&name)) {
-                self.skip(root, &path, "not Markdown; name it to include it");
+            } else if !self.options.formats.walks(&path, self.declared.of(&path)) {
+                self.skip(root, &path, "of no format that is read here");
+            } else if may_be_snapshot(&path, &self.options.formats) {
+                self.skip(
+                    root,
+                    &path,
+                    "the snapshot of registries; name it to include it",
+                );
             } else {
                 self.plain(root.show(&path), path.clone(), root.relative(&path), true);
             }

@@ -674,11 +674,11 @@ fn a_long_object_is_warned_about() {
 
 #[test]
 fn a_registered_format_is_read_and_walked() {
-    let bench = Bench::new(&[("rules.txt", "one\ntwo\n"), ("data.csv", "1,2")]);
+    let bench = Bench::new(&[("rules.org", "one\ntwo\n"), ("data.xyz", "1,2")]);
     let mut collect = seeds();
     collect
         .formats
-        .register("txt", |text: &str, stem: &str| {
+        .register("org", |text: &str, stem: &str| {
             let named = |(at, line): (usize, &str)| {
                 let document = tenure::ObjectDocument::new(format!("{stem}-{}", at + 1), line);
                 Sourced::new(document, at + 1)
@@ -688,16 +688,14 @@ fn a_registered_format_is_read_and_walked() {
         .unwrap();
     let loaded = bench.with(".", &collect);
     assert_eq!(names(&loaded), ["rules-1", "rules-2"]);
-    assert_eq!(
-        why(&loaded, "data.csv"),
-        "not Markdown; name it to include it"
-    );
+    assert_eq!(why(&loaded, "data.xyz"), "of no format that is read here");
     let error = bench
-        .try_with("data.csv", &collect)
+        .try_with("data.xyz", &collect)
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("expected: a file that ends in .json, .markdown, .md, .txt, or a folder")
+        error.contains(".json, .jsonl, .markdown, .md, .mdx, .ndjson, .org, .rst,"),
+        "{error}"
     );
 }
 
@@ -961,4 +959,54 @@ fn what_is_ignored_and_what_others_wrote_is_passed_by() {
             PASSAGE
         );
     }
+}
+
+#[test]
+fn every_usual_format_is_read() {
+    let notebook = r##"{"cells": [{"cell_type": "markdown", "source": ["# Calibrate\n", "Set zero."]}], "nbformat": 4}"##;
+    let bench = Bench::new(&[
+        ("a.adoc", "= Valve\nOpen it slowly.\n"),
+        ("b.csv", "part,bar\nvalve,3\n"),
+        (
+            "c.html",
+            "<html><body><main><h1>Pump</h1><p>Starts &amp; stops.</main></html>",
+        ),
+        ("d.ipynb", notebook),
+        ("e.json", "{\"bar\": 3}"),
+        ("f.jsonl", "{\"bar\": 3}\n{\"bar\": 4}\n"),
+        ("g.mdx", "import X from './x'\n\n# Tank\n<X />\n"),
+        ("h.rst", "Hose\n====\nReplace it.\n"),
+        ("i.txt", "Plain.\n"),
+        (
+            "j.json",
+            "{\"name\": \"own\", \"content\": \"Obey.\", \"authority_level\": 1}",
+        ),
+        ("k.html", "<nav>only"),
+        ("l.png", "not text"),
+    ]);
+    bench.file("m.txt", [b'c', b'a', b'f', 0xe9]);
+    bench.file("n.ipynb", "{");
+    let read = bench.with(".", &Collect::default());
+    assert_eq!(
+        names(&read),
+        [
+            "a.adoc", "b.csv", "c.html", "d.ipynb", "e", "f.jsonl", "g", "h.rst", "i.txt", "own"
+        ]
+    );
+    assert_eq!(content(&read, "c.html"), "# Pump\n\nStarts & stops.");
+    assert_eq!(content(&read, "d.ipynb"), "# Calibrate\nSet zero.");
+    assert_eq!(content(&read, "e"), "{\"bar\": 3}");
+    assert!(
+        standings(&read)
+            .iter()
+            .all(|(_, level, _)| *level == Authority::Data)
+    );
+    assert_eq!(why(&read, "k.html"), "empty");
+    assert_eq!(why(&read, "l.png"), "of no format that is read here");
+    assert!(
+        why(&read, "m.txt").contains("UTF-8"),
+        "{}",
+        why(&read, "m.txt")
+    );
+    assert_eq!(warned(&read, WarningKind::File).len(), 2);
 }

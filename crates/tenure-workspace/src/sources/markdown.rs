@@ -64,10 +64,10 @@ pub struct Part<'t> {
 }
 
 /// A heading of a text.
-struct Heading {
-    range: Range<usize>,
-    level: usize,
-    words: String,
+pub(super) struct Heading {
+    pub(super) range: Range<usize>,
+    pub(super) level: usize,
+    pub(super) words: String,
 }
 
 fn headings(text: &str) -> Vec<Heading> {
@@ -120,7 +120,11 @@ fn headings(text: &str) -> Vec<Heading> {
 /// assert_eq!(parts.iter().map(|part| part.text).collect::<String>(), text);
 /// ```
 pub fn split(text: &str) -> Vec<Part<'_>> {
-    let headings = headings(text);
+    split_at(text, &headings(text))
+}
+
+/// The same, at these headings.
+fn split_at<'t>(text: &'t str, headings: &[Heading]) -> Vec<Part<'t>> {
     let mut cuts: Vec<usize> = headings.iter().map(|heading| heading.range.start).collect();
     cuts.push(text.len());
     let mut parts = Vec::with_capacity(cuts.len());
@@ -178,10 +182,29 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line of a hint that is malformed.
 pub fn documents(text: &str, stem: &str, split_when: Split) -> Result<Vec<Sourced>, Error> {
     let parts = split(text);
-    let mut hints = Vec::with_capacity(parts.len());
-    for part in &parts {
-        hints.push(Hints::of(part));
-    }
+    let hints = parts.iter().map(Hints::of).collect();
+    documents_of(text, stem, split_when, &parts, hints)
+}
+
+/// The same of a text in another markup, with these headings, which has no hints.
+pub(super) fn documents_at(
+    text: &str,
+    stem: &str,
+    split_when: Split,
+    headings: &[Heading],
+) -> Result<Vec<Sourced>, Error> {
+    let parts = split_at(text, headings);
+    let hints = parts.iter().map(|_| Hints::default()).collect();
+    documents_of(text, stem, split_when, &parts, hints)
+}
+
+fn documents_of(
+    text: &str,
+    stem: &str,
+    split_when: Split,
+    parts: &[Part<'_>],
+    hints: Vec<Hints>,
+) -> Result<Vec<Sourced>, Error> {
     let divides = match split_when {
         Split::Never => false,
         Split::Above(limit) => {
@@ -333,6 +356,7 @@ fn is_slip(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The hint of a part, if it has one.
+#[derive(Default)]
 struct Hints {
     hint: Option<Comment>,
     /// A second one, where there may be one only.

@@ -5,10 +5,13 @@ pub mod agents;
 pub mod claude;
 pub(crate) mod foreign;
 pub(crate) mod frontmatter;
+mod html;
 pub mod json;
 pub mod markdown;
+mod notebook;
 pub mod seed;
 pub mod skill;
+mod text;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +21,9 @@ use std::sync::Arc;
 use tenure::object::{Authority, clip};
 use tenure::{Error, ObjectDocument};
 
+use crate::collect::ReadAs;
 use markdown::Split;
+use text::Markup;
 
 /// The most sections of one file.
 pub const MAX_SECTIONS: usize = 100_000;
@@ -53,18 +58,19 @@ impl Sourced {
 /// object that has no name of its own.
 pub type Parser = Arc<dyn Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send + Sync>;
 
-/// The parsers, by file extension. The standard ones are Markdown (`md`, `markdown`) and JSON
-/// (`json`); a user registers others before loading.
+/// The parsers, by file extension. The standard ones are Markdown (`md`, `markdown`, `mdx`), objects in JSON (`json`),
+/// and what is read as text: `txt`, `rst`, `adoc`, `html`, `ipynb`, `csv`, `jsonl` and the like. A user registers others
+/// before loading.
 ///
 /// ```
 /// use tenure::ObjectDocument;
 /// use tenure_workspace::sources::{Formats, Sourced};
 ///
 /// let mut formats = Formats::standard();
-/// formats.register("txt", |text: &str, stem: &str| {
+/// formats.register("org", |text: &str, stem: &str| {
 ///     Ok(vec![Sourced::new(ObjectDocument::new(stem, text.trim()), 1)])
 /// })?;
-/// assert!(formats.extensions().any(|known| known == "txt"));
+/// assert!(formats.extensions().any(|known| known == "org"));
 /// assert!(formats.register("md", |_: &str, _: &str| Ok(Vec::new())).is_err());
 /// # Ok::<(), tenure::Error>(())
 /// ```
@@ -78,19 +84,38 @@ pub struct Formats {
 enum Format {
     /// Seed files and plain Markdown, which is split.
     Markdown,
-    /// Objects in their published form; a walk leaves such files alone, for most JSON is none.
+    /// Objects in their published form, or any other JSON.
     Json,
+    /// A page in HTML.
+    Html,
+    /// A notebook of Jupyter.
+    Notebook,
+    /// Text in another markup, or in none.
+    Text(Markup),
     /// A user's own.
     Registered(Parser),
 }
 
 impl Formats {
-    /// Markdown and JSON.
+    /// Those that are read without a user's own parser.
     pub fn standard() -> Formats {
         let known = [
+            ("adoc", Format::Text(Markup::Asciidoc)),
+            ("asciidoc", Format::Text(Markup::Asciidoc)),
+            ("csv", Format::Text(Markup::Table)),
+            ("htm", Format::Html),
+            ("html", Format::Html),
+            ("ipynb", Format::Notebook),
             ("json", Format::Json),
+            ("jsonl", Format::Text(Markup::Lines)),
             ("markdown", Format::Markdown),
             ("md", Format::Markdown),
+            ("mdx", Format::Markdown),
+            ("ndjson", Format::Text(Markup::Lines)),
+            ("rst", Format::Text(Markup::Rst)),
+            ("text", Format::Text(Markup::Plain)),
+            ("tsv", Format::Text(Markup::Table)),
+            ("txt", Format::Text(Markup::Plain)),
         ];
         Formats {
             known: known.map(|(name, format)| (name.to_owned(), format)).into(),
@@ -143,12 +168,14 @@ impl Formats {
         self.of(path).is_some()
     }
 
-    /// Returns whether a walk takes this file: Markdown by `.md`, and the formats that the user registered.
-    pub(crate) fn walks(&self, path: &Path) -> bool {
+    /// Returns whether a walk takes this file. Rules are Markdown by `.md`, or in a format that the user registered:
+    /// most of what else stands beside them is none.
+    pub(crate) fn walks(&self, path: &Path, read_as: ReadAs) -> bool {
         match self.of(path) {
             Some(Format::Registered(_)) => true,
+            Some(_) if read_as != ReadAs::Guidance => !is_made(path),
             Some(Format::Markdown) => extension(path).as_deref() == Some("md"),
-            Some(Format::Json) | None => false,
+            Some(_) | None => false,
         }
     }
 
@@ -168,8 +195,30 @@ impl Formats {
         match self.of(path) {
             Some(Format::Markdown) => seed::parse_split(text, name, split),
             Some(Format::Json) => json::parse(text, name),
+            Some(Format::Html) => {
+                of_the_file(markdown::documents(&html::to_markdown(text), name, split)?)
+            }
+            Some(Format::Notebook) => {
+                let read = notebook::to_markdown(text, name)?;
+                of_the_file(markdown::documents(&read, name, split)?)
+            }
+            Some(Format::Text(markup)) => text::documents(text, name, split, *markup),
             Some(Format::Registered(parser)) => parser(text, stem_of(path)),
             None => Err(self.unknown(path)),
+        }
+    }
+
+    /// The same of data. JSON that holds no objects in their published form is text.
+    pub(crate) fn parse_data(
+        &self,
+        path: &Path,
+        name: &str,
+        text: &str,
+        split: Split,
+    ) -> Result<Vec<Sourced>, Error> {
+        match (self.of(path), self.parse(path, name, text, split)) {
+            (Some(Format::Json), Err(_)) => text::documents(text, name, split, Markup::Lines),
+            (_, read) => read,
         }
     }
 
@@ -197,6 +246,28 @@ impl fmt::Debug for Formats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.extensions()).finish()
     }
+}
+
+/// Documents that were made of what a file says in another form: their lines are not the file's.
+fn of_the_file(mut documents: Vec<Sourced>) -> Result<Vec<Sourced>, Error> {
+    for sourced in &mut documents {
+        sourced.line = 1;
+    }
+    Ok(documents)
+}
+
+/// Whether a file is one that a program makes for a program, by its name.
+fn is_made(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    ["package-lock.json", "npm-shrinkwrap.json"].contains(&&*name)
+        || name.ends_with(".min.json")
+        || name.ends_with(".map.json")
+}
+
+/// Whether a file is JSON, by its name.
+pub(crate) fn is_json(path: &Path) -> bool {
+    extension(path).as_deref() == Some("json")
 }
 
 /// A file's name without its extension.
@@ -236,14 +307,15 @@ mod tests {
     #[test]
     fn an_extension_is_registered_once_and_replaced_on_purpose() {
         let mut formats = Formats::standard();
-        formats.register(".TXT", lines).unwrap();
-        assert!(formats.walks(Path::new("a.txt")));
-        assert!(!formats.walks(Path::new("a.json")));
-        assert!(!formats.walks(Path::new("a.markdown")));
-        let error = formats.register("txt", lines).unwrap_err().to_string();
+        formats.register(".ORG", lines).unwrap();
+        let walks = |path: &str, read_as| formats.walks(Path::new(path), read_as);
+        assert!(walks("a.org", ReadAs::Guidance) && walks("a.json", ReadAs::Evidence));
+        assert!(!walks("a.json", ReadAs::Guidance) && !walks("a.markdown", ReadAs::Guidance));
+        assert!(!walks("package-lock.json", ReadAs::Evidence));
+        let error = formats.register("org", lines).unwrap_err().to_string();
         assert_eq!(
             error,
-            "the extension `txt` already has a parser\nexpected: an extension without a parser\n\
+            "the extension `org` already has a parser\nexpected: an extension without a parser\n\
              hint: use `replace` to replace it"
         );
         assert!(formats.register("tar.gz", lines).is_err());
@@ -251,7 +323,7 @@ mod tests {
         formats.replace("md", lines).unwrap();
         let read = formats.parse(Path::new("a/b.md"), "a/b", "x\ny", Split::default());
         assert_eq!(read.unwrap()[1].document.name, "b-1");
-        let error = formats.parse(Path::new("a.csv"), "a", "", Split::Never);
-        assert!(error.unwrap_err().to_string().contains(".txt"));
+        let error = formats.parse(Path::new("a.xyz"), "a", "", Split::Never);
+        assert!(error.unwrap_err().to_string().contains(".org"));
     }
 }

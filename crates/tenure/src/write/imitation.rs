@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::base::text::is_invisible;
+use crate::base::text::{is_invisible, unescape};
 use crate::object::Role;
 use crate::object::section::Section;
 
@@ -121,11 +121,7 @@ fn hides(text: &str, plain: &[usize], signs: Signs) -> bool {
 /// The text as one reads it who sees through every disguise: entities and compatible forms decoded, marks and
 /// what is not seen left out. Only to look for signs in: no language is written so.
 fn through(text: &str) -> Cow<'_, str> {
-    let decoded = if text.contains('&') {
-        htmlize::unescape(text)
-    } else {
-        Cow::Borrowed(text)
-    };
+    let decoded = unescape(text);
     let is_break = |c: char| matches!(c, '\t'..='\r' | '\u{85}');
     let is_seen = |c: &char| {
         is_break(*c)
