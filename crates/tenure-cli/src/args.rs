@@ -234,6 +234,10 @@ pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) stored: StoredArgs,
 
+    /// Let instruction files leave where they do not fit, instead of failing: without it, up to 20,000 tokens of them
+    /// and a fifth of the window are mandatory, the nearest first, and so are the entries of skills
+    #[arg(long)]
+    pub(crate) optional_instructions: bool,
     /// The instant to compile for, on both time axes [default: now]
     #[arg(long, value_name = "T")]
     pub(crate) as_of: Option<String>,
@@ -391,8 +395,8 @@ pub(crate) struct ReadingArgs {
     /// Split plain Markdown with more bytes than this at its headings, or `never`
     #[arg(long, value_name = "BYTES", default_value = "4096")]
     pub(crate) split: String,
-    /// Warn about objects that are longer than this encoder reads, or `none`
-    #[arg(long, value_name = "NAME", default_value = "all-MiniLM-L6-v2")]
+    /// Warn about objects that are longer than this encoder reads, all-MiniLM-L6-v2 say, or `none`
+    #[arg(long, value_name = "NAME", default_value = "none")]
     pub(crate) encoder: String,
     /// Fail at a file of a folder that cannot be read, instead of leaving it out
     #[arg(long)]

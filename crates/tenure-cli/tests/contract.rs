@@ -219,7 +219,7 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
             "deep.md",
             format!("---\nname: a\ninput_schema: {}\n---\nx", "[".repeat(5_000)),
         )
-        .file("a.txt", "x")
+        .file("a.xyz", "x")
         .file("bad.toml", "name = \"x\"\nheadigns = false\n")
         .file("request.json", "{\n  \"budget\": {\"tokns\": 5}\n}")
         .file("ok.md", "Fine.");
@@ -236,7 +236,7 @@ fn mistakes_are_named_with_file_and_line_and_nothing_is_written() {
         ("lone.json", "lone.json:1"),
         ("deep.json", "128 levels"),
         ("deep.md", "deep.md:"),
-        ("a.txt", "no known format"),
+        ("a.xyz", "no known format"),
         (".", "broken.md"),
     ] {
         // Without `--strict`, a walk leaves out what it cannot read.
@@ -443,7 +443,7 @@ fn folders_are_walked_and_what_is_left_out_is_reported() {
         .file("notes/b.md", "Beta.")
         .file("notes/deep/a.md", "Alpha.")
         .file("notes/README.md", "For people.")
-        .file("notes/data.csv", "1,2")
+        .file("notes/data.xyz", "1,2")
         .file("notes/.hidden.md", "Hidden.");
     #[cfg(unix)]
     std::os::unix::fs::symlink("..", bench.folder.path().join("notes/loop")).unwrap();
@@ -703,13 +703,15 @@ fn long_objects_are_warned_about_in_one_line() {
         "500",
         "--dry-run",
     ];
-    let output = bench.run(&compile);
+    let output = bench.run(&with(&compile, &["--encoder", "all-MiniLM-L6-v2"]));
     let messages = text(&output.stderr);
     assert_eq!(
         messages,
         "warning: 9 objects are long, all-MiniLM-L6-v2 sees the first 256 tokens: `rule-0`, `rule-1`, \
          `rule-2`, `rule-3`, `rule-4` and 4 more\n"
     );
+    // An encoder that is not in use has nothing to say.
+    assert_eq!(text(&bench.run(&compile).stderr), "");
     for encoder in ["none", "text-embedding-3-small"] {
         let output = bench.run(&with(&compile, &["--encoder", encoder]));
         assert_eq!(text(&output.stderr), "", "{encoder}");
@@ -760,4 +762,74 @@ fn skills_are_checked_against_the_specification() {
     bench.file("none/x.md", "x");
     let message = bench.refused(2, &["skills", "check", "none"]);
     assert!(message.contains("contains no skill"), "{message}");
+}
+
+#[test]
+fn a_project_is_compiled_as_a_person_would_choose() {
+    let bench = Bench::new();
+    let skill =
+        |name: &str, what: &str| format!("---\nname: {name}\ndescription: {what}\n---\n{what}\n");
+    bench
+        .file("AGENTS.md", "Run `make test` before a commit.\n")
+        .file("docs/pump.md", "# Pump\nThe pump runs at 300 kPa.\n")
+        .file("docs/holiday.md", "# Holiday\nWe flew to Lisbon in June.\n")
+        .file(
+            ".claude/skills/pdf/SKILL.md",
+            skill("pdf", "Reads forms in PDF."),
+        )
+        .file(
+            ".claude/skills/pump/SKILL.md",
+            skill("pump", "Says at what pressure a pump runs."),
+        );
+    let task = [
+        "compile",
+        ".",
+        "--task",
+        "At what pressure does the pump run?",
+        "--format",
+        "json",
+    ];
+    let verdicts = |args: &[&str]| -> Vec<(String, String)> {
+        let out = bench.json(&with(&task, args));
+        let row = |one: &Value| {
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            (text(&one["name"]), text(&one["reason"]["code"]))
+        };
+        out["trace"]["verdicts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(row)
+            .collect()
+    };
+    let expected = [
+        ("AGENTS", "mandatory"),
+        ("docs/holiday", "below_floor"),
+        ("docs/pump", "fits"),
+        ("skills/pdf", "mandatory"),
+        ("skills/pdf/SKILL.md", "below_floor"),
+        ("skills/pump", "mandatory"),
+        ("skills/pump/SKILL.md", "fits"),
+    ];
+    let sorted = |mut rows: Vec<(String, String)>| {
+        rows.sort();
+        rows
+    };
+    let expected: Vec<_> = expected
+        .map(|(name, code)| (name.to_owned(), code.to_owned()))
+        .into();
+    assert_eq!(sorted(verdicts(&["--budget", "100000"])), expected);
+    // What an agent would have read is not left out unseen.
+    let message = bench.refused(3, &with(&task, &["--budget", "110"]));
+    assert!(
+        message.contains("AGENTS") && message.contains("--optional-instructions"),
+        "{message}"
+    );
+    let optional = verdicts(&["--budget", "110", "--optional-instructions"]);
+    assert!(
+        optional
+            .iter()
+            .any(|(name, code)| name == "AGENTS" && code != "mandatory"),
+        "{optional:?}"
+    );
 }

@@ -1,10 +1,11 @@
 //! Collecting candidates from files and folders. What is not fetched is reported, so that nothing is
 //! lost unseen.
 
+mod mandatory;
 mod options;
 mod read_as;
 
-pub use options::{Collect, Progress, Warning, WarningKind};
+pub use options::{Collect, Mandatory, Progress, Warning, WarningKind};
 pub(crate) use read_as::Declared;
 pub use read_as::{MANIFEST, ReadAs};
 
@@ -38,10 +39,13 @@ pub struct Collected {
 /// Reads the objects of these files and folders, in order. Folders are walked by name.
 pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collected, Error> {
     let FoundFiles {
-        sources,
+        mut sources,
         unfetched,
         warnings,
     } = find(paths, options)?;
+    if let Some(mandatory) = &options.mandatory {
+        mandatory.mark(&mut sources);
+    }
     let mut collector = Collector {
         options,
         sealer: Sealer::default(),

@@ -58,7 +58,9 @@ mod walk;
 mod workspace;
 
 pub use clock::Clock;
-pub use collect::{Collect, Collected, MANIFEST, Progress, ReadAs, Warning, WarningKind};
+pub use collect::{
+    Collect, Collected, MANIFEST, Mandatory, Progress, ReadAs, Warning, WarningKind,
+};
 pub use condense::{Condensation, Condensing, counted};
 pub use files::write_whole;
 pub use frame_key::{default_frame_key_path, load_frame_key};

@@ -44,6 +44,20 @@ pub(crate) struct Source {
     pub(crate) is_come_upon: bool,
     /// What its documents are.
     pub(crate) read_as: ReadAs,
+    /// What it is to an agent.
+    pub(crate) standing: Standing,
+}
+
+/// What a file is to an agent that works in the project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// Instructions, which an agent reads before all else: so many folders above the path that is worked on, or below
+    /// the folder that was named.
+    Instructions { distance: usize },
+    /// A skill: its entry, then its body.
+    Skill,
+    /// Anything else.
+    Document,
 }
 
 /// The files that were found.
@@ -265,6 +279,7 @@ impl Finder<'_> {
             documents: None,
             is_come_upon,
             read_as,
+            standing: Standing::Document,
         });
     }
 
@@ -650,6 +665,9 @@ impl Finder<'_> {
         };
         let distance = self.near.and_then(|near| near.distance(&folder));
         let ranks = distance.and_then(priority);
+        let depth = folder
+            .strip_prefix(&root.real)
+            .map_or(0, |below| below.iter().count());
         for Sourced { document, line, .. } in &mut documents {
             *line += head.line - 1;
             if is_markdown {
@@ -667,6 +685,9 @@ impl Finder<'_> {
             documents: Some(documents),
             is_come_upon: false,
             read_as: ReadAs::Guidance,
+            standing: Standing::Instructions {
+                distance: distance.unwrap_or(depth),
+            },
         });
         Ok(())
     }
@@ -844,6 +865,7 @@ impl Finder<'_> {
             documents: Some(documents),
             is_come_upon: false,
             read_as: ReadAs::Guidance,
+            standing: Standing::Skill,
         });
         let mut folders = 0;
         let home = Home {
@@ -929,6 +951,7 @@ impl Finder<'_> {
                         documents: Some(vec![Sourced::new(skill.resource(&inner, &text), 1)]),
                         is_come_upon: false,
                         read_as: ReadAs::Guidance,
+                        standing: Standing::Document,
                     });
                     return;
                 }

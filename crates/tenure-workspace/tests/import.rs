@@ -12,7 +12,7 @@ use tenure::{Budget, ContextObject, Error, FrameKey, Policy, Request};
 use tenure_workspace::sources::Sourced;
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
-use tenure_workspace::{Collect, Collected, Encoder, ReadAs, WarningKind, Workspace};
+use tenure_workspace::{Collect, Collected, Encoder, Mandatory, ReadAs, WarningKind, Workspace};
 
 use crate::support::seeds;
 
@@ -657,7 +657,12 @@ fn a_long_instruction_file_is_split_with_the_place_of_each_section() {
 #[test]
 fn a_long_object_is_warned_about() {
     let bench = Bench::new(&[("long.md", &"word ".repeat(300)), ("short.md", "word")]);
-    let loaded = bench.load(".");
+    assert!(bench.load(".").warnings.is_empty());
+    let default = Collect {
+        encoder: Some(Encoder::default()),
+        ..seeds()
+    };
+    let loaded = bench.with(".", &default);
     let warnings = warned(&loaded, WarningKind::Encoder);
     assert_eq!(warnings.len(), 1);
     assert!(
@@ -858,7 +863,7 @@ fn who_names_a_document_decides_what_it_is() {
         ("a/rules/style.md", "Use tabs.\n"),
         ("b/claims.md", claims),
         ("b/tenure.toml", "as = \"guidance\"\n"),
-        ("c/tenure.toml", "# Slips\nas = \"guidence\"\n"),
+        ("c/tenure.toml", "# Slips\nas = \"guidence\"\n"), // spellchecker:disable-line
     ]);
     let declared = Collect {
         declared: vec![
@@ -1009,4 +1014,51 @@ fn every_usual_format_is_read() {
         why(&read, "m.txt")
     );
     assert_eq!(warned(&read, WarningKind::File).len(), 2);
+}
+
+#[test]
+fn the_nearest_instructions_are_mandatory() {
+    let long = |word: &str, sections: usize| -> String {
+        let section = |at: usize| format!("## {word} {at}\n{}\n", "Do it so. ".repeat(100));
+        (0..sections).map(section).collect()
+    };
+    let bench = Bench::new(&[
+        ("AGENTS.md", &long("Root", 6)),
+        ("api/AGENTS.md", &long("Api", 6)),
+        ("page.md", "A page.\n"),
+        (".claude/skills/pdf/SKILL.md", PDF),
+    ]);
+    let count = |text: &str| text.len() / 4;
+    let must = |window: u64, near: Option<&str>| {
+        let window = || window;
+        let collect = Collect {
+            mandatory: Some(Mandatory {
+                count: &count,
+                window: &window,
+            }),
+            near: near.map(|near| bench.path(near)),
+            ..Collect::default()
+        };
+        let read = bench.with(".", &collect);
+        let must = read.candidates.objects().iter();
+        let must = must.filter(|object| !object.is_removable());
+        must.map(|object| object.name().to_owned())
+            .collect::<Vec<_>>()
+    };
+    // A section has some 254 tokens: eight are a fifth of 10,160, first those of the root.
+    let all = must(9_000, None);
+    assert_eq!(all.len(), 7, "{all:?}");
+    assert!(
+        all[5] == "AGENTS/root-5" && all[6] == "api/AGENTS/api-0",
+        "{all:?}"
+    );
+    let near = must(9_000, Some("api/src/main.rs"));
+    assert!(
+        near.contains(&"api/AGENTS/api-5".to_owned())
+            && !near.contains(&"AGENTS/root-5".to_owned())
+    );
+    // With room for all, the list of skills stands as well, and nothing else.
+    let all = must(128_000, None);
+    assert_eq!(all.len(), 13);
+    assert!(all.contains(&"skills/pdf".to_owned()));
 }

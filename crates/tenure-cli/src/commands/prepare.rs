@@ -1,6 +1,6 @@
 //! The inputs of a compile, read from the arguments.
 
-use std::cell::Cell;
+use std::cell::{Cell, LazyCell};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use tenure::{
     Candidates, Error, ErrorKind, Outcome, Principal, Request, Target, TaskState, Trace, World,
 };
 use tenure_workspace::{
-    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Progress, Reach, Reader, StoreAsk, Workspace,
-    default_frame_key_path, load_template, read_text, write_whole,
+    Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Progress, Reach, Reader, StoreAsk,
+    Workspace, default_frame_key_path, load_template, read_text, write_whole,
 };
 
 use super::cache::Read;
@@ -44,8 +44,22 @@ impl Prepared {
 
     /// Compiles, and finishes as the arguments say.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Done, Error> {
-        let done = self.workspace.run(&self.job)?;
+        let done = self.workspace.run(&self.job);
+        let done = done.map_err(|error| self.with_way_out(args, error))?;
         self.finish(args, done)
+    }
+
+    /// The error of a budget that is too small, with the option that lets instruction files leave.
+    fn with_way_out(&self, args: &CompileArgs, error: Error) -> Error {
+        let mut objects = self.job.candidates().objects().iter();
+        let is_fixed =
+            error.kind == ErrorKind::Budget && objects.any(|object| !object.is_removable());
+        match error.hint.clone().filter(|_| is_fixed && !args.optional_instructions) {
+            Some(hint) => error.hint(format!(
+                "{hint}; `--optional-instructions` lets instruction files and the list of skills leave"
+            )),
+            None => error,
+        }
     }
 
     /// Marks the payload for the provider's cache, compares it with the call before and writes the trace, as the
@@ -135,6 +149,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     let model = args.model.clone().or(request.model.take());
     let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
     request.model = Some(model.clone());
+    let window = request.budget.window;
     let policy = if is_file(&args.policy) {
         Choice::Given(Box::new(workspace.policy(&args.policy)?))
     } else {
@@ -144,7 +159,7 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     let ask = Ask {
         request,
         policy,
-        sources: Box::new(|| sources(args, &workspace, tenant, &model)),
+        sources: Box::new(|| sources(args, &workspace, tenant, &model, window)),
         store,
         originals: args.originals.clone(),
         view: match args.view {
@@ -202,10 +217,26 @@ fn sources(
     workspace: &Workspace,
     tenant: String,
     model: &str,
+    window: Option<u32>,
 ) -> Result<Candidates, Error> {
+    let world = LazyCell::new(|| workspace.world(model).ok());
+    // An unknown model is for what follows to report.
+    let tokens = |text: &str| {
+        let world = world.as_ref();
+        world.map_or(0, |world| world.tokenizer().count(text))
+    };
+    let window = || {
+        let known = || world.as_ref().map_or(0, |world| world.model().window);
+        u64::from(window.unwrap_or_else(known))
+    };
+    let mandatory = (!args.optional_instructions).then_some(Mandatory {
+        count: &tokens,
+        window: &window,
+    });
     let count = LateCount::begin();
     let progress = |progress: Progress| count.show(progress);
     let collect = Collect {
+        mandatory,
         tenant: Some(tenant),
         progress: Some(&progress),
         registry: args.registry.clone(),

@@ -21,9 +21,9 @@ use tenure_adapters::Encoder;
 ///     near: Some("packages/api/src/main.rs".into()),
 ///     ..Collect::default()
 /// };
-/// # assert!(collect.encoder.is_some());
+/// # assert!(collect.encoder.is_none());
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Collect<'a> {
     /// The tenant of objects that name none. Default: the local tenant.
     pub tenant: Option<String>,
@@ -48,6 +48,8 @@ pub struct Collect<'a> {
     /// What the documents of these files and folders are instead. So does the `tenure.toml` of a folder that is named.
     /// Default: none.
     pub declared: Vec<(PathBuf, ReadAs)>,
+    /// The choice of instructions that are mandatory in a compile. Default: none; all of them are ranked.
+    pub mandatory: Option<Mandatory<'a>>,
     /// Whether objects of a JSON file that is named, and that state their type, are what they state, as objects that
     /// are written over the API are. Default: they are documents.
     pub typed_objects: bool,
@@ -56,31 +58,20 @@ pub struct Collect<'a> {
     /// Whether a file that a walk comes upon and that cannot be read is an error. Default: it is left out, with a
     /// warning.
     pub strict: bool,
-    /// The encoder whose limit objects are warned about. Default: `all-MiniLM-L6-v2`.
+    /// The encoder whose limit objects are warned about. Default: none.
     pub encoder: Option<Encoder>,
     /// Called as work goes on.
     pub progress: Option<&'a dyn Fn(Progress)>,
 }
 
-impl Default for Collect<'_> {
-    fn default() -> Self {
-        Collect {
-            tenant: None,
-            formats: Formats::standard(),
-            split: Split::default(),
-            skills: Disclosure::default(),
-            near: None,
-            registry: None,
-            code: Vec::new(),
-            read_as: ReadAs::default(),
-            declared: Vec::new(),
-            typed_objects: false,
-            include_ignored: false,
-            strict: false,
-            encoder: Some(Encoder::default()),
-            progress: None,
-        }
-    }
+/// The choice of instructions that are mandatory: whole sections, the nearest first, while they take no more than
+/// 20,000 tokens and a fifth of the window. Then the entries of skills. The rest is ordinary guidance.
+#[derive(Clone, Copy)]
+pub struct Mandatory<'a> {
+    /// Counts the tokens of a text.
+    pub count: &'a dyn Fn(&str) -> usize,
+    /// Returns the model's window in tokens, 0 where it is not known. Called only where there are instructions.
+    pub window: &'a dyn Fn() -> u64,
 }
 
 /// The kind of a warning.

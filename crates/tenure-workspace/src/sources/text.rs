@@ -214,8 +214,7 @@ mod tests {
 
     #[test]
     fn headings_of_other_markups_part_a_text() {
-        let rst =
-            "=====\nTitle\n=====\n\nIntro.\n\nUse\n---\nSo.\n\n    not\n    ---\n\nMore\n----\nX.\n";
+        let rst = "=====\nTitle\n=====\n\nIntro.\n\nUse\n---\nSo.\n\n    not\n    ---\n\nMore\n----\nX.\n";
         let parts = read(rst, 1, Markup::Rst);
         let names: Vec<&str> = parts.iter().map(|(name, ..)| &**name).collect();
         assert_eq!(names, ["a/title", "a/use", "a/more"]);

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::base::error::{Error, nearest};
 use crate::compile::compile;
+use crate::compile::trace::Factor;
 use crate::compile::trace::{Reason, Ruling, Trace, Verdict};
 use crate::input::candidates::Candidates;
 use crate::input::facts::Facts;
@@ -114,7 +115,7 @@ pub fn why_not(
                 )),
             }
         }
-        reason => change(remedy_for(reason, verdict)),
+        reason => change(remedy_for(reason, verdict, policy)),
     };
     Ok(WhyNot {
         verdict: verdict.clone(),
@@ -148,7 +149,7 @@ fn least_budget(from: u32, lets_in: impl Fn(u32) -> Option<bool>) -> Option<u32>
     Some(high)
 }
 
-fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
+fn remedy_for(reason: &Reason, verdict: &Verdict, policy: &Policy) -> String {
     match reason {
         Reason::OtherTenant => "a caller of its tenant".into(),
         Reason::OtherUser => "a caller who is its user".into(),
@@ -180,10 +181,13 @@ fn remedy_for(reason: &Reason, verdict: &Verdict) -> String {
         Reason::NotApplicable { .. } => "a task of one of the types that it applies to".into(),
         Reason::NotNearTask => "a task whose words meet its `why_it_matters`".into(),
         Reason::BelowFloor { factor, floor } => {
-            format!(
-                "{factor} of at least {floor}, or a lower `sections.{}.{factor}_floor`",
-                verdict.section
-            )
+            let own = policy.section(verdict.section).relevance_floor;
+            let setting = if *factor == Factor::Relevance && *floor != own {
+                "unasked_floor".to_owned()
+            } else {
+                format!("sections.{}.{factor}_floor", verdict.section)
+            };
+            format!("{factor} of at least {floor}, or a lower `{setting}`")
         }
         Reason::GatedOut { relevance, rank } => {
             let which = match verdict.section {

@@ -228,6 +228,11 @@ pub(crate) fn rank<'a>(
         let below = floors.into_iter().find(|(factor, value, floor)| {
             value < floor && (*factor != Factor::Relevance || !guides(set, at))
         });
+        let unasked = (Factor::Relevance, card.relevance, document.unasked_floor);
+        let below = below.or_else(|| {
+            let (_, value, floor) = unasked;
+            (set.row(at).unasked && value < floor).then_some(unasked)
+        });
         if let Some((factor, _, floor)) = below {
             return Some(Reason::BelowFloor { factor, floor });
         }

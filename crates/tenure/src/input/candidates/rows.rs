@@ -17,8 +17,8 @@ use crate::condense::{ContentType, detect};
 use crate::input::stance::{Topic, stance};
 use crate::object::section::{Section, section_of};
 use crate::object::{
-    Authority, Classification, ContextObject, ContradictionStatus, Modality, ObjectType, Polarity,
-    Protection, RevisionId, Role, Scope,
+    Authority, Classification, ContextObject, ContradictionStatus, MemoryKind, Modality,
+    ObjectType, Polarity, Protection, Revision, RevisionId, Role, Scope,
 };
 use crate::rank::ranker::{Index, Part, Position, Unit};
 
@@ -44,6 +44,8 @@ pub(crate) struct Row {
     pub(crate) past: bool,
     /// Evidence or a result whose source or time is missing.
     pub(crate) anonymous: bool,
+    /// True if nobody asked for it: a file that was not retrieved, or a procedure.
+    pub(crate) unasked: bool,
     pub(crate) text: bool,
     pub(crate) personal: bool,
     /// True if the caller says it in the request itself.
@@ -509,6 +511,19 @@ impl Normalized {
     }
 }
 
+/// The tag of what came with a skill.
+const SKILL: &str = "skill";
+
+/// Returns whether an object is there because its file or folder was, not because somebody chose it for the task.
+fn is_unasked(revision: &Revision) -> bool {
+    let is_file = revision.object_type() == ObjectType::RetrievedPassage
+        && revision
+            .provenance()
+            .is_some_and(|found| found.digest.is_some() && found.retrieved_at.is_none());
+    let is_skill = || revision.tags().any(|tag| tag == SKILL);
+    is_file || revision.rare().memory_kind == Some(MemoryKind::Procedural) && is_skill()
+}
+
 fn row(object: &ContextObject, scope: u32) -> Row {
     let revision = object.revision();
     let status = object.status();
@@ -539,6 +554,7 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         damaged: status.damaged.is_some(),
         past: status.access.is_some(),
         anonymous,
+        unasked: is_unasked(revision),
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
         personal: revision.is_personal(),
         said: false,
