@@ -262,6 +262,12 @@ pub(crate) struct CompileArgs {
     /// The view of the trace: everything, or only what the caller may see
     #[arg(long, value_enum, default_value = "operator")]
     pub(crate) view: View,
+    /// Print the payload alone, byte for byte
+    #[arg(long, conflicts_with_all = ["format", "dry_run", "output"])]
+    pub(crate) payload: bool,
+    /// Write the payload to this file, byte for byte, and print the report without it
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
     /// Write the trace to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,

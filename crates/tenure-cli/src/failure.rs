@@ -36,28 +36,15 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    /// Prints the message, and returns the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    /// Prints the message, as JSON where the output is, and returns the exit code.
+    pub(crate) fn report(self, is_json: bool) -> ExitCode {
         let Failure::Refused(error) = self else {
             return ExitCode::SUCCESS;
         };
-        eprintln!("{RED}error:{RED:#} {}", printable(&error.what));
-        if let Some(at) = &error.at {
-            eprintln!("  --> {}", printable(&at.to_string()));
-        }
-        for item in &error.mandatory {
-            eprintln!(
-                "  {:>9} tokens  {}  [{}]",
-                item.tokens,
-                printable(&item.name),
-                item.section
-            );
-        }
-        if let Some(expected) = &error.expected {
-            eprintln!("{CYAN}expected:{CYAN:#} {}", printable(expected));
-        }
-        if let Some(hint) = &error.hint {
-            eprintln!("{CYAN}hint:{CYAN:#} {}", printable(hint));
+        if is_json {
+            eprintln!("{}", serde_json::json!({ "error": error }));
+        } else {
+            told(&error);
         }
         ExitCode::from(match error.kind {
             ErrorKind::Usage => 1,
@@ -69,6 +56,28 @@ impl Failure {
             ErrorKind::Damaged => 7,
             _ => 70,
         })
+    }
+}
+
+/// Prints an error for people.
+fn told(error: &Error) {
+    eprintln!("{RED}error:{RED:#} {}", printable(&error.what));
+    if let Some(at) = &error.at {
+        eprintln!("  --> {}", printable(&at.to_string()));
+    }
+    for item in &error.mandatory {
+        eprintln!(
+            "  {:>9} tokens  {}  [{}]",
+            item.tokens,
+            printable(&item.name),
+            item.section
+        );
+    }
+    if let Some(expected) = &error.expected {
+        eprintln!("{CYAN}expected:{CYAN:#} {}", printable(expected));
+    }
+    if let Some(hint) = &error.hint {
+        eprintln!("{CYAN}hint:{CYAN:#} {}", printable(hint));
     }
 }
 

@@ -11,13 +11,15 @@ mod report;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let read = Cli::command().try_get_matches();
+    let read = read.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, asks_json(&matches))));
+    let (cli, is_json) = match read {
+        Ok(read) => read,
         Err(error) => return failure::usage(&error),
     };
     let done = match cli.command {
@@ -49,6 +51,15 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(is_json),
     }
+}
+
+/// Whether the command's output is asked for as JSON: its failure is JSON, too.
+fn asks_json(matches: &ArgMatches) -> bool {
+    let format = matches.try_get_raw("format").ok().flatten();
+    let own = format.is_some_and(|mut values| values.any(|value| value == "json"));
+    own || matches
+        .subcommand()
+        .is_some_and(|(_, inner)| asks_json(inner))
 }

@@ -1,11 +1,13 @@
 //! The result for people: a table of sections, a budget bar, the verdicts, the payload.
 
+mod listing;
+
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use tenure::trace::{Condensed, ContextReport, Note, View};
-use tenure::{Compiled, Envelope, Outcome, Part, Payload, Ruling, Trace, Verdict};
+use tenure::trace::{ContextReport, Note, View};
+use tenure::{Compiled, Envelope, Outcome, Part, Payload, Trace};
 
 use crate::failure::{Failure, printable};
 
@@ -20,16 +22,18 @@ pub(crate) const LISTED: usize = 60;
 /// The width of a bar, in characters.
 const BAR: u64 = 40;
 
-/// Prints an outcome with its payloads.
-pub(crate) fn outcome(outcome: &Outcome) -> Result<(), Failure> {
+/// Prints an outcome, with its payloads if they are wanted.
+pub(crate) fn outcome(outcome: &Outcome, with_payload: bool) -> Result<(), Failure> {
     for compiled in outcome.compiled() {
         let mut text = String::new();
         part(&mut text, compiled);
         summary(&mut text, compiled);
-        verdicts(&mut text, &compiled.trace, false);
+        retrieval(&mut text, &compiled.trace);
+        listing::summaries(&mut text, &compiled.trace);
         pending(&mut text, outcome);
         notes(&mut text, &compiled.trace);
-        if let Some(payload) = &compiled.envelope.payload {
+        let payload = compiled.envelope.payload.as_ref();
+        if let Some(payload) = payload.filter(|_| with_payload) {
             let _ = writeln!(text, "{BOLD}PAYLOAD{BOLD:#}");
             put(&text)?;
             put_payload(payload)?;
@@ -114,7 +118,8 @@ fn explain(text: &mut String, compiled: &Compiled, stages: bool) {
         let _ = writeln!(text, "{price}");
         text.push('\n');
     }
-    verdicts(text, trace, true);
+    retrieval(text, trace);
+    listing::whole(text, trace);
 }
 
 /// Names the payload, if there are several.
@@ -273,99 +278,6 @@ fn retrieval(text: &mut String, trace: &Trace) {
     text.push('\n');
 }
 
-fn verdicts(text: &mut String, trace: &Trace, scores: bool) {
-    let width = trace
-        .verdicts
-        .iter()
-        .map(|verdict| verdict.name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(4, 32);
-    retrieval(text, trace);
-    for (ruling, title, mark, style) in [
-        (Ruling::Included, "INCLUDED", '✓', GREEN),
-        (Ruling::Omitted, "OMITTED", '✗', YELLOW),
-        (Ruling::Denied, "DENIED", '⊘', RED),
-    ] {
-        let list: Vec<_> = trace
-            .verdicts
-            .iter()
-            .enumerate()
-            .filter(|(_, verdict)| verdict.verdict == ruling)
-            .collect();
-        if list.is_empty() {
-            continue;
-        }
-        let _ = writeln!(text, "{BOLD}{title} {}{BOLD:#}", list.len());
-        for (candidate, verdict) in list.iter().take(LISTED) {
-            let score = verdict.score.map_or_else(String::new, |score| {
-                format!("{:.2}", score.composite.to_f64())
-            });
-            let _ = writeln!(
-                text,
-                "{style}{mark}{style:#} {:<width$} {:<9} {:>6} {score:>5}  {}",
-                printable(&verdict.name),
-                verdict.section,
-                verdict.tokens,
-                printable(&said(trace, *candidate, verdict)),
-            );
-            if scores && let Some(card) = &verdict.score {
-                let _ = writeln!(
-                    text,
-                    "  {DIM}{}: relevance {:.2} authority {:.2} freshness {:.2} utility {:.2} economy {:.2}{DIM:#}",
-                    card.grade,
-                    card.relevance.to_f64(),
-                    card.authority.to_f64(),
-                    card.freshness.to_f64(),
-                    card.utility.to_f64(),
-                    card.economy.to_f64()
-                );
-            }
-        }
-        if list.len() > LISTED {
-            let _ = writeln!(
-                text,
-                "  … and {} more; --format json lists all",
-                list.len() - LISTED
-            );
-        }
-        text.push('\n');
-    }
-    if !trace.unfetched.is_empty() {
-        let _ = writeln!(text, "{BOLD}NOT FETCHED {}{BOLD:#}", trace.unfetched.len());
-        for unfetched in trace.unfetched.iter().take(LISTED) {
-            let _ = writeln!(
-                text,
-                "  {}: {}",
-                printable(&unfetched.what),
-                printable(&unfetched.why)
-            );
-        }
-        text.push('\n');
-    }
-}
-
-/// The reason in words, and the form that stands where it is a shorter one.
-fn said(trace: &Trace, candidate: usize, verdict: &Verdict) -> String {
-    let mut sentence = verdict.reason.sentence();
-    if let Some(retrieval) = &trace.retrieval {
-        for (subquery, rank) in retrieval.lineage(candidate) {
-            let _ = write!(sentence, "; {rank} of `{}`", subquery.name);
-        }
-    }
-    let known = |condensed: &&Condensed| condensed.candidate as usize == candidate;
-    let Some(shorter) = trace.condensed.iter().find(known) else {
-        return sentence;
-    };
-    let Condensed {
-        from, form, method, ..
-    } = shorter;
-    let fidelity = shorter.fidelity.map_or_else(String::new, |fidelity| {
-        format!(" ({method}, fidelity {:.2})", fidelity.to_f64())
-    });
-    format!("{sentence}; {form} of {from} tokens{fidelity}")
-}
-
 fn notes(text: &mut String, trace: &Trace) {
     if trace.notes.is_empty() {
         return;
@@ -425,6 +337,14 @@ fn notes(text: &mut String, trace: &Trace) {
 pub(crate) fn put(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints bytes as they are.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
     out.flush()?;
     Ok(())
 }

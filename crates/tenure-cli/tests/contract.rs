@@ -833,3 +833,75 @@ fn a_project_is_compiled_as_a_person_would_choose() {
         "{optional:?}"
     );
 }
+
+#[test]
+fn the_payload_alone_is_printed_or_written() {
+    let bench = Bench::new();
+    bench.file("rules.md", RULES);
+    let args = with(&COMPILE, &["--budget", "300"]);
+    let out = bench.json(&with(&args, &["--format", "json"]));
+    let payload = out["envelope"]["payload"].as_str().unwrap();
+    assert_eq!(bench.ok(&with(&args, &["--payload"])), payload);
+    let report = bench.ok(&with(&args, &["-o", "payload.txt"]));
+    assert!(
+        report.contains("INCLUDED") && !report.contains("PAYLOAD"),
+        "{report}"
+    );
+    let written = fs::read_to_string(bench.folder.path().join("payload.txt")).unwrap();
+    assert_eq!(written, payload);
+    let explain = with(&["explain"], &args[1..]);
+    let message = bench.refused(1, &with(&explain, &["--payload"]));
+    assert!(message.contains("makes no payload"), "{message}");
+}
+
+#[test]
+fn failures_are_json_where_the_output_is() {
+    let bench = Bench::new();
+    bench.file("bad.md", "---\nname: a\npriority: 7\n---\nx\n");
+    let args = ["compile", "--as", "guidance", "bad.md", "--task", "x"];
+    let message = bench.refused(2, &with(&args, &["--format", "json"]));
+    let error: Value = serde_json::from_str(&message).unwrap();
+    let error = &error["error"];
+    assert_eq!(error["kind"], "input");
+    assert_eq!(
+        (&error["at"]["source"], error["at"]["line"].as_u64()),
+        (&"bad.md".into(), Some(3))
+    );
+    assert!(error["what"].as_str().unwrap().contains('7'));
+    assert!(bench.refused(2, &args).starts_with("error:"));
+}
+
+#[test]
+fn what_was_left_out_is_summed_up() {
+    let bench = Bench::new();
+    bench.file("pump.md", "# Pump\nThe pump runs at 300 kPa.\n");
+    for at in 0..30 {
+        bench.file(
+            &format!("far/{at:02}.md"),
+            format!("The {at}th holiday in Lisbon.\n"),
+        );
+        bench.file(&format!("made/{at:02}.png"), "x");
+    }
+    let args = [
+        "compile",
+        ".",
+        "--task",
+        "At what pressure does the pump run?",
+        "--budget",
+        "2000",
+    ];
+    let report = bench.ok(&args);
+    assert!(
+        report.contains("OMITTED 30") && report.contains("NOT READ 30"),
+        "{report}"
+    );
+    assert!(
+        report.contains(
+            "30  of no format that is read here (made/00.png, made/01.png, made/02.png, …)"
+        ),
+        "{report}"
+    );
+    assert!(report.lines().count() < 40, "{report}");
+    let listed = bench.ok(&with(&["explain"], &args[1..]));
+    assert!(listed.contains("made/29.png: of no format"), "{listed}");
+}

@@ -337,7 +337,7 @@ fn a_judge_that_does_not_judge_is_no_judge() {
             "`stream`",
         ),
         ("url = \"ftp://x\"\nmodel = \"m\"", "ftp"),
-        ("url = \"http://x/v1\"\n\nmodle = \"m\"", "judge.toml:3"),
+        ("url = \"http://x/v1\"\n\nmodle = \"m\"", "\"line\":3"),
     ] {
         bench.file("judge.toml", settings);
         let said = bench.refused(2, &gate("dues", &["--scorer", "judge.toml"]));
@@ -454,7 +454,10 @@ fn without_a_library_or_a_model_it_is_said_what_is_missing() {
             2,
             &gate("x", &["--scorer", &folder, "--onnxruntime", &path]),
         );
-        assert!(said.contains(why) && said.contains("expected:"), "{said}");
+        assert!(
+            said.contains(why) && said.contains("\"expected\":\""),
+            "{said}"
+        );
     }
     let gone = bench.refused(
         2,

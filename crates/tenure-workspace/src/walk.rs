@@ -19,7 +19,7 @@ use crate::sources::claude::{self, Kind, MAX_HOPS, MAX_IMPORT, Mention, Target};
 use crate::sources::frontmatter::{cut, mapping, tags};
 use crate::sources::seed::opens_section;
 use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
-use crate::sources::{GUIDANCE, Sourced, markdown};
+use crate::sources::{GUIDANCE, Sourced, is_licence, markdown};
 use ignored::{Ignored, is_vendored, leads_through_vendored};
 use tenure_adapters::read::read_text;
 
@@ -399,6 +399,8 @@ impl Finder<'_> {
                 );
             } else if !self.options.formats.walks(&path, self.declared.of(&path)) {
                 self.skip(root, &path, "of no format that is read here");
+            } else if is_licence(&path) {
+                self.skip(root, &path, "a licence; name it to include it");
             } else if may_be_snapshot(&path, &self.options.formats) {
                 self.skip(
                     root,

@@ -40,3 +40,4 @@ mod renewed;
 mod room;
 mod session_logs;
 mod sessions;
+mod trees;

@@ -1,6 +1,6 @@
 //! `tenure compile`.
 
-use super::prepare::prepare;
+use super::prepare::{one_payload, prepare};
 use super::print_json;
 use crate::args::{CompileArgs, Format};
 use crate::failure::Failure;
@@ -11,6 +11,9 @@ pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
     let prepared = prepare(args)?;
     prepared.note_if_empty();
     let compiled = prepared.compile_as(args)?;
+    if args.payload {
+        return report::bytes(one_payload(&compiled.outcome)?.bytes());
+    }
     match args.format {
         Format::Json => print_json(&compiled),
         Format::Text => {
@@ -20,7 +23,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<(), Failure> {
             if let Some(why) = &compiled.cache {
                 anstream::eprint!("{}", super::cache::explained(why));
             }
-            report::outcome(&compiled.outcome)
+            report::outcome(&compiled.outcome, args.output.is_none())
         }
     }
 }

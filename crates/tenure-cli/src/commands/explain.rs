@@ -5,7 +5,7 @@ use tenure::{Error, Outcome};
 use tenure_workspace::Workspace;
 use tenure_workspace::records::EXCHANGE_PREFIX;
 
-use super::prepare::prepare;
+use super::prepare::{prepare, without_payload};
 use super::print_json;
 use crate::args::{ExplainArgs, Format};
 use crate::failure::Failure;
@@ -20,6 +20,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     {
         return exchange(args, id);
     }
+    without_payload(&args.compile)?;
     let mut prepared = prepare(&args.compile)?;
     prepared.note_if_empty();
     prepared.job.request.dry_run = true;

@@ -12,7 +12,8 @@ use tenure::object::TaskType;
 use tenure::policy::ContextMode;
 use tenure::request::TaskClass;
 use tenure::{
-    Candidates, Error, ErrorKind, Outcome, Principal, Request, Target, TaskState, Trace, World,
+    Candidates, Error, ErrorKind, Outcome, Payload, Principal, Request, Target, TaskState, Trace,
+    World,
 };
 use tenure_workspace::{
     Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Progress, Reach, Reader, StoreAsk,
@@ -71,6 +72,9 @@ impl Prepared {
         }
         if let Some(previous) = self.previous.as_ref().filter(|_| !is_dry) {
             done.cache = self.explain(previous, &done.outcome)?;
+        }
+        if let Some(path) = &args.output {
+            write_whole(path, one_payload(&done.outcome)?.bytes())?;
         }
         if let Some(path) = &args.trace {
             let compiled = done.outcome.compiled();
@@ -405,4 +409,25 @@ impl Drop for LateCount {
             anstream::eprint!("\r\x1b[K");
         }
     }
+}
+
+/// The payload of an outcome that has one.
+pub(super) fn one_payload(outcome: &Outcome) -> Result<&Payload, Error> {
+    let pages = outcome.compiled().count();
+    let compiled = outcome.single().map_err(|_| {
+        Error::input(format!("the result has {pages} pages"))
+            .expected("one payload")
+            .hint("`--format json` prints all pages")
+    })?;
+    let payload = compiled.envelope.payload.as_ref();
+    payload.ok_or_else(|| Error::input("the result has no payload"))
+}
+
+/// Refuses the options that ask for a payload, of a command that makes none.
+pub(super) fn without_payload(args: &CompileArgs) -> Result<(), Error> {
+    if !args.payload && args.output.is_none() {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::Usage, "this command makes no payload");
+    Err(error.expected("no `--payload` and no `--output`; `tenure compile` has both"))
 }

@@ -10,7 +10,7 @@ use tenure::{Error, ObjectDocument};
 use tenure_workspace::sessions::{Session, SessionReport, Wanted};
 use tenure_workspace::{Clock, Workspace, read_bytes, text_of};
 
-use super::prepare::prepare_saying;
+use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
 use super::{print, print_json, usage, without_key};
 use crate::args::{
@@ -209,6 +209,9 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
         .workspace
         .run_session(&mut session, &mut prepared.job)?;
     let done = prepared.finish(&args.compile, done)?;
+    if args.compile.payload {
+        return report::bytes(one_payload(&done.outcome)?.bytes());
+    }
     match args.compile.format {
         Format::Json => print_json(&done),
         Format::Text => {
@@ -218,7 +221,7 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
             for id in &done.record_ids {
                 anstream::eprintln!("recorded: {id}");
             }
-            report::outcome(&done.outcome)
+            report::outcome(&done.outcome, args.compile.output.is_none())
         }
     }
 }

@@ -76,7 +76,8 @@ impl Bench {
             text(&output.stdout)
         );
         assert!(!message.contains("panicked"), "{message}");
-        assert!(message.contains("error:"), "{message}");
+        let is_told = message.contains("error:") || message.contains("{\"error\":");
+        assert!(is_told, "{message}");
         message
     }
 }

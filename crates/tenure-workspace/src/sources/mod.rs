@@ -256,6 +256,18 @@ fn of_the_file(mut documents: Vec<Sourced>) -> Result<Vec<Sourced>, Error> {
     Ok(documents)
 }
 
+/// Whether a file is a licence or a list of them, by its name: many words, of which no task is about any.
+pub(crate) fn is_licence(path: &Path) -> bool {
+    let stem = stem_of(path).replace('-', "_");
+    let first = stem.split('.').next().unwrap_or_default();
+    let lower = first.to_ascii_lowercase();
+    let words = ["copying", "licence", "licences", "license", "licenses"];
+    words.contains(&&*lower)
+        || ["licence_", "license_"].iter().any(|word| lower.starts_with(word))
+        // Other words begin so, too, but not in capitals.
+        || ["NOTICE", "NOTICES", "THIRD_PARTY_NOTICES"].contains(&first)
+}
+
 /// Whether a file is one that a program makes for a program, by its name.
 fn is_made(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
@@ -302,6 +314,21 @@ mod tests {
             Sourced::new(ObjectDocument::new(format!("{stem}-{at}"), line), at + 1)
         };
         Ok(text.lines().enumerate().map(named).collect())
+    }
+
+    #[test]
+    fn licences_are_known_by_their_names() {
+        for name in [
+            "LICENSE.txt",
+            "license-apache.md",
+            "THIRD_PARTY_NOTICES.md",
+            "Copying.txt",
+        ] {
+            assert!(is_licence(Path::new(name)), "{name}");
+        }
+        for name in ["notice.md", "licensing.md", "docs/index.md"] {
+            assert!(!is_licence(Path::new(name)), "{name}");
+        }
     }
 
     #[test]

@@ -5,10 +5,11 @@ use tenure_workspace::Job;
 
 use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
-use crate::commands::prepare::prepare;
+use crate::commands::prepare::{prepare, without_payload};
 
 /// Compiles at each budget.
 pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
+    without_payload(&args.compile)?;
     let mut prepared = prepare(&args.compile)?;
     prepared.note_if_empty();
     must_share(&prepared.job.policy)?;

@@ -1,0 +1,268 @@
+//! The verdicts as lists: of a compile what went in, and a summary of what did not; of an explanation all of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+
+use anstyle::Style;
+use tenure::trace::Condensed;
+use tenure::{Ruling, Trace, Verdict};
+
+use super::{BOLD, DIM, GREEN, LISTED, RED, YELLOW};
+use crate::failure::printable;
+
+/// The most that is listed one by one where a summary says as much.
+const FEW: usize = 10;
+/// The names in a line of a summary.
+const NAMED: usize = 3;
+
+/// A verdict and the candidate's number.
+type Row<'t> = (usize, &'t Verdict);
+
+/// What went in, and by reason what did not.
+pub(super) fn summaries(text: &mut String, trace: &Trace) {
+    list(text, trace, Ruling::Included, false);
+    for ruling in [Ruling::Omitted, Ruling::Denied] {
+        let rows = rows(trace, ruling);
+        if rows.len() <= FEW {
+            list(text, trace, ruling, false);
+            continue;
+        }
+        let (title, mark, style) = look(ruling);
+        heading(text, title, rows.len());
+        let named = rows.iter().map(|(_, verdict)| {
+            let reason = &verdict.reason;
+            (
+                reason.code().to_owned(),
+                (reason.sentence(), &*verdict.name),
+            )
+        });
+        for line in by_reason(named) {
+            let _ = writeln!(text, "{style}{mark}{style:#} {}", cut(&line));
+        }
+        text.push('\n');
+    }
+    let left = &trace.unfetched;
+    if left.len() <= FEW {
+        unread(text, trace);
+        return;
+    }
+    heading(text, "NOT READ", left.len());
+    let named = left.iter().map(|one| {
+        let kind = kind_of(&one.why);
+        (kind.clone(), (kind, &*one.what))
+    });
+    for line in by_reason(named) {
+        let _ = writeln!(text, "  {}", cut(&line));
+    }
+    text.push('\n');
+}
+
+/// Every verdict with its scores.
+pub(super) fn whole(text: &mut String, trace: &Trace) {
+    for ruling in [Ruling::Included, Ruling::Omitted, Ruling::Denied] {
+        list(text, trace, ruling, true);
+    }
+    unread(text, trace);
+}
+
+/// The title of a summary.
+fn heading(text: &mut String, title: &str, count: usize) {
+    let _ = writeln!(
+        text,
+        "{BOLD}{title} {count}{BOLD:#}  {DIM}`tenure explain` lists them{DIM:#}"
+    );
+}
+
+fn look(ruling: Ruling) -> (&'static str, char, Style) {
+    match ruling {
+        Ruling::Included => ("INCLUDED", '✓', GREEN),
+        Ruling::Denied => ("DENIED", '⊘', RED),
+        _ => ("OMITTED", '✗', YELLOW),
+    }
+}
+
+/// The verdicts of a ruling: what went in as it was brought, what did not by its score.
+fn rows(trace: &Trace, ruling: Ruling) -> Vec<Row<'_>> {
+    let all = trace.verdicts.iter().enumerate();
+    let mut rows: Vec<Row<'_>> = all
+        .filter(|(_, verdict)| verdict.verdict == ruling)
+        .collect();
+    if ruling != Ruling::Included {
+        let composite = |row: &Row<'_>| row.1.score.map(|score| score.composite);
+        rows.sort_by_key(|row| std::cmp::Reverse(composite(row)));
+    }
+    rows
+}
+
+fn list(text: &mut String, trace: &Trace, ruling: Ruling, scores: bool) {
+    let rows = rows(trace, ruling);
+    if rows.is_empty() {
+        return;
+    }
+    let (title, mark, style) = look(ruling);
+    let names = trace
+        .verdicts
+        .iter()
+        .map(|verdict| verdict.name.chars().count());
+    let width = names.max().unwrap_or(0).clamp(4, 32);
+    let _ = writeln!(text, "{BOLD}{title} {}{BOLD:#}", rows.len());
+    let _ = writeln!(
+        text,
+        "  {DIM}{:<width$} {:<9} {:>6} {:>5}  REASON{DIM:#}",
+        "NAME", "SECTION", "TOKENS", "SCORE"
+    );
+    for (candidate, verdict) in rows.iter().take(LISTED) {
+        let score = verdict.score.map_or_else(String::new, |score| {
+            format!("{:.2}", score.composite.to_f64())
+        });
+        let line = format!(
+            "{:<width$} {:<9} {:>6} {score:>5}  {}",
+            printable(&verdict.name),
+            verdict.section,
+            verdict.tokens,
+            printable(&said(trace, *candidate, verdict)),
+        );
+        let _ = writeln!(text, "{style}{mark}{style:#} {}", cut(&line));
+        if scores && let Some(card) = &verdict.score {
+            let _ = writeln!(
+                text,
+                "  {DIM}{}: relevance {:.2} authority {:.2} freshness {:.2} utility {:.2} economy {:.2}{DIM:#}",
+                card.grade,
+                card.relevance.to_f64(),
+                card.authority.to_f64(),
+                card.freshness.to_f64(),
+                card.utility.to_f64(),
+                card.economy.to_f64()
+            );
+        }
+    }
+    more(text, rows.len());
+}
+
+/// What was not read, one by one.
+fn unread(text: &mut String, trace: &Trace) {
+    let left = &trace.unfetched;
+    if left.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{BOLD}NOT READ {}{BOLD:#}", left.len());
+    for one in left.iter().take(LISTED) {
+        let line = printable(&format!("{}: {}", one.what, one.why));
+        let _ = writeln!(text, "  {}", cut(&line));
+    }
+    more(text, left.len());
+}
+
+/// Ends a list of so many.
+fn more(text: &mut String, of: usize) {
+    if of > LISTED {
+        let _ = writeln!(
+            text,
+            "  … and {} more; --format json lists all",
+            of - LISTED
+        );
+    }
+    text.push('\n');
+}
+
+/// A line for each kind of reason, the most frequent first: how many, why, and the first of them. The kind stands for
+/// reasons that are not all the same.
+fn by_reason<'n>(named: impl Iterator<Item = (String, (String, &'n str))>) -> Vec<String> {
+    let mut found: BTreeMap<String, Vec<(String, &str)>> = BTreeMap::new();
+    for (kind, one) in named {
+        found.entry(kind).or_default().push(one);
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, ones)| std::cmp::Reverse(ones.len()));
+    let line = |(kind, ones): &(String, Vec<(String, &str)>)| {
+        let first: Vec<&str> = ones.iter().take(NAMED).map(|(_, name)| *name).collect();
+        let is_one = ones.iter().all(|(why, _)| *why == ones[0].0);
+        let why = if is_one {
+            ones[0].0.clone()
+        } else {
+            kind.replace('_', " ")
+        };
+        let rest = if ones.len() > NAMED { ", …" } else { "" };
+        let first = first.join(", ");
+        printable(&format!("{:>5}  {why} ({first}{rest})", ones.len()))
+    };
+    let mut lines: Vec<String> = found.iter().take(FEW).map(line).collect();
+    if found.len() > FEW {
+        lines.push(format!("       … and {} more reasons", found.len() - FEW));
+    }
+    lines
+}
+
+/// A reason without what it names, so that like ones are one.
+fn kind_of(why: &str) -> String {
+    let why = why.split_once(" (imported by").map_or(why, |(why, _)| why);
+    let parts = why.split('`').enumerate();
+    parts
+        .map(|(at, part)| if at % 2 == 0 { part } else { "…" })
+        .collect()
+}
+
+/// A line as long as the terminal is wide, where there is one, behind two columns.
+fn cut(line: &str) -> String {
+    let is_terminal = std::io::stdout().is_terminal();
+    let size = is_terminal.then(terminal_size::terminal_size).flatten();
+    let Some((width, _)) = size else {
+        return line.to_owned();
+    };
+    let width = usize::from(width.0).saturating_sub(2).max(20);
+    let mut letters = line.char_indices();
+    match (letters.nth(width - 1), letters.next()) {
+        (Some((end, _)), Some(_)) => format!("{}…", &line[..end]),
+        _ => line.to_owned(),
+    }
+}
+
+/// The reason in words, and the form that stands where it is a shorter one.
+fn said(trace: &Trace, candidate: usize, verdict: &Verdict) -> String {
+    let mut sentence = verdict.reason.sentence();
+    if let Some(retrieval) = &trace.retrieval {
+        for (subquery, rank) in retrieval.lineage(candidate) {
+            let _ = write!(sentence, "; {rank} of `{}`", subquery.name);
+        }
+    }
+    let known = |condensed: &&Condensed| condensed.candidate as usize == candidate;
+    let Some(shorter) = trace.condensed.iter().find(known) else {
+        return sentence;
+    };
+    let Condensed {
+        from, form, method, ..
+    } = shorter;
+    let fidelity = shorter.fidelity.map_or_else(String::new, |fidelity| {
+        format!(" ({method}, fidelity {:.2})", fidelity.to_f64())
+    });
+    format!("{sentence}; {form} of {from} tokens{fidelity}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn like_reasons_are_one_line() {
+        let row = |(kind, why, name): (&str, &str, &'static str)| {
+            (kind.to_owned(), (why.to_owned(), name))
+        };
+        let rows = [
+            ("no_room", "needs 7", "a"),
+            ("no_room", "needs 8", "b"),
+            ("no_room", "needs 7", "d"),
+            ("no_room", "needs 7", "e"),
+            ("over_limit", "longer than 9", "c"),
+        ];
+        let lines = by_reason(rows.into_iter().map(row));
+        assert_eq!(
+            lines,
+            ["    4  no room (a, b, d, …)", "    1  longer than 9 (c)"]
+        );
+        assert_eq!(
+            kind_of("of skill `x`; not asked for"),
+            "of skill …; not asked for"
+        );
+    }
+}
