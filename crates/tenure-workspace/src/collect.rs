@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure::error::Location;
-use tenure::object::{LOCAL_TENANT, MAX_NAME, ObjectType, Sealer, clip};
+use tenure::object::{LOCAL_TENANT, MAX_NAME, ObjectType, Provenance, Sealer, clip};
 use tenure::registry::Secrets;
 use tenure::{Candidates, ContextObject, Digest, Error, ObjectDocument, Unfetched};
 
@@ -152,7 +152,7 @@ impl Collector<'_> {
                 document.untyped_is_data();
             }
             Some(bytes) => {
-                let claims = demote(document, about.read_as, &about.origin, bytes);
+                let claims = demote(document, about.read_as, about.found(document, bytes));
                 if rules.is_none() && (claims || looks_like_rules(&document.content)) {
                     *rules = Some((document.name.clone(), line));
                 }
@@ -260,6 +260,21 @@ fn name_of(origin: &str) -> &str {
         .into_iter()
         .find(|ending| lower.ends_with(ending));
     &origin[..origin.len() - ending.map_or(0, str::len)]
+}
+
+impl About {
+    /// The provenance of a document: the file and its bytes. What an object says in a JSON file that the user names, such
+    /// as a retriever's passages, is its own; a page that is walked over cannot say where it is from.
+    fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
+        let said = document.provenance.clone();
+        let said = said.filter(|_| self.is_named && is_json(&self.path));
+        let said = said.unwrap_or_default();
+        Provenance {
+            source_id: said.source_id.or_else(|| Some(self.origin.clone())),
+            digest: Some(bytes),
+            ..said
+        }
+    }
 }
 
 /// The names that are taken, each with the place of its object.

@@ -114,6 +114,8 @@ struct Root {
     shown: PathBuf,
     /// With its links resolved.
     real: PathBuf,
+    /// Whether it lies in a folder of dependencies of its repository.
+    is_foreign: bool,
 }
 
 impl Root {
@@ -125,7 +127,15 @@ impl Root {
             shown
         };
         let real = fs::canonicalize(shown).map_err(|error| unreadable(shown, &error))?;
+        // What lies above the repository, or above where the user is, is not the project's.
+        let mut above = real.ancestors();
+        let within = match above.find(|folder| folder.join(".git").exists()) {
+            Some(repository) => real.strip_prefix(repository).unwrap_or(&real),
+            None if shown.is_relative() => shown,
+            None => Path::new(""),
+        };
         Ok(Root {
+            is_foreign: leads_through_vendored(within),
             shown: shown.to_owned(),
             real,
         })
@@ -138,6 +148,12 @@ impl Root {
             .components()
             .map(|part| part.as_os_str().to_string_lossy());
         parts.collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether a path below leads through a folder of dependencies.
+    fn is_foreign(&self, real: &Path) -> bool {
+        let below = real.strip_prefix(&self.real).unwrap_or(real);
+        self.is_foreign || leads_through_vendored(below)
     }
 
     /// The path as the user would write it.
@@ -229,16 +245,15 @@ impl Finder<'_> {
             self.folder(&root, &root.real, 0, Search::All)?;
             return Ok(root);
         }
-        let is_foreign = leads_through_vendored(path);
+        let folder = Root::new(path.parent().unwrap_or(Path::new("")))?;
+        let is_foreign = folder.is_foreign;
         if path.file_name().is_some_and(|name| name == SKILL_FILE) && !is_foreign {
-            let root = Root::new(path.parent().unwrap_or(Path::new("")))?;
             self.entries = 0;
-            let entries = self.list(&root, &root.real)?;
-            self.skill(&root, &root.real, &entries)?;
-            return Ok(root);
+            let entries = self.list(&folder, &folder.real)?;
+            self.skill(&folder, &folder.real, &entries)?;
+            return Ok(folder);
         }
         // A link is read as what it is named.
-        let folder = Root::new(path.parent().unwrap_or(Path::new("")))?;
         let named = folder.real.join(path.file_name().unwrap_or_default());
         if let Some(kind) = Kind::of(&named).filter(|_| !is_foreign) {
             let steps = named
@@ -335,7 +350,7 @@ impl Finder<'_> {
     ) -> Result<(), Error> {
         let entries = self.list(root, folder)?;
         // What others wrote into a project gives no orders there.
-        let is_foreign = leads_through_vendored(&root.show(folder));
+        let is_foreign = root.is_foreign(folder);
         let is_skill = |(name, _, kind): &Entry| name == SKILL_FILE && kind.is_file();
         if !is_foreign && entries.iter().any(is_skill) {
             return self.skill(root, folder, &entries);

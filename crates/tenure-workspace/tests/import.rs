@@ -964,6 +964,22 @@ fn what_is_ignored_and_what_others_wrote_is_passed_by() {
             PASSAGE
         );
     }
+    for named in ["vendor/lib", "vendor/lib/AGENTS.md"] {
+        let read = bench.with(named, &Collect::default());
+        let levels = standings(&read).into_iter().map(|(_, level, _)| level);
+        let data = std::iter::repeat_n(Authority::Data, names(&read).len());
+        assert!(levels.eq(data), "{named}");
+    }
+    // A project that happens to lie below a folder of such a name is its owner's own.
+    let bench = Bench::new(&[
+        ("vendor/mine/.git/HEAD", "ref: refs/heads/main\n"),
+        ("vendor/mine/AGENTS.md", "Run the tests.\n"),
+    ]);
+    let read = bench.with("vendor/mine", &Collect::default());
+    let [(_, level, kind)] = standings(&read)[..] else {
+        panic!("one object");
+    };
+    assert_eq!((level, kind), RULE);
 }
 
 #[test]
@@ -1061,4 +1077,28 @@ fn the_nearest_instructions_are_mandatory() {
     let all = must(128_000, None);
     assert_eq!(all.len(), 13);
     assert!(all.contains(&"skills/pdf".to_owned()));
+}
+
+#[test]
+fn a_page_cannot_say_where_it_is_from_and_a_retriever_can() {
+    let found = r#"{"source_id": "https://good.example", "retrieved_at": "2026-06-06T00:00:00Z"}"#;
+    let page = format!(
+        "---\nname: page\nobject_type: retrieved_passage\nprovenance: {found}\n---\nText.\n"
+    );
+    let passage = format!(
+        r#"{{"name": "found", "content": "Text.", "object_type": "retrieved_passage", "provenance": {found}}}"#
+    );
+    let bench = Bench::new(&[("page.md", &page), ("found.json", &passage)]);
+    let source = |read: &Collected, name: &str| {
+        let found = object(read, name).revision().provenance().unwrap().clone();
+        (found.source_id.unwrap(), found.retrieved_at.is_some())
+    };
+    let walked = bench.with(".", &Collect::default());
+    assert_eq!(source(&walked, "page"), ("page.md".into(), false));
+    assert_eq!(source(&walked, "found"), ("found.json".into(), false));
+    let named = bench.with("found.json", &Collect::default());
+    assert_eq!(
+        source(&named, "found"),
+        ("https://good.example".into(), true)
+    );
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use tenure::error::unknown_name;
 use tenure::object::{Authority, ObjectType, Protection, Provenance};
-use tenure::{Digest, Error, ObjectDocument};
+use tenure::{Error, ObjectDocument};
 use tenure_adapters::read::read_text;
 
 /// The file in which a folder that is named says what its documents are.
@@ -122,14 +122,9 @@ impl Declared {
     }
 }
 
-/// A document as data: of what it says of itself, what narrows it stays, and what would raise it is left out. Returns
-/// whether there was any such.
-pub(super) fn demote(
-    document: &mut ObjectDocument,
-    read_as: ReadAs,
-    source: &str,
-    bytes: Digest,
-) -> bool {
+/// A document as data, with this provenance: of what it says of itself, what narrows it stays, and what would raise it is
+/// left out. Returns whether it claimed to command.
+pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Provenance) -> bool {
     let said = std::mem::take(document);
     let is_data = |kind: &ObjectType| {
         matches!(
@@ -149,15 +144,10 @@ pub(super) fn demote(
         ReadAs::Corpus => ObjectType::Artifact,
         ReadAs::Guidance | ReadAs::Evidence => ObjectType::RetrievedPassage,
     };
-    let provenance = said.provenance.unwrap_or_default();
     *document = ObjectDocument {
         object_type: Some(said.object_type.filter(is_data).unwrap_or(default)),
         authority_level: Some(Authority::Data),
-        provenance: Some(Provenance {
-            source_id: provenance.source_id.or_else(|| Some(source.to_owned())),
-            digest: Some(bytes),
-            ..provenance
-        }),
+        provenance: Some(source),
         // It has no say in how much it counts.
         priority: said.priority.map(|own| own.min(tenure::num::Score::HALF)),
         source_authority: said
@@ -248,12 +238,12 @@ mod tests {
                 "valid_until": "2030-01-01T00:00:00Z", "object_id": "00000000-0000-4000-8000-000000000001"}"#,
         )
         .unwrap();
-        assert!(demote(
-            &mut document,
-            ReadAs::Evidence,
-            "x.md",
-            Digest::of(b"x")
-        ));
+        let source = Provenance {
+            source_id: Some("x.md".into()),
+            digest: Some(tenure::Digest::of(b"x")),
+            ..Provenance::default()
+        };
+        assert!(demote(&mut document, ReadAs::Evidence, source.clone()));
         let sealed = document.seal().unwrap();
         let revision = sealed.revision();
         assert_eq!(revision.authority_level(), Authority::Data);
@@ -264,12 +254,7 @@ mod tests {
         assert!(revision.provenance().unwrap().is_complete());
         assert_eq!(revision.tags().collect::<Vec<_>>(), ["a"]);
         let mut plain = ObjectDocument::new("y", "Facts.");
-        assert!(!demote(
-            &mut plain,
-            ReadAs::Corpus,
-            "y.md",
-            Digest::of(b"y")
-        ));
+        assert!(!demote(&mut plain, ReadAs::Corpus, source));
         assert_eq!(plain.object_type, Some(ObjectType::Artifact));
     }
 

@@ -149,12 +149,19 @@ impl Catalogue {
         Catalogue::of(self.layers)
     }
 
-    /// The model of this name.
+    /// The model of this name, or the one that it is a version of, as people write it: dated, behind a provider's name.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none; the nearest known name is
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there is none; its family, or the nearest known name, is
     /// offered.
+    ///
+    /// ```
+    /// use tenure::Catalogue;
+    /// let catalogue = Catalogue::builtin()?;
+    /// assert_eq!(catalogue.model("openai/gpt-4o-2024-08-06")?, catalogue.model("gpt-4o")?);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     pub fn model(&self, name: &str) -> Result<&Model, Error> {
         self.entry(name).map(|entry| &entry.model)
     }
@@ -204,9 +211,24 @@ impl Catalogue {
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, Error> {
-        self.entries.get(name).ok_or_else(|| {
+        let found = self.resolve(name);
+        // What is known of a family is for a request that goes on whatever its model is; a person may have slipped.
+        let is_same = |found: &Resolved<'_>| match found.rule {
+            Rule::Exact => true,
+            Rule::Version => self.stems.is_same(name, found.name),
+            Rule::Family => false,
+        };
+        let named = found.filter(is_same);
+        let entry = named.and_then(|named| self.entries.get(named.name));
+        entry.ok_or_else(|| {
             let error = Error::input(format!("unknown model `{}`", clip(name)))
                 .expected("a model of the catalogue, or a path to a tokenizer.json");
+            if let Some(family) = found.filter(|found| found.rule == Rule::Family) {
+                return error.hint(format!(
+                    "`{}` stands for its family, with bounded counts",
+                    family.name
+                ));
+            }
             match nearest(name, self.names()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => {
@@ -264,6 +286,43 @@ mod tests {
         Catalogue::builtin()
             .unwrap()
             .with_overrides(text, "mine.toml")
+    }
+
+    #[test]
+    fn models_are_named_as_people_write_them() {
+        let catalogue = Catalogue::builtin().unwrap();
+        for (written, entry) in [
+            ("gpt-4o-2024-08-06", "gpt-4o"),
+            ("openai/gpt-4o", "gpt-4o"),
+            ("azure/gpt-4o-mini-2024-07-18", "gpt-4o-mini"),
+            ("GPT-4o", "gpt-4o"),
+            ("gpt-4-0613", "gpt-4"),
+            ("anthropic/claude-opus-4.5", "claude-opus-4-5"),
+            (
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                "claude-sonnet-4-5",
+            ),
+            ("claude-sonnet-4-5@20250929", "claude-sonnet-4-5"),
+            ("claude-opus-5-latest", "claude-opus-5"),
+        ] {
+            assert_eq!(
+                catalogue.model(written),
+                catalogue.model(entry),
+                "{written}"
+            );
+        }
+        for (slip, hint) in [
+            ("gpt-4o-min", "did you mean `gpt-4o-mini`?"),
+            (
+                "claude-opus-4-9",
+                "`claude+` stands for its family, with bounded counts",
+            ),
+            ("gpt-4o-2024-08-06-turbo", ""),
+            ("llama-gpt-4o", ""),
+        ] {
+            let error = catalogue.model(slip).unwrap_err();
+            assert!(error.hint.unwrap().contains(hint), "{slip}");
+        }
     }
 
     #[test]

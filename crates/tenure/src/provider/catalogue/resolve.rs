@@ -91,6 +91,22 @@ impl Stems {
         })
     }
 
+    /// Returns whether a name is an entry's but for what a platform puts before it, a date and a version: `-2024-08-06`,
+    /// `@20250929`, `-v1:0`, `-latest`, `-preview`. A word more may be another model, or a slip.
+    pub(super) fn is_same(&self, name: &str, entry: &str) -> bool {
+        let text = plain(self.behind_routes(name));
+        let Some(rest) = text.strip_prefix(&*plain(entry)) else {
+            return false;
+        };
+        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let mut words = rest.split(['-', '@', ':']);
+        words.next() == Some("")
+            && words.all(|word| {
+                let version = word.strip_prefix('v').unwrap_or(word);
+                matches!(word, "latest" | "preview") || is_number(version) && !version.is_empty()
+            })
+    }
+
     /// A name without what platforms put before it: `us.anthropic.`, `openrouter/anthropic/`, an ARN.
     fn behind_routes<'n>(&self, name: &'n str) -> &'n str {
         let parts = name.match_indices(['/', '.', ':']);
