@@ -21,15 +21,16 @@ use tenure::{
 };
 use tenure_workspace::sources::markdown::{self, Split};
 use tenure_workspace::sources::skill::{Disclosure, Skill};
-use tenure_workspace::sources::{Sourced, json as json_source, seed};
+use tenure_workspace::sources::{Formats, Sourced, json as json_source, seed};
 use tenure_workspace::{Collect, Workspace, skills};
 
 /// Checks an input.
 pub type Check = fn(&[u8]);
 
 /// The targets by name, which is also the name of their folders of seeds.
-pub const TARGETS: [(&str, Check); 11] = [
+pub const TARGETS: [(&str, Check); 12] = [
     ("compile", compile),
+    ("documents", documents),
     ("json_objects", json_objects),
     ("markdown_split", markdown_split),
     ("ops", ops),
@@ -107,6 +108,29 @@ pub fn seed_file(data: &[u8]) {
 pub fn json_objects(data: &[u8]) {
     let Some(text) = text(data) else { return };
     located(json_source::parse(text, "stem"));
+}
+
+/// A document in any format: the first line is its extension.
+pub fn documents(data: &[u8]) {
+    let Some((extension, text)) = text(data).and_then(|text| text.split_once('\n')) else {
+        return;
+    };
+    let path = std::path::PathBuf::from(format!("page.{extension}"));
+    let formats = Formats::standard();
+    if !formats.knows(&path) || formats.extensions().all(|known| known != extension) {
+        return;
+    }
+    for split in [Split::Above(64), Split::Never] {
+        match formats.parse(&path, "page", text, split) {
+            Ok(found) => {
+                for one in found {
+                    assert!(one.line > 0);
+                    sealed(one.document);
+                }
+            }
+            Err(error) => sound(&error),
+        }
+    }
 }
 
 /// Plain Markdown: nothing of it is lost, whatever it is split into.
