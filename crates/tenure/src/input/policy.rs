@@ -156,7 +156,7 @@ pub struct PolicyDocument {
     pub near_duplicates: Score,
     /// The least relevance of what nobody asked for: files that were read as evidence and not retrieved, and procedures
     /// such as the bodies of skills. 0: none is needed.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub unasked_floor: Score,
     /// The sign of personal data.
     pub pii: PiiRule,
@@ -201,6 +201,12 @@ pub struct OverflowByClass {
     pub batch: Overflow,
     /// A wrong answer does harm.
     pub safety_critical: Overflow,
+}
+
+/// Returns whether a floor is none. One that came later is left out then, so that an older policy has the digest that
+/// it had.
+fn is_nothing(floor: &Score) -> bool {
+    *floor == Score::ZERO
 }
 
 /// The switch between a corpus, the documents in `codex`, as a whole and retrieval.
@@ -769,6 +775,17 @@ mod tests {
             let policy = Policy::preset(name).unwrap();
             assert_eq!(policy.document().ranking.weights(), Weights::default());
         }
+    }
+
+    #[test]
+    fn a_policy_that_was_written_before_a_floor_came_has_its_digest() {
+        let ordered = Policy::preset("ordered").unwrap();
+        let written = serde_json::to_value(ordered.document()).unwrap();
+        assert!(written.get("unasked_floor").is_none());
+        let read: PolicyDocument = serde_json::from_value(written).unwrap();
+        assert_eq!(Policy::seal(read).unwrap().digest(), ordered.digest());
+        let standard = Policy::preset("standard").unwrap();
+        assert_eq!(standard.document().unasked_floor, Score::HALF);
     }
 
     #[test]
