@@ -138,7 +138,7 @@ fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
 #[test]
 fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
     let bench = revised();
-    bench.file("secret.md", "# secret-name\n\nThe code is 7342.\n");
+    bench.file("secret.md", "# secret-name\n\nThe code is zq7342.\n");
     bench.ok(&[
         "store",
         "put",
@@ -166,7 +166,7 @@ fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
         compiled["envelope"]["payload"]
             .as_str()
             .unwrap()
-            .contains("7342")
+            .contains("zq7342")
     );
     let erased = bench.json(&["store", "erase", "--subject", "bob", "--format", "json"]);
     assert_eq!(erased["objects"].as_array().unwrap().len(), 2);
@@ -177,7 +177,7 @@ fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
     );
     assert_eq!(replay["unproven"], json!([]));
     let record = bench.ok(&["store", "records", id]);
-    for word in ["7342", "secret", "summary"] {
+    for word in ["zq7342", "secret", "summary"] {
         assert!(!record.contains(word), "{word}: {record}");
     }
     bench.refused(4, &["store", "put", "--as", "guidance", "secret.md"]);
