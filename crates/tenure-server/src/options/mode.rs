@@ -1,10 +1,5 @@
 //! The modes of the gateway.
 
-use std::str::FromStr;
-
-use tenure::Error;
-use tenure::error::unknown_name;
-
 /// The mode of the gateway: what it does to the requests that go through it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
@@ -18,27 +13,10 @@ pub enum Mode {
     Full,
 }
 
-impl Mode {
-    const ALL: [Mode; 3] = [Mode::Observe, Mode::Fit, Mode::Full];
-
-    /// Returns its name.
-    pub fn term(self) -> &'static str {
-        match self {
-            Mode::Observe => "observe",
-            Mode::Fit => "fit",
-            Mode::Full => "full",
-        }
-    }
-}
-
-impl FromStr for Mode {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Mode, Error> {
-        let known = Mode::ALL.into_iter();
-        let mut named = known.clone().filter(|mode| mode.term() == text);
-        named
-            .next()
-            .ok_or_else(|| unknown_name("gateway mode", text, known.map(Mode::term)))
+tenure::terms! {
+    Mode ("gateway mode") {
+        Observe = "observe",
+        Fit = "fit",
+        Full = "full",
     }
 }

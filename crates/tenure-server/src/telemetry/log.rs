@@ -3,13 +3,11 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::str::FromStr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
-use tenure::error::unknown_name;
 use tenure::{Error, ErrorKind};
 use tenure_workspace::Clock;
 
@@ -42,33 +40,12 @@ pub enum LogLevel {
     Info,
 }
 
-impl LogLevel {
-    const ALL: [LogLevel; 4] = [
-        LogLevel::Off,
-        LogLevel::Error,
-        LogLevel::Warn,
-        LogLevel::Info,
-    ];
-
-    /// Its name.
-    pub fn term(self) -> &'static str {
-        match self {
-            LogLevel::Off => "off",
-            LogLevel::Error => "error",
-            LogLevel::Warn => "warn",
-            LogLevel::Info => "info",
-        }
-    }
-}
-
-impl FromStr for LogLevel {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<LogLevel, Error> {
-        let mut all = LogLevel::ALL.into_iter();
-        let found = all.find(|level| level.term() == text);
-        let names = LogLevel::ALL.into_iter().map(LogLevel::term);
-        found.ok_or_else(|| unknown_name("log level", text, names))
+tenure::terms! {
+    LogLevel ("log level") {
+        Off = "off",
+        Error = "error",
+        Warn = "warn",
+        Info = "info",
     }
 }
 
@@ -219,7 +196,7 @@ mod tests {
 
     #[test]
     fn levels_have_names() {
-        for level in LogLevel::ALL {
+        for &level in LogLevel::ALL {
             assert_eq!(level.term().parse::<LogLevel>().unwrap(), level);
         }
         assert!("loud".parse::<LogLevel>().is_err());

@@ -90,7 +90,7 @@ pub(crate) fn observe(
     let mut all = Vec::new();
     for compiled in outcome.compiled() {
         let quality = Quality::of(compiled, candidates);
-        for metric in QualityMetric::ALL {
+        for &metric in QualityMetric::ALL {
             let label = Metered {
                 metric: Word(metric.term()),
             };

@@ -223,7 +223,7 @@ impl Spans {
         ];
         let digest = trace.payload_digest.map(|digest| digest.to_string());
         attributes.extend(digest.map(|digest| text("tenure.payload.digest", &digest)));
-        attributes.extend(QualityMetric::ALL.map(|metric| {
+        attributes.extend(QualityMetric::ALL.iter().map(|&metric| {
             let value = quality.get(metric).to_f64();
             json!({ "key": format!("tenure.quality.{}", metric.term()), "value": { "doubleValue": value } })
         }));

@@ -4,6 +4,7 @@ pub mod digest;
 pub mod error;
 pub(crate) mod key;
 pub mod num;
+mod terms;
 pub mod text;
 pub mod time;
 pub mod tokenizer;

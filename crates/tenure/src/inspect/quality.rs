@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Candidates;
-use crate::base::error::{Error, unknown_name};
 use crate::base::num::Score;
 use crate::compile::envelope::Compiled;
 use crate::compile::score::Grade;
@@ -64,32 +63,6 @@ pub enum QualityMetric {
 }
 
 impl QualityMetric {
-    /// All of them.
-    pub const ALL: [QualityMetric; 8] = [
-        QualityMetric::Utilization,
-        QualityMetric::SignalDensity,
-        QualityMetric::ProvenanceCoverage,
-        QualityMetric::ConstraintDensity,
-        QualityMetric::Duplication,
-        QualityMetric::Staleness,
-        QualityMetric::InjectionSurface,
-        QualityMetric::Fidelity,
-    ];
-
-    /// Its name.
-    pub fn term(self) -> &'static str {
-        match self {
-            QualityMetric::Utilization => "utilization",
-            QualityMetric::SignalDensity => "signal_density",
-            QualityMetric::ProvenanceCoverage => "provenance_coverage",
-            QualityMetric::ConstraintDensity => "constraint_density",
-            QualityMetric::Duplication => "duplication",
-            QualityMetric::Staleness => "staleness",
-            QualityMetric::InjectionSurface => "injection_surface",
-            QualityMetric::Fidelity => "fidelity",
-        }
-    }
-
     /// Returns whether more of it is better.
     pub fn more_is_better(self) -> bool {
         matches!(
@@ -102,14 +75,16 @@ impl QualityMetric {
     }
 }
 
-impl std::str::FromStr for QualityMetric {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<QualityMetric, Error> {
-        let mut all = QualityMetric::ALL.into_iter();
-        let found = all.find(|metric| metric.term() == text);
-        let names = QualityMetric::ALL.into_iter().map(QualityMetric::term);
-        found.ok_or_else(|| unknown_name("quality metric", text, names))
+crate::terms! {
+    QualityMetric ("quality metric") {
+        Utilization = "utilization",
+        SignalDensity = "signal_density",
+        ProvenanceCoverage = "provenance_coverage",
+        ConstraintDensity = "constraint_density",
+        Duplication = "duplication",
+        Staleness = "staleness",
+        InjectionSurface = "injection_surface",
+        Fidelity = "fidelity",
     }
 }
 

@@ -9,29 +9,11 @@ macro_rules! vocabulary {
         #[non_exhaustive]
         pub enum $name { $($(#[$term_doc])* #[serde(rename = $term)] $variant,)+ }
 
-        impl $name {
-            /// Every term, in order.
-            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
-
-            /// The term as it is written.
-            pub const fn term(self) -> &'static str {
-                match self { $($name::$variant => $term,)+ }
-            }
-        }
+        $crate::terms! { $name ($noun) { $($variant = $term,)+ } }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.term())
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = crate::base::error::Error;
-
-            fn from_str(text: &str) -> Result<$name, crate::base::error::Error> {
-                let terms = $name::ALL.iter().map(|term| term.term());
-                let known = $name::ALL.iter().copied().find(|known| known.term() == text);
-                known.ok_or_else(|| crate::base::error::unknown_name($noun, text, terms))
             }
         }
     };

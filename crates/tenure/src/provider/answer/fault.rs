@@ -1,9 +1,5 @@
 //! The faults of answers, with their published names.
 
-use std::str::FromStr;
-
-use crate::base::error::{Error, unknown_name};
-
 /// A fault of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum OutputFault {
@@ -25,42 +21,15 @@ pub enum OutputFault {
     ConstraintUnchecked,
 }
 
-impl OutputFault {
-    /// All of them.
-    pub const ALL: [OutputFault; 8] = [
-        OutputFault::ToolNotOffered,
-        OutputFault::ToolLeftOut,
-        OutputFault::ArgumentsNoObject,
-        OutputFault::ArgumentsSchema,
-        OutputFault::ToolNotCalled,
-        OutputFault::ResponseSchema,
-        OutputFault::ConstraintBroken,
-        OutputFault::ConstraintUnchecked,
-    ];
-
-    /// Returns its name.
-    pub fn term(self) -> &'static str {
-        match self {
-            OutputFault::ToolNotOffered => "tool_not_offered",
-            OutputFault::ToolLeftOut => "tool_left_out",
-            OutputFault::ArgumentsNoObject => "arguments_no_object",
-            OutputFault::ArgumentsSchema => "arguments_schema",
-            OutputFault::ToolNotCalled => "tool_not_called",
-            OutputFault::ResponseSchema => "response_schema",
-            OutputFault::ConstraintBroken => "constraint_broken",
-            OutputFault::ConstraintUnchecked => "constraint_unchecked",
-        }
-    }
-}
-
-impl FromStr for OutputFault {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<OutputFault, Error> {
-        let found = OutputFault::ALL
-            .into_iter()
-            .find(|fault| fault.term() == text);
-        let names = OutputFault::ALL.into_iter().map(OutputFault::term);
-        found.ok_or_else(|| unknown_name("fault of an answer", text, names))
+crate::terms! {
+    OutputFault ("fault of an answer") {
+        ToolNotOffered = "tool_not_offered",
+        ToolLeftOut = "tool_left_out",
+        ArgumentsNoObject = "arguments_no_object",
+        ArgumentsSchema = "arguments_schema",
+        ToolNotCalled = "tool_not_called",
+        ResponseSchema = "response_schema",
+        ConstraintBroken = "constraint_broken",
+        ConstraintUnchecked = "constraint_unchecked",
     }
 }
