@@ -26,7 +26,7 @@ mod onnx;
 mod openai;
 pub mod read;
 pub mod relevance;
-mod settings;
+pub mod settings;
 pub mod tokenizer_json;
 
 pub use encoder::{Encoder, Pooling};

@@ -36,12 +36,12 @@ impl Given {
     }
 }
 
-/// The settings that this text has; `what` is how an error names it.
+/// Reads the settings that this text has; `what` names it in errors.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line.
-pub(crate) fn from_toml<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, Error> {
+pub fn from_toml<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, Error> {
     toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| before.matches('\n').count() + 1);

@@ -384,8 +384,8 @@ pub(crate) struct ReadingArgs {
     /// it are loaded, the nearest with the highest priority [default: all of them]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) near: Option<PathBuf>,
-    /// What the documents of a file or folder are: guidance (rules, as their frontmatter says), evidence (data, of which
-    /// what is near to the task is quoted) or corpus (data, whole where it fits). PATH is a source, too (may be repeated)
+    /// Read a file or folder as guidance (rules, as their frontmatter says), evidence (data, of which what is near to the
+    /// task is quoted) or corpus (data, whole where it fits). PATH is a source, too (may be repeated)
     #[arg(long = "as", value_names = ["KIND", "PATH"], num_args = 2, action = ArgAction::Append, value_hint = ValueHint::AnyPath)]
     pub(crate) read_as: Vec<PathBuf>,
     /// Also read what .gitignore and .ignore name, and folders of dependencies

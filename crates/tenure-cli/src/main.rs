@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the command's output is asked for as JSON: its failure is JSON, too.
+/// Returns whether the output is asked for as JSON: a failure is JSON, too.
 fn asks_json(matches: &ArgMatches) -> bool {
     let format = matches.try_get_raw("format").ok().flatten();
     let own = format.is_some_and(|mut values| values.any(|value| value == "json"));

@@ -75,7 +75,7 @@ pub(crate) fn collect(paths: &[PathBuf], options: &Collect<'_>) -> Result<Collec
     })
 }
 
-/// What was collected so far.
+/// The state of collecting.
 struct Collector<'o> {
     options: &'o Collect<'o>,
     sealer: Sealer,
@@ -215,9 +215,9 @@ struct About {
     /// Its name in objects.
     origin: String,
     read_as: ReadAs,
-    /// Whether the user named it.
+    /// Set where the user named it.
     is_named: bool,
-    /// Whether what is wrong with it ends nothing.
+    /// Set where what is wrong with it ends nothing.
     is_lenient: bool,
 }
 

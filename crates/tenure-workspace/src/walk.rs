@@ -2,35 +2,29 @@
 //! skills and instruction files, and what is left out and why. No link is followed.
 
 mod ignored;
+mod instructions;
+mod skills;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tenure::error::Location;
-use tenure::object::{MAX_NAME, clip};
 use tenure::{Error, Unfetched};
 
 use crate::collect::{Collect, Declared, MANIFEST, ReadAs, Warning, WarningKind};
 use crate::read::{KERNEL, is_of_the_kernel};
 use crate::snapshot::may_be_snapshot;
-use crate::sources::agents::{Near, priority};
-use crate::sources::claude::{self, Kind, MAX_HOPS, MAX_IMPORT, Mention, Target};
-use crate::sources::frontmatter::{cut, mapping, tags};
-use crate::sources::seed::opens_section;
-use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
-use crate::sources::{GUIDANCE, Sourced, is_licence, markdown};
+use crate::sources::agents::Near;
+use crate::sources::claude::{self, Kind};
+use crate::sources::skill::SKILL_FILE;
+use crate::sources::{Sourced, is_licence};
 use ignored::{Ignored, is_vendored, leads_through_vendored};
-use tenure_adapters::read::read_text;
 
 /// The most entries that a walk looks at.
 const MAX_ENTRIES: usize = 100_000;
 /// The depth of a walk.
 const MAX_DEPTH: usize = 16;
-/// The most different `@` mentions of one file that are looked up.
-const MAX_MENTIONS: usize = 10_000;
-/// The longest path of an imported file, so that its sections still have names.
-const MAX_IMPORTED_NAME: usize = MAX_NAME - 80;
 
 /// A file with objects.
 pub(crate) struct Source {
@@ -40,15 +34,15 @@ pub(crate) struct Source {
     pub(crate) origin: String,
     /// Its objects, where finding it had to read it; a format's parser reads it otherwise.
     pub(crate) documents: Option<Vec<Sourced>>,
-    /// Whether a walk came upon it: what is wrong with it ends nothing.
+    /// Set where a walk came upon it: what is wrong with it ends nothing.
     pub(crate) is_come_upon: bool,
-    /// What its documents are.
+    /// The kind of its documents.
     pub(crate) read_as: ReadAs,
-    /// What it is to an agent.
+    /// Its standing with an agent.
     pub(crate) standing: Standing,
 }
 
-/// What a file is to an agent that works in the project.
+/// The standing of a file with an agent that works in the project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     /// Instructions, which an agent reads before all else: so many folders above the path that is worked on, or below
@@ -114,7 +108,7 @@ struct Root {
     shown: PathBuf,
     /// With its links resolved.
     real: PathBuf,
-    /// Whether it lies in a folder of dependencies of its repository.
+    /// Set where it lies in a folder of dependencies of its repository.
     is_foreign: bool,
 }
 
@@ -150,7 +144,7 @@ impl Root {
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// Whether a path below leads through a folder of dependencies.
+    /// Returns whether a path below leads through a folder of dependencies.
     fn is_foreign(&self, real: &Path) -> bool {
         let below = real.strip_prefix(&self.real).unwrap_or(real);
         self.is_foreign || leads_through_vendored(below)
@@ -171,7 +165,7 @@ impl Root {
 struct Seen {
     /// Set for an instruction file; a format's file that is named twice is a mistake to report.
     instructions: bool,
-    /// Whether its imports were followed.
+    /// Set once its imports were followed.
     followed: bool,
 }
 
@@ -429,7 +423,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// A manifest: that of the folder that was named was read, and no other says what anything is.
+    /// Reports a manifest of a folder that was not named: it says nothing of its documents.
     fn manifest(&mut self, root: &Root, path: &Path, depth: usize) {
         if depth > 0 {
             let what = root.relative(path);
@@ -525,461 +519,7 @@ impl Finder<'_> {
     }
 }
 
-/// Instruction files.
-impl Finder<'_> {
-    /// Reads an instruction file and what it imports. `trail` holds the files that lead to it.
-    fn instructions(
-        &mut self,
-        root: &Root,
-        real: &Path,
-        kind: Kind,
-        trail: &mut Vec<PathBuf>,
-    ) -> Result<(), Error> {
-        let imported = !trail.is_empty();
-        let imports = imported || kind != Kind::Agents;
-        let seen = self.read.get(real);
-        if seen.is_some_and(|seen| seen.followed || !imports) {
-            return Ok(());
-        }
-        let is_new = seen.is_none();
-        let shown = root.show(real);
-        if is_new && !imported && !self.applies(root, real) {
-            return Ok(());
-        }
-        let text = match read_text(&shown) {
-            Ok(text) => text,
-            Err(error) if imported => {
-                let name = root.relative(real);
-                let line = error.at.as_ref().and_then(|at| at.line);
-                let what = format!("not imported: {}", error.what);
-                self.warn(WarningKind::Instructions, &name, what, &shown, line);
-                self.unfetched(name, error.what);
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
-        let head = self.head(&text, &shown);
-        if let (Kind::Rule, Some(near), false) = (kind, self.near, imported)
-            && !head.globs.is_empty()
-            && near.is_meant(&head.globs, &claude::project_of(real)) == Some(false)
-        {
-            let why = format!("its `paths` do not mean {}", near.shown);
-            self.unfetched(root.relative(real), why);
-            return Ok(());
-        }
-        self.read.insert(
-            real.to_owned(),
-            Seen {
-                instructions: true,
-                followed: imports,
-            },
-        );
-        if is_new {
-            self.guidance(root, real, &head, trail)?;
-        }
-        if imports {
-            trail.push(real.to_owned());
-            let followed = self.imports(root, real, &head, trail);
-            trail.pop();
-            followed?;
-        }
-        Ok(())
-    }
-
-    /// Returns whether an instruction file applies to the path that is worked on.
-    fn applies(&mut self, root: &Root, real: &Path) -> bool {
-        let Some(near) = self.near else { return true };
-        if near.distance(&claude::project_of(real)).is_some() {
-            return true;
-        }
-        let why = format!(
-            "it speaks for its own folder, which does not hold {}",
-            near.shown
-        );
-        self.unfetched(root.relative(real), why);
-        false
-    }
-
-    /// Cuts the frontmatter off; one that cannot be read stays text.
-    fn head<'t>(&mut self, text: &'t str, shown: &Path) -> Head<'t> {
-        let whole = Head {
-            body: text,
-            line: 1,
-            globs: Vec::new(),
-            tags: Vec::new(),
-        };
-        let lines: Vec<&str> = text.trim_start().lines().take(64).collect();
-        if !claude::is_markdown(shown) || !opens_section(&lines, 0) {
-            return whole;
-        }
-        let read = cut(text).and_then(|cut| match cut {
-            Some(cut) => Ok(Some((mapping(cut.yaml)?, cut))),
-            None => Ok(None),
-        });
-        match read {
-            Ok(Some((read, cut))) => {
-                let (tags, left) = tags(&read.fields, &["paths"]);
-                let name = shown.display().to_string();
-                for key in left {
-                    self.unfetched(format!("{name}: {key}"), "too long for a tag".to_owned());
-                }
-                Head {
-                    body: cut.body,
-                    line: cut.body_line,
-                    globs: claude::globs(&read.fields),
-                    tags,
-                }
-            }
-            Ok(None) => whole,
-            Err(error) => {
-                let name = shown.display().to_string();
-                let what = format!("{}; the frontmatter is read as text", error.what);
-                self.warn(WarningKind::Instructions, &name, what, shown, Some(1));
-                whole
-            }
-        }
-    }
-
-    /// Makes an instruction file's objects. What is imported speaks for the folder of the file that
-    /// leads to it.
-    fn guidance(
-        &mut self,
-        root: &Root,
-        real: &Path,
-        head: &Head<'_>,
-        trail: &[PathBuf],
-    ) -> Result<(), Error> {
-        let shown = root.show(real);
-        let origin = root.relative(real);
-        let is_markdown = claude::is_markdown(real);
-        let name = origin.strip_suffix(".md").unwrap_or(&origin);
-        if head.body.trim().is_empty() {
-            self.unfetched(origin, "empty".to_owned());
-            return Ok(());
-        }
-        let mut documents = if is_markdown {
-            markdown::documents(head.body, name, self.options.split).map_err(|error| {
-                let line = error.at.as_ref().and_then(|at| at.line);
-                error.at(
-                    shown.display().to_string(),
-                    line.map(|line| line + head.line - 1),
-                )
-            })?
-        } else {
-            let document = skill::file(name.to_owned(), &origin, head.body);
-            vec![Sourced::new(document, 1)]
-        };
-        let speaker = match Kind::of(real) {
-            Some(_) => real,
-            None => trail.first().map_or(real, PathBuf::as_path),
-        };
-        let folder = claude::project_of(speaker);
-        let is_below = folder != root.real && folder.starts_with(&root.real);
-        let globs = if head.globs.is_empty() && is_below {
-            vec![format!("{}/**", root.relative(&folder))]
-        } else {
-            head.globs.clone()
-        };
-        let distance = self.near.and_then(|near| near.distance(&folder));
-        let ranks = distance.and_then(priority);
-        let depth = folder
-            .strip_prefix(&root.real)
-            .map_or(0, |below| below.iter().count());
-        for Sourced { document, line, .. } in &mut documents {
-            *line += head.line - 1;
-            if is_markdown {
-                document.authority_level = Some(GUIDANCE);
-                document.priority = document.priority.or(ranks);
-            }
-            let scopes = globs.iter().map(|glob| format!("paths:{glob}"));
-            document
-                .tags
-                .extend(head.tags.iter().cloned().chain(scopes));
-        }
-        self.found.sources.push(Source {
-            path: shown,
-            origin,
-            documents: Some(documents),
-            is_come_upon: false,
-            read_as: ReadAs::Guidance,
-            standing: Standing::Instructions {
-                distance: distance.unwrap_or(depth),
-            },
-        });
-        Ok(())
-    }
-
-    /// Follows the imports of a file.
-    fn imports(
-        &mut self,
-        root: &Root,
-        real: &Path,
-        head: &Head<'_>,
-        trail: &mut Vec<PathBuf>,
-    ) -> Result<(), Error> {
-        if !claude::is_markdown(real) {
-            return Ok(());
-        }
-        let shown = root.show(real);
-        let from = real.parent().unwrap_or(&root.real);
-        let mut tried = BTreeSet::new();
-        for Mention { target, line } in claude::mentions(head.body) {
-            let line = line + head.line - 1;
-            if !tried.insert(target.clone()) {
-                continue;
-            }
-            if tried.len() > MAX_MENTIONS {
-                return Err(Error::input(format!(
-                    "more than {MAX_MENTIONS} different `@` mentions"
-                ))
-                .at(shown.display().to_string(), Some(line))
-                .hint("an `@` in a code span imports nothing"));
-            }
-            let refused = match claude::resolve(&root.real, from, &target) {
-                Target::None => continue,
-                Target::Refused(why) => why.to_owned(),
-                Target::File(path) if trail.contains(&path) => {
-                    let why = "already read: the import closes a circle";
-                    self.unimported(&target, why, &shown, line);
-                    continue;
-                }
-                Target::File(path) if trail.len() > MAX_HOPS => {
-                    if self.read.contains_key(&path) {
-                        continue;
-                    }
-                    format!("more than {MAX_HOPS} imports deep")
-                }
-                Target::File(path) if root.relative(&path).len() > MAX_IMPORTED_NAME => {
-                    "its path is too long for a name".to_owned()
-                }
-                Target::File(path) => {
-                    let kind = Kind::of(&path).unwrap_or(Kind::Claude);
-                    self.instructions(root, &path, kind, trail)?;
-                    continue;
-                }
-            };
-            self.unimported(&target, &refused, &shown, line);
-            let name = format!("@{}", clip(&target));
-            self.warn(
-                WarningKind::Instructions,
-                &name,
-                format!("not imported: {refused}"),
-                &shown,
-                Some(line),
-            );
-        }
-        Ok(())
-    }
-
-    fn unimported(&mut self, target: &str, why: &str, shown: &Path, line: usize) {
-        let what = format!("@{}", clip(target));
-        self.unfetched(
-            what,
-            format!("{why} (imported by {}:{line})", shown.display()),
-        );
-    }
-}
-
-/// An instruction file without its frontmatter.
-struct Head<'t> {
-    body: &'t str,
-    /// The line that the body begins on.
-    line: usize,
-    globs: Vec<String>,
-    tags: Vec<String>,
-}
-
-/// A skill whose resources are looked for, and its folder.
-#[derive(Clone, Copy)]
-struct Home<'s> {
-    skill: &'s Skill,
-    folder: &'s Path,
-}
-
-/// Skills.
-impl Finder<'_> {
-    fn skill(&mut self, root: &Root, folder: &Path, entries: &[Entry]) -> Result<(), Error> {
-        let real = folder.join(SKILL_FILE);
-        let shown = root.show(&real);
-        let origin = root.relative(&real);
-        if self.read.contains_key(&real) {
-            return Ok(());
-        }
-        let name = folder
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        let read = read_text(&shown).and_then(|text| Skill::parse(&text, &name));
-        let skill = match read {
-            Ok(skill) => skill,
-            Err(error) => {
-                let line = error.at.as_ref().and_then(|at| at.line);
-                let what = format!("not loaded: {}", error.what);
-                self.warn(WarningKind::Skill, &name, what, &shown, line);
-                self.unfetched(origin, error.what);
-                return Ok(());
-            }
-        };
-        self.read.insert(
-            real,
-            Seen {
-                instructions: true,
-                followed: true,
-            },
-        );
-        if let Some(first) = self.skills.get(&skill.name) {
-            let why = format!("a skill of this name is already loaded, from {first}");
-            self.warn(
-                WarningKind::Skill,
-                &skill.name,
-                format!("not loaded: {why}"),
-                &shown,
-                None,
-            );
-            self.unfetched(origin, why);
-            return Ok(());
-        }
-        self.skills
-            .insert(skill.name.clone(), shown.display().to_string());
-        for error in &skill.forgiven {
-            let line = error.at.as_ref().and_then(|at| at.line);
-            self.warn(
-                WarningKind::Skill,
-                &skill.name,
-                error.what.clone(),
-                &shown,
-                line,
-            );
-        }
-        let (entry, left) = skill.entry();
-        for key in left {
-            self.unfetched(format!("{origin}: {key}"), "too long for a tag".to_owned());
-        }
-        let mut documents: Vec<Sourced> = entry
-            .map(|document| Sourced::new(document, 1))
-            .into_iter()
-            .collect();
-        match skill.instructions() {
-            Some(document) if self.options.skills >= Disclosure::Body || documents.is_empty() => {
-                documents.push(Sourced::new(document, skill.body_line));
-            }
-            Some(_) => {
-                let why = format!(
-                    "the body of skill `{}`; its entry alone was asked for",
-                    clip(&skill.name)
-                );
-                self.unfetched(origin.clone(), why);
-            }
-            None => {}
-        }
-        if documents.is_empty() {
-            self.unfetched(origin, "empty".to_owned());
-            return Ok(());
-        }
-        self.found.sources.push(Source {
-            path: shown,
-            origin,
-            documents: Some(documents),
-            is_come_upon: false,
-            read_as: ReadAs::Guidance,
-            standing: Standing::Skill,
-        });
-        let mut folders = 0;
-        let home = Home {
-            skill: &skill,
-            folder,
-        };
-        self.resources(root, home, folder, entries, (0, &mut folders))
-    }
-
-    /// The other files of a skill's folder: objects when they are asked for, reported otherwise.
-    fn resources(
-        &mut self,
-        root: &Root,
-        home: Home<'_>,
-        folder: &Path,
-        entries: &[Entry],
-        (depth, folders): (usize, &mut usize),
-    ) -> Result<(), Error> {
-        for (name, path, kind) in entries {
-            if kind.is_symlink() {
-                self.skip(root, path, "a link; name its target to include it");
-            } else if name.starts_with('.') {
-                self.skip(root, path, "hidden");
-            } else if kind.is_dir() && depth == skill::MAX_DEPTH {
-                self.skip(root, path, "too deep");
-            } else if kind.is_dir() {
-                *folders += 1;
-                if *folders > MAX_FOLDERS {
-                    return Err(Error::input(format!(
-                        "the skill `{}` holds more than {MAX_FOLDERS} folders",
-                        clip(&home.skill.name)
-                    ))
-                    .at(root.show(folder).display().to_string(), None));
-                }
-                let inner = self.list(root, path)?;
-                if inner
-                    .iter()
-                    .any(|(name, _, kind)| name == SKILL_FILE && kind.is_file())
-                {
-                    self.skill(root, path, &inner)?;
-                } else {
-                    self.resources(root, home, path, &inner, (depth + 1, &mut *folders))?;
-                }
-            } else if !kind.is_file() {
-                self.skip(root, path, "not a file");
-            } else if depth > 0 || name != SKILL_FILE {
-                self.resource(root, home, path);
-            }
-        }
-        Ok(())
-    }
-
-    fn resource(&mut self, root: &Root, home: Home<'_>, path: &Path) {
-        let skill = home.skill;
-        let whose = clip(&skill.name);
-        if self.options.skills < Disclosure::Resources {
-            let why = format!("a resource of skill `{whose}`; resources were not asked for");
-            self.skip(root, path, &why);
-            return;
-        }
-        // Its name is its path in the skill's folder.
-        let inner = path.strip_prefix(home.folder).unwrap_or(path);
-        let inner: Vec<_> = inner
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect();
-        let inner = inner.join("/");
-        let shown = root.show(path);
-        let why = match fs::metadata(path) {
-            Ok(metadata) if metadata.len() > MAX_IMPORT => "larger than 1 MiB".to_owned(),
-            _ if skill.name.len() + inner.len() + 16 > MAX_NAME => {
-                "its path is too long for a name".to_owned()
-            }
-            _ if inner.chars().any(char::is_control) => {
-                "its name holds a control character".to_owned()
-            }
-            _ => match read_text(&shown) {
-                Ok(text) if text.trim().is_empty() => "empty".to_owned(),
-                Ok(text) => {
-                    self.found.sources.push(Source {
-                        path: shown,
-                        origin: root.relative(path),
-                        documents: Some(vec![Sourced::new(skill.resource(&inner, &text), 1)]),
-                        is_come_upon: false,
-                        read_as: ReadAs::Guidance,
-                        standing: Standing::Document,
-                    });
-                    return;
-                }
-                Err(error) => error.what,
-            },
-        };
-        self.skip(root, path, &why);
-    }
-}
-
-/// Whether a folder is an environment of Python: its packages and their documents.
+/// Returns whether a folder is an environment of Python: its packages and their documents.
 fn is_environment(folder: &Path) -> bool {
     folder.join("pyvenv.cfg").is_file()
 }

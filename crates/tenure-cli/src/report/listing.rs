@@ -1,4 +1,4 @@
-//! The verdicts as lists: of a compile what went in, and a summary of what did not; of an explanation all of it.
+//! The verdicts as lists. A compile shows what went in and a summary of the rest, an explanation all of it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 /// A verdict and the candidate's number.
 type Row<'t> = (usize, &'t Verdict);
 
-/// What went in, and by reason what did not.
+/// Writes what went in, and a summary by reason of what did not.
 pub(super) fn summaries(text: &mut String, trace: &Trace) {
     list(text, trace, Ruling::Included, false);
     for ruling in [Ruling::Omitted, Ruling::Denied] {
@@ -140,7 +140,7 @@ fn list(text: &mut String, trace: &Trace, ruling: Ruling, scores: bool) {
     more(text, rows.len());
 }
 
-/// What was not read, one by one.
+/// Lists what was not read.
 fn unread(text: &mut String, trace: &Trace) {
     let left = &trace.unfetched;
     if left.is_empty() {
@@ -194,7 +194,7 @@ fn by_reason<'n>(named: impl Iterator<Item = (String, (String, &'n str))>) -> Ve
     lines
 }
 
-/// A reason without what it names, so that like ones are one.
+/// The reason without the names in it, so that like reasons are counted as one.
 fn kind_of(why: &str) -> String {
     let why = why.split_once(" (imported by").map_or(why, |(why, _)| why);
     let parts = why.split('`').enumerate();
@@ -203,7 +203,7 @@ fn kind_of(why: &str) -> String {
         .collect()
 }
 
-/// A line as long as the terminal is wide, where there is one, behind two columns.
+/// Cuts a line to the width of the terminal, where there is one, less the two columns before it.
 fn cut(line: &str) -> String {
     let is_terminal = std::io::stdout().is_terminal();
     let size = is_terminal.then(terminal_size::terminal_size).flatten();

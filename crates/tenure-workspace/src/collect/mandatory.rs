@@ -1,12 +1,11 @@
-//! What stands in a compile whatever else does: the instructions that an agent would have read, and the list of its
-//! skills.
+//! The mandatory part of what is collected: the instructions that an agent would have read, and the list of its skills.
 
 use super::Mandatory;
 use crate::walk::{Source, Standing};
 
 /// The most tokens of instructions that are mandatory.
 const MOST: u64 = 20_000;
-/// The share of the window that they may take: one in so many.
+/// The divisor of the window that gives the share which they may take.
 const OF_WINDOW: u64 = 5;
 
 impl Mandatory<'_> {

@@ -42,21 +42,19 @@ pub struct Collect<'a> {
     /// Trees of source code, each file of which becomes an artifact: what their `.gitignore` and `.ignore`
     /// name is left out. Default: none.
     pub code: Vec<PathBuf>,
-    /// What the documents of the sources are, but for instruction files and skills, which are guidance. Default:
-    /// evidence.
+    /// The kind of the sources' documents. Instruction files and skills are guidance all the same. Default: evidence.
     pub read_as: ReadAs,
-    /// What the documents of these files and folders are instead. So does the `tenure.toml` of a folder that is named.
-    /// Default: none.
+    /// The kind of the documents of these files and folders, where it is another. The `tenure.toml` of a folder that is
+    /// named says it, too. Default: none.
     pub declared: Vec<(PathBuf, ReadAs)>,
     /// The choice of instructions that are mandatory in a compile. Default: none; all of them are ranked.
     pub mandatory: Option<Mandatory<'a>>,
-    /// Whether objects of a JSON file that is named, and that state their type, are what they state, as objects that
-    /// are written over the API are. Default: they are documents.
+    /// Takes objects of a JSON file that is named at their word where they state their type, as the API does. Default:
+    /// they are documents.
     pub typed_objects: bool,
-    /// Whether a walk enters what ignore files name, and folders of dependencies. Default: neither.
+    /// Walks what ignore files name, and folders of dependencies, too. Default: neither.
     pub include_ignored: bool,
-    /// Whether a file that a walk comes upon and that cannot be read is an error. Default: it is left out, with a
-    /// warning.
+    /// Fails on a file that a walk comes upon and that cannot be read. Default: it is left out, with a warning.
     pub strict: bool,
     /// The encoder whose limit objects are warned about. Default: none.
     pub encoder: Option<Encoder>,

@@ -1,20 +1,19 @@
-//! What documents are to a compile: guidance, evidence or a corpus. Who names a document decides it, never the
-//! document; instruction files and skills are guidance.
+//! The kinds of documents: guidance, evidence or a corpus. The user who names a document decides, never the document;
+//! instruction files and skills are guidance.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::Deserialize;
-use tenure::error::unknown_name;
 use tenure::object::{Authority, ObjectType, Protection, Provenance};
 use tenure::{Error, ObjectDocument};
 use tenure_adapters::read::read_text;
+use tenure_adapters::settings::from_toml;
 
-/// The file in which a folder that is named says what its documents are.
+/// The file in which a folder that is named states the kind of its documents.
 pub const MANIFEST: &str = "tenure.toml";
 
-/// What documents are to a compile.
+/// The kind of documents, which decides how far they are trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -28,32 +27,11 @@ pub enum ReadAs {
     Corpus,
 }
 
-impl ReadAs {
-    /// All of them.
-    pub const ALL: [ReadAs; 3] = [ReadAs::Guidance, ReadAs::Evidence, ReadAs::Corpus];
-
-    /// Its word.
-    pub const fn term(self) -> &'static str {
-        match self {
-            ReadAs::Guidance => "guidance",
-            ReadAs::Evidence => "evidence",
-            ReadAs::Corpus => "corpus",
-        }
-    }
-}
-
-impl FromStr for ReadAs {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<ReadAs, Error> {
-        let found = ReadAs::ALL.into_iter().find(|known| known.term() == word);
-        found.ok_or_else(|| {
-            unknown_name(
-                "kind of document",
-                word,
-                ReadAs::ALL.map(ReadAs::term).into_iter(),
-            )
-        })
+tenure::terms! {
+    ReadAs ("kind of document") {
+        Guidance = "guidance",
+        Evidence = "evidence",
+        Corpus = "corpus",
     }
 }
 
@@ -65,7 +43,7 @@ struct Manifest {
     read_as: ReadAs,
 }
 
-/// What the paths that were named are, by their real paths.
+/// The kinds of the paths that were named, by their real paths.
 #[derive(Default)]
 pub(crate) struct Declared {
     by_path: Vec<(PathBuf, ReadAs)>,
@@ -73,7 +51,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// As the caller says.
+    /// Resolves the paths that the caller declares.
     ///
     /// # Errors
     ///
@@ -89,7 +67,7 @@ impl Declared {
         Ok(Declared { by_path, otherwise })
     }
 
-    /// Takes what the manifest of a folder that was named says, unless the caller said it of the same folder.
+    /// Reads the manifest of a folder that was named, unless the caller declares that folder.
     ///
     /// # Errors
     ///
@@ -100,18 +78,15 @@ impl Declared {
         }
         let path = shown.join(MANIFEST);
         let text = read_text(&path)?;
-        let manifest: Manifest = toml::from_str(&text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start));
-            let line = before.map(|before| before.matches('\n').count() + 1);
-            tenure::error::parse_error(error.message())
-                .at(path.display().to_string(), line)
-                .hint("`as = \"guidance\"`, `\"evidence\"` or `\"corpus\"` says what the folder's documents are")
-        })?;
+        let manifest: Manifest =
+            from_toml(&text, &path.display().to_string()).map_err(|error| {
+                error.hint("`as = \"guidance\"`, `\"evidence\"` or `\"corpus\"` says what the folder's documents are")
+            })?;
         self.by_path.push((real.to_owned(), manifest.read_as));
         Ok(())
     }
 
-    /// What a file is: as the nearest folder that somebody spoke of.
+    /// Returns the kind of a file: that of the nearest path above it that is declared.
     pub(crate) fn of(&self, real: &Path) -> ReadAs {
         let above = self
             .by_path
@@ -122,8 +97,8 @@ impl Declared {
     }
 }
 
-/// A document as data, with this provenance: of what it says of itself, what narrows it stays, and what would raise it is
-/// left out. Returns whether it claimed to command.
+/// Makes a document data, with this provenance. What it says of itself stays where it narrows the document, and is left
+/// out where it would raise it. Returns whether it claimed to command.
 pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Provenance) -> bool {
     let said = std::mem::take(document);
     let is_data = |kind: &ObjectType| {
@@ -183,7 +158,37 @@ pub(super) fn demote(document: &mut ObjectDocument, read_as: ReadAs, source: Pro
         retirement_rule: said.retirement_rule,
         source_origin: said.source_origin,
         modality: said.modality,
-        ..ObjectDocument::default()
+        // All other fields are its own to say of itself only where it is trusted. Each is named, so that a new field
+        // cannot be forgotten here.
+        object_id: None,
+        layer: None,
+        slot_cardinality: None,
+        tx_start: None,
+        tx_end: None,
+        last_confirmed: None,
+        last_used: None,
+        access_count: None,
+        applicable_task_types: Vec::new(),
+        behavioral_implication: None,
+        contradiction_status: None,
+        supersession_link: None,
+        update_path: None,
+        author: None,
+        trajectory_id: None,
+        removable: None,
+        protection: None,
+        inserted_in_step: None,
+        constraint: None,
+        memory_kind: None,
+        role: None,
+        tool_calls: Vec::new(),
+        tool_call_id: None,
+        input_schema: None,
+        output_schema: None,
+        protocol: None,
+        authorization_scope: None,
+        timeout_class: None,
+        wire: None,
     };
     claims
 }
@@ -206,7 +211,7 @@ const ORDERS: [&str; 14] = [
     "write",
 ];
 
-/// Whether a text looks like rules: a third of its lines or more begin as an order does, and at least three.
+/// Returns whether a text looks like rules: a third of its lines or more begin as an order does, and at least three.
 pub(super) fn looks_like_rules(text: &str) -> bool {
     let lines = || {
         text.lines()

@@ -52,8 +52,7 @@ fn written(html: &str, only_main: bool) -> String {
     let mut writer = Writer::default();
     let mut hidden: Vec<Vec<u8>> = Vec::new();
     let (mut mains, mut title) = (0usize, false);
-    for token in Tokenizer::new(html) {
-        let Ok(token) = token;
+    for Ok(token) in Tokenizer::new(html) {
         let shows = hidden.is_empty() && (!only_main || mains > 0);
         match token {
             Token::StartTag(tag) => {
@@ -104,9 +103,9 @@ fn written(html: &str, only_main: bool) -> String {
 #[derive(Default)]
 struct Writer {
     markdown: String,
-    /// How many `pre` are open.
+    /// The number of `pre` that are open.
     verbatim: usize,
-    /// Whether the next text begins a line.
+    /// Set while the next text begins a line.
     is_new: bool,
 }
 

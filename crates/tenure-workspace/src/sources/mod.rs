@@ -39,7 +39,7 @@ pub struct Sourced {
     pub document: ObjectDocument,
     /// The line, counted from one.
     pub line: usize,
-    /// Whether its name is made from its file's, since its author gave none.
+    /// Set where its name is made from its file's, since its author gave none.
     pub is_named_by_file: bool,
 }
 
@@ -168,8 +168,8 @@ impl Formats {
         self.of(path).is_some()
     }
 
-    /// Returns whether a walk takes this file. Rules are Markdown by `.md`, or in a format that the user registered:
-    /// most of what else stands beside them is none.
+    /// Returns whether a walk takes this file. In a folder of guidance only `.md` and the formats that the user
+    /// registered are: other files beside the rules are rarely rules.
     pub(crate) fn walks(&self, path: &Path, read_as: ReadAs) -> bool {
         match self.of(path) {
             Some(Format::Registered(_)) => true,
@@ -196,11 +196,12 @@ impl Formats {
             Some(Format::Markdown) => seed::parse_split(text, name, split),
             Some(Format::Json) => json::parse(text, name),
             Some(Format::Html) => {
-                of_the_file(markdown::documents(&html::to_markdown(text), name, split)?)
+                let read = html::to_markdown(text);
+                converted(&read, name, split)
             }
             Some(Format::Notebook) => {
                 let read = notebook::to_markdown(text, name)?;
-                of_the_file(markdown::documents(&read, name, split)?)
+                converted(&read, name, split)
             }
             Some(Format::Text(markup)) => text::documents(text, name, split, *markup),
             Some(Format::Registered(parser)) => parser(text, stem_of(path)),
@@ -208,7 +209,8 @@ impl Formats {
         }
     }
 
-    /// The same of data. JSON that holds no objects in their published form is text.
+    /// Returns the documents of a file that is data: as [`parse`](Self::parse) does, but JSON that holds no objects in
+    /// their published form is text.
     pub(crate) fn parse_data(
         &self,
         path: &Path,
@@ -248,15 +250,16 @@ impl fmt::Debug for Formats {
     }
 }
 
-/// Documents that were made of what a file says in another form: their lines are not the file's.
-fn of_the_file(mut documents: Vec<Sourced>) -> Result<Vec<Sourced>, Error> {
+/// The documents of Markdown that another form was converted to: its lines are not the file's.
+fn converted(markdown: &str, name: &str, split: Split) -> Result<Vec<Sourced>, Error> {
+    let mut documents = markdown::documents(markdown, name, split)?;
     for sourced in &mut documents {
         sourced.line = 1;
     }
     Ok(documents)
 }
 
-/// Whether a file is a licence or a list of them, by its name: many words, of which no task is about any.
+/// Returns whether a file is a licence or a list of licences, by its name. It has many words, and no task is about them.
 pub(crate) fn is_licence(path: &Path) -> bool {
     let stem = stem_of(path).replace('-', "_");
     let first = stem.split('.').next().unwrap_or_default();
@@ -268,7 +271,7 @@ pub(crate) fn is_licence(path: &Path) -> bool {
         || ["NOTICE", "NOTICES", "THIRD_PARTY_NOTICES"].contains(&first)
 }
 
-/// Whether a file is one that a program makes for a program, by its name.
+/// Returns whether a file is written by a program for a program, by its name.
 fn is_made(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.unwrap_or_default().to_ascii_lowercase();
@@ -277,7 +280,7 @@ fn is_made(path: &Path) -> bool {
         || name.ends_with(".map.json")
 }
 
-/// Whether a file is JSON, by its name.
+/// Returns whether a file is JSON, by its name.
 pub(crate) fn is_json(path: &Path) -> bool {
     extension(path).as_deref() == Some("json")
 }

@@ -1,9 +1,10 @@
 //! Notebooks of Jupyter: their texts, code and what the code printed. Images and widgets are left out.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tenure::Error;
 
 /// The most bytes of one cell's output: what is printed is often a log.

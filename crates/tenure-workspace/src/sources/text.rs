@@ -17,7 +17,7 @@ pub(super) enum Markup {
     Asciidoc,
     /// None.
     Plain,
-    /// A table whose first line says what the columns are.
+    /// A table whose first line names the columns.
     Table,
     /// Lines, or anything else that is cut at lines.
     Lines,
@@ -128,7 +128,7 @@ fn lines(text: &str) -> Vec<(usize, &str)> {
     starts.into_iter().zip(lines).collect()
 }
 
-/// Whether a line underlines a title of this many letters.
+/// The mark of a line that underlines a title of this many letters.
 fn is_rule(line: &str, letters: usize) -> Option<char> {
     let first = line.chars().next().filter(char::is_ascii_punctuation)?;
     let is_long = line.len() >= letters.max(3);

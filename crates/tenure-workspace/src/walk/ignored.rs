@@ -27,12 +27,12 @@ const VENDORED: [&str; 13] = [
     "venv",
 ];
 
-/// Whether a folder of this name holds what others wrote.
+/// Returns whether a folder of this name holds what others wrote.
 pub(super) fn is_vendored(name: &str) -> bool {
     VENDORED.binary_search(&name).is_ok()
 }
 
-/// Whether a path leads through a folder of dependencies. The last part of the path of a file is no folder.
+/// Returns whether a path leads through a folder of dependencies.
 pub(super) fn leads_through_vendored(path: &Path) -> bool {
     path.iter()
         .any(|part| part.to_str().is_some_and(is_vendored))
@@ -85,7 +85,7 @@ impl Ignored {
         self.0.pop();
     }
 
-    /// Whether a path in the innermost folder is ignored.
+    /// Returns whether a path in the innermost folder is ignored.
     pub(super) fn has(&self, path: &Path, is_folder: bool) -> bool {
         let mut found = self
             .0

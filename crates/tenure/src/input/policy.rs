@@ -154,8 +154,8 @@ pub struct PolicyDocument {
     /// The similarity from which on one of two texts stands for both: from 0.5 to 1, or 0 for never. One flow in
     /// registry order knows no near-duplicates.
     pub near_duplicates: Score,
-    /// The least relevance of what nobody asked for: files that were read as evidence and not retrieved, and procedures
-    /// such as the bodies of skills. 0: none is needed.
+    /// The least relevance of files that were read as evidence without being retrieved, and of the bodies of skills.
+    /// 0: none is needed.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unasked_floor: Score,
     /// The sign of personal data.

@@ -221,19 +221,35 @@ pub(crate) fn rank<'a>(
         let card = &scores[at as usize];
         let settings = policy.section(section);
         let floors = [
-            (Factor::Relevance, card.relevance, settings.relevance_floor),
-            (Factor::Freshness, card.freshness, settings.freshness_floor),
-            (Factor::Authority, card.authority, settings.authority_floor),
+            (
+                Factor::Relevance,
+                card.relevance,
+                settings.relevance_floor,
+                !guides(set, at),
+            ),
+            (
+                Factor::Freshness,
+                card.freshness,
+                settings.freshness_floor,
+                true,
+            ),
+            (
+                Factor::Authority,
+                card.authority,
+                settings.authority_floor,
+                true,
+            ),
+            (
+                Factor::Relevance,
+                card.relevance,
+                document.unasked_floor,
+                set.row(at).unasked,
+            ),
         ];
-        let below = floors.into_iter().find(|(factor, value, floor)| {
-            value < floor && (*factor != Factor::Relevance || !guides(set, at))
-        });
-        let unasked = (Factor::Relevance, card.relevance, document.unasked_floor);
-        let below = below.or_else(|| {
-            let (_, value, floor) = unasked;
-            (set.row(at).unasked && value < floor).then_some(unasked)
-        });
-        if let Some((factor, _, floor)) = below {
+        let below = floors
+            .into_iter()
+            .find(|(_, value, floor, applies)| *applies && value < floor);
+        if let Some((factor, _, floor, _)) = below {
             return Some(Reason::BelowFloor { factor, floor });
         }
         (card.grade == Grade::Irrelevant && section != Section::History).then_some(

@@ -44,7 +44,7 @@ pub(crate) struct Row {
     pub(crate) past: bool,
     /// Evidence or a result whose source or time is missing.
     pub(crate) anonymous: bool,
-    /// True if nobody asked for it: a file that was not retrieved, or a procedure.
+    /// True if it came with its folder: nothing chose it for the task.
     pub(crate) unasked: bool,
     pub(crate) text: bool,
     pub(crate) personal: bool,
@@ -514,7 +514,8 @@ impl Normalized {
 /// The tag of what came with a skill.
 const SKILL: &str = "skill";
 
-/// Returns whether an object is there because its file or folder was, not because somebody chose it for the task.
+/// Returns whether an object came with its folder: a file that was read as evidence without being retrieved, or the
+/// body of a skill.
 fn is_unasked(revision: &Revision) -> bool {
     let is_file = revision.object_type() == ObjectType::RetrievedPassage
         && revision
