@@ -127,7 +127,7 @@ impl Encoder {
 }
 
 /// About how many tokens an encoder makes of a text. None of them is asked: each word, mark and
-/// ideograph is one at least, and 200 words of prose are about 256 (RAMPART, 2.2).
+/// ideograph is one at least, and 200 words of prose are about 256.
 fn estimate(text: &str) -> usize {
     let (mut words, mut single, mut inside) = (0, 0, false);
     for c in text.chars() {

@@ -16,7 +16,7 @@ mod compose;
 mod done;
 mod history;
 mod notice;
-mod place;
+mod position;
 mod prefill;
 mod room;
 mod tools;
@@ -45,7 +45,7 @@ use chains::{Chain, forget_chains, log_of};
 pub use done::Done;
 pub(crate) use done::task_of;
 pub use notice::Notice;
-pub use place::Place;
+pub use position::Position;
 use prefill::Prefill;
 use room::{Answer, Room};
 pub use unmanaged::Unmanaged;
@@ -90,7 +90,7 @@ pub struct Relaying<'r> {
     /// The instant at which it came.
     pub now: Instant,
     /// The context beyond its messages; `None` where they are only made to fit.
-    pub beside: Option<Beside<'r>>,
+    pub side: Option<SideInput<'r>>,
     /// The window of its model, where it is not the one of the catalogue.
     pub window: Option<u32>,
     /// Set where it is only to be counted: it is compiled as it would be sent, and is part of no session.
@@ -110,14 +110,14 @@ impl Relaying<'_> {
 
     /// Returns whether the agent's tools are gated.
     fn gates(&self) -> bool {
-        let policy = self.beside.map(|beside| beside.policy.document());
+        let policy = self.side.map(|beside| beside.policy.document());
         policy.is_some_and(|policy| policy.session.tools().is_some())
     }
 }
 
 /// The side context of a request: a policy and objects beyond the agent's messages.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside<'r> {
+pub struct SideInput<'r> {
     /// The policy under which all of it is compiled.
     pub policy: &'r Policy,
     /// The objects.
@@ -138,7 +138,7 @@ pub struct Relayed {
     /// The reason why it was not managed, where the gateway should have managed its history.
     pub unmanaged: Option<Unmanaged>,
     /// Its position in its session; `None` where it is not managed.
-    pub place: Option<Place>,
+    pub position: Option<Position>,
     /// The tokens that it has fewer than it came with: both counted in the same way, about.
     pub saved: u64,
     /// The tokens that it has more than it came with.
@@ -171,7 +171,7 @@ impl Relayed {
         Relayed {
             body: None,
             unmanaged: None,
-            place: None,
+            position: None,
             saved: 0,
             added: 0,
             stand: Vec::new(),
@@ -198,14 +198,14 @@ struct Work<'w> {
 /// The entries that a request added to its session, not yet written. If it is dropped, the session's next request
 /// writes them.
 #[derive(Debug)]
-#[must_use = "what is not settled is not durable"]
-pub struct Unsettled {
+#[must_use = "what is not written is not durable"]
+pub struct PendingWrites {
     /// The session, and its generation.
     session: Option<(Arc<Mutex<Session>>, u64)>,
     chains: Arc<Mutex<ByteLru<Chain>>>,
 }
 
-impl Unsettled {
+impl PendingWrites {
     /// Writes them; they are durable when this returns.
     ///
     /// # Errors
@@ -213,7 +213,7 @@ impl Unsettled {
     /// [`ErrorKind::Conflict`] when another writer wrote to the session meanwhile; [`ErrorKind::Unavailable`] when
     /// the store cannot be reached. The session is then as it was before, and the agent's next request brings what is
     /// missing.
-    pub fn settle(self) -> Result<(), Error> {
+    pub fn write(self) -> Result<(), Error> {
         let Some((session, generation)) = self.session else {
             return Ok(());
         };
@@ -289,8 +289,8 @@ impl Relay {
         world: &World,
         asked: &Relaying<'_>,
     ) -> Result<Relayed, Error> {
-        let (relayed, unsettled) = self.relay_ahead(workspace, tenant, world, asked)?;
-        unsettled.settle()?;
+        let (relayed, pending) = self.relay_ahead(workspace, tenant, world, asked)?;
+        pending.write()?;
         Ok(relayed)
     }
 
@@ -305,7 +305,7 @@ impl Relay {
         tenant: &Tenant,
         world: &World,
         asked: &Relaying<'_>,
-    ) -> Result<(Relayed, Unsettled), Error> {
+    ) -> Result<(Relayed, PendingWrites), Error> {
         let mut conversation = wire::read(asked.format, asked.body)?;
         if asked.gates() {
             tools::spare_deferred(&mut conversation);
@@ -342,8 +342,8 @@ impl Relay {
     }
 
     /// Pending writes without an entry.
-    fn settled(&self) -> Unsettled {
-        Unsettled {
+    fn settled(&self) -> PendingWrites {
+        PendingWrites {
             session: None,
             chains: Arc::clone(&self.chains),
         }
@@ -355,7 +355,7 @@ impl Relay {
         &self,
         work: &Work<'_>,
         found: FoundSession,
-    ) -> Result<Option<(Relayed, Unsettled)>, Error> {
+    ) -> Result<Option<(Relayed, PendingWrites)>, Error> {
         let Work {
             tenant,
             asked,
@@ -368,7 +368,7 @@ impl Relay {
             last,
             chain,
         } = found;
-        let mut unsettled = self.settled();
+        let mut pending = self.settled();
         let mut open = session.lock().unwrap_or_else(PoisonError::into_inner);
         if asked.counted {
             open.detach()
@@ -392,24 +392,24 @@ impl Relay {
         if asked.counted {
             // What waits in this session is let go of with it.
             let relayed = Relayed {
-                place: None,
+                position: None,
                 ..compiled.unwrap_or_else(|ended| resume_unwind(ended))?
             };
-            return Ok(Some((relayed, unsettled)));
+            return Ok(Some((relayed, pending)));
         }
-        unsettled.session = Some((Arc::clone(&session), generation));
+        pending.session = Some((Arc::clone(&session), generation));
         let (key, size) = (held_as(tenant, open.id()), open.size());
         drop(open);
         self.weigh(&key, size);
         match compiled {
-            Ok(Ok(relayed)) => Ok(Some((relayed, unsettled))),
+            Ok(Ok(relayed)) => Ok(Some((relayed, pending))),
             Ok(Err(error)) => {
-                unsettled.settle()?;
+                pending.write()?;
                 Err(error)
             }
             Err(ended) => {
                 // What is not written, the agent's next request brings again.
-                drop(unsettled.settle());
+                drop(pending.write());
                 resume_unwind(ended)
             }
         }
@@ -430,7 +430,7 @@ impl Relay {
             prefill,
             renewed,
         } = *work;
-        let beside = asked.beside;
+        let beside = asked.side;
         let mut relayed = Relayed::as_it_came();
         let begins = prefill.map_or(0, |prefill| prefill.price(world));
         let renews = room::renewed(renewed, world);
@@ -461,7 +461,7 @@ impl Relay {
         session.calibrated = session.began_with().unwrap_or(known);
         let budget = room.budget(world, session.calibrated);
         let whole = session.cost(world) + session.tools_cost(world);
-        let place = relayed.place.insert(Place {
+        let position = relayed.position.insert(Position {
             session: session.id().to_owned(),
             format: asked.format,
             model: window_log(asked.format, asked.model),
@@ -472,7 +472,7 @@ impl Relay {
             prefill: prefill.map(|prefill| prefill.message().to_owned()),
             counted: None,
         });
-        place.counted = Counted::of(asked, conversation, world, place.sent);
+        position.counted = Counted::of(asked, conversation, world, position.sent);
         let stands = beside.filter(|beside| !beside.gathered.candidates.is_empty());
         let gates = beside.is_some()
             && asked.gates()
@@ -505,7 +505,7 @@ impl Relay {
                 None => AsOf::default(),
             },
             budget,
-            target: target(asked.format),
+            target: Target::from(asked.format),
             ..Request::default()
         };
         let nothing;
@@ -560,7 +560,7 @@ impl Relay {
         let trace = &unnoted.compiled().outcome.single()?.trace;
         if !session.asks_in(trace, gathered.candidates.len()) {
             // All of it goes on, and not only what stands of it: of that nothing was counted.
-            place.counted = None;
+            position.counted = None;
             return Ok(Relayed {
                 unmanaged: Some(Unmanaged::RequestMissing),
                 left_out: BTreeMap::new(),
@@ -597,8 +597,8 @@ impl Relay {
         let sent = envelope.total_tokens.saturating_add(around);
         let balance = self.prices.balance(world, asked.body, &body)?;
         (relayed.saved, relayed.added) = (balance.saved, balance.added);
-        place.sent = sent;
-        place.counted = Counted::of(asked, conversation, world, sent);
+        position.sent = sent;
+        position.counted = Counted::of(asked, conversation, world, sent);
         relayed.notices = answer.notices(window, session.is_cut());
         relayed.calibrated = session.calibrated;
         relayed.body = Some(answer.lower(&body)?.unwrap_or(body));
@@ -626,36 +626,37 @@ impl Relay {
     pub fn reply(
         &self,
         tenant: &Tenant,
-        place: &Place,
+        position: &Position,
         message: &str,
         now: Instant,
     ) -> Result<bool, Error> {
-        let reply = wire::read(place.format, &place.adds(message))?;
+        let reply = wire::read(position.format, &position.adds(message))?;
         self.see(tenant)?;
-        let held = self.held(tenant, &place.session)?;
+        let held = self.held(tenant, &position.session)?;
         let mut session = held.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh(&mut session)?;
         // Another writer may have a message of this number, too: the chain tells them apart.
-        let stands = self.stored(tenant, &log_of(&place.chain))?;
-        let stands = stands.is_some_and(|at| at.session == place.session && at.last == place.last);
-        if !stands || session.last_turn() != place.last || reply.entries.is_empty() {
+        let stands = self.stored(tenant, &log_of(&position.chain))?;
+        let stands =
+            stands.is_some_and(|at| at.session == position.session && at.last == position.last);
+        if !stands || session.last_turn() != position.last || reply.entries.is_empty() {
             return Ok(false);
         }
         let digest = self
-            .extended(place.chain, &reply)
+            .extended(position.chain, &reply)
             .pop()
-            .unwrap_or(place.chain);
+            .unwrap_or(position.chain);
         session.defer();
         session.append_reply(reply, now)?;
         self.note(tenant, &digest, &mut session)?;
         let (generation, size) = (session.generation(), session.size());
         drop(session);
-        self.weigh(&held_as(tenant, &place.session), size);
-        let unsettled = Unsettled {
+        self.weigh(&held_as(tenant, &position.session), size);
+        let pending = PendingWrites {
             session: Some((held, generation)),
             chains: Arc::clone(&self.chains),
         };
-        unsettled.settle()?;
+        pending.write()?;
         Ok(true)
     }
 
@@ -885,13 +886,4 @@ impl Relay {
 
 fn held_as(tenant: &Tenant, id: &str) -> String {
     format!("{}\0{id}", tenant.name())
-}
-
-fn target(format: Format) -> Target {
-    match format {
-        Format::OpenAiResponses => Target::OpenAiResponses,
-        Format::Anthropic => Target::AnthropicMessages,
-        Format::Gemini => Target::Gemini,
-        _ => Target::OpenAiChat,
-    }
 }

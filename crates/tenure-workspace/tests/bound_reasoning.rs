@@ -6,7 +6,7 @@ use tenure::wire::Format;
 use tenure::{Digest, World, conform};
 use tenure_store::Tenant;
 use tenure_workspace::Workspace;
-use tenure_workspace::relay::{Place, Relay, Relayed, Relaying};
+use tenure_workspace::relay::{Position, Relay, Relayed, Relaying};
 use tenure_workspace::sessions::Session;
 
 use crate::support::bench::{self, workspace_like};
@@ -21,7 +21,7 @@ struct Bench {
     messages: Vec<Value>,
     steps: usize,
     clock: i64,
-    place: Option<Place>,
+    position: Option<Position>,
 }
 
 impl Bench {
@@ -36,7 +36,7 @@ impl Bench {
             messages: vec![json!({ "role": "user", "content": "Find out why the pumps stop." })],
             steps: 0,
             clock: 1_790_000_000_000_000,
-            place: None,
+            position: None,
         }
     }
 
@@ -60,7 +60,7 @@ impl Bench {
             key: "key",
             session: None,
             now: Instant::from_micros(self.clock),
-            beside: None,
+            side: None,
             window: None,
             counted: false,
             max_answer: None,
@@ -70,7 +70,7 @@ impl Bench {
             .relay
             .relay(&self.workspace, &tenant, &self.world, &asked)
             .unwrap();
-        self.place.clone_from(&relayed.place);
+        self.position.clone_from(&relayed.position);
         let sent = relayed.body.as_deref().unwrap_or(&body);
         let broken = conform::check(Format::Anthropic, sent, Some(self.world.model())).unwrap();
         assert!(broken.is_empty(), "{broken:?}");
@@ -97,7 +97,7 @@ impl Bench {
             .collect();
         let answer = json!({ "role": "assistant", "content": [thought, text, call] });
         let now = Instant::from_micros(self.clock);
-        let place = self.place.take().unwrap();
+        let place = self.position.take().unwrap();
         let taken = self
             .relay
             .reply(&self.tenant(), &place, &answer.to_string(), now);
@@ -234,7 +234,7 @@ fn a_client_whose_answer_broke_off_says_more_in_the_same_session() {
     blocks.push(json!({ "type": "text", "text": "Your answer broke off. Go on from there." }));
     let whole = bench.messages.len();
     let (again, more) = bench.send();
-    let session = |relayed: &Relayed| relayed.place.as_ref().unwrap().session.clone();
+    let session = |relayed: &Relayed| relayed.position.as_ref().unwrap().session.clone();
     assert_eq!(session(&first), session(&again));
     // All before the message stands as it was sent, and the message stands once.
     let before = sent.len() - 1;

@@ -9,7 +9,7 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, FrameKey, ObjectDocument, Policy, Principal, World, conform};
 use tenure_store::{Store, Tenant};
-use tenure_workspace::relay::{Beside, Relay, Relaying};
+use tenure_workspace::relay::{Relay, Relaying, SideInput};
 use tenure_workspace::{Gathered, Workspace};
 
 use crate::support::provider_cache::{Cache, Used};
@@ -225,7 +225,7 @@ impl Bench {
                 key: "key",
                 session: None,
                 now,
-                beside: (mode == Mode::Full).then_some(Beside {
+                side: (mode == Mode::Full).then_some(SideInput {
                     policy: &self.policy,
                     gathered: &self.gathered,
                     watched: &[],
@@ -252,7 +252,9 @@ impl Bench {
             assert!(broken.is_empty(), "{mode:?}, step {at}: {broken:?}");
             ran.used.push(cache.send(sent));
             ran.compiled.push(*sent != body);
-            let place = relayed.as_ref().and_then(|relayed| relayed.place.as_ref());
+            let place = relayed
+                .as_ref()
+                .and_then(|relayed| relayed.position.as_ref());
             let log = place.map(|place| {
                 tenant
                     .entries(&format!("session/{}", place.session), 0)

@@ -7,7 +7,7 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, FrameKey, ObjectDocument, Policy, Principal, World};
 use tenure_store::{Store, Tenant};
-use tenure_workspace::relay::{Beside, Relay, Relaying};
+use tenure_workspace::relay::{Relay, Relaying, SideInput};
 use tenure_workspace::{Gathered, Workspace};
 
 /// As the gateway has it.
@@ -95,7 +95,7 @@ impl Loop {
             key: "key",
             session: None,
             now: NOW,
-            beside: Some(Beside {
+            side: Some(SideInput {
                 policy: &self.policy,
                 gathered: &self.facts,
                 watched: &[],

@@ -1,4 +1,4 @@
-//! RAMPART's gating result on its own terms: a library of 31 rules and 20 tasks, each of which needs one
+//! The gate on a library of 31 rules and 20 tasks, each of which needs one
 //! of them. The gated context costs a third of the tokens at most and holds that one.
 
 use std::path::Path;

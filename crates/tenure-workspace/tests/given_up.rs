@@ -82,7 +82,7 @@ fn a_session_outlives_a_compile_that_is_given_up() {
         };
         let world = world.counted_by(impatient);
         let ask = |relay: &Relay, body: &str| ask(&workspace, &world, relay, &tenant, body);
-        let session = ask(&relay, &short).place.unwrap().session;
+        let session = ask(&relay, &short).position.unwrap().session;
         left.store(counts, Ordering::Relaxed);
         let given_up = catch_unwind(AssertUnwindSafe(|| ask(&relay, &long))).is_err();
         ended += usize::from(given_up);
@@ -90,14 +90,14 @@ fn a_session_outlives_a_compile_that_is_given_up() {
         // What was said is written, so that another node goes on with it, too.
         for relay in [&Relay::default(), &relay] {
             let relayed = ask(relay, &longer);
-            assert_eq!(relayed.place.unwrap().session, session, "{counts}");
+            assert_eq!(relayed.position.unwrap().session, session, "{counts}");
             let body = relayed.body.unwrap();
             assert!(body.contains("Turn 14. so many") && body.len() < longer.len());
         }
         // Nothing waits in memory to be written.
         drop(relay);
         let log = ask(&Relay::default(), &longer);
-        assert_eq!(log.place.unwrap().session, session, "{counts}");
+        assert_eq!(log.position.unwrap().session, session, "{counts}");
     }
     assert!((3..11).contains(&ended), "{ended}");
 }

@@ -65,7 +65,7 @@ fn a_cut_never_parts_a_call_from_its_result() {
             key: "key",
             session: None,
             now: Instant::from_micros(1_790_000_000_000_000 + number as i64 * 1_000_000),
-            beside: None,
+            side: None,
             window: None,
             counted: false,
             max_answer: None,

@@ -8,7 +8,7 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, ObjectDocument, Policy, Principal, World, conform};
 use tenure_store::Tenant;
-use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unmanaged, Unsettled};
+use tenure_workspace::relay::{PendingWrites, Relay, Relayed, Relaying, SideInput, Unmanaged};
 use tenure_workspace::sessions::{Session, Wanted};
 use tenure_workspace::{Gathered, Workspace};
 
@@ -59,7 +59,7 @@ fn asked<'a>(body: &'a str, key: &'a str) -> Relaying<'a> {
 }
 
 fn session(relayed: &Relayed) -> String {
-    relayed.place.as_ref().unwrap().session.clone()
+    relayed.position.as_ref().unwrap().session.clone()
 }
 
 /// A request with odd bytes around these messages.
@@ -169,7 +169,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         key: "key",
         session: None,
         now: Instant::from_micros(0),
-        beside: None,
+        side: None,
         window: None,
         counted: false,
         max_answer: None,
@@ -179,7 +179,7 @@ fn a_provider_that_keeps_the_history_is_left_alone() {
         .relay(&bench.workspace, &bench.tenant(), &bench.world, &asked)
         .unwrap();
     assert_eq!(relayed.unmanaged, Some(Unmanaged::ProviderKeepsHistory));
-    assert!(relayed.body.is_none() && relayed.place.is_none());
+    assert!(relayed.body.is_none() && relayed.position.is_none());
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn an_error_teaches_the_window() {
     let body = request(&messages[..messages.len() - 1]);
     let relayed = bench.relay(&body, "key");
     assert_eq!(relayed.body, None);
-    let place = relayed.place.unwrap();
+    let place = relayed.position.unwrap();
     let error = "This model's maximum context length is 5000 tokens.";
     let learn = |error: &str| bench.relay.learn(&bench.tenant(), &place, error).unwrap();
     assert_eq!(learn("overloaded"), None);
@@ -245,28 +245,28 @@ fn what_waits_is_written_once_and_nothing_of_it_is_lost() {
     };
     let tenant = bench.tenant();
     let stored = |id: &str| tenant.last(&format!("session/{id}")).unwrap();
-    let (first, unsettled) = ahead(&bench, ends[0]);
+    let (first, pending) = ahead(&bench, ends[0]);
     let id = session(&first);
     assert_eq!(stored(&id), 0);
-    unsettled.settle().unwrap();
+    pending.write().unwrap();
     assert!(stored(&id) > 0);
     // In whatever order it is settled, or not at all until the next request: the same session, each message once.
     let mut waiting = Vec::new();
     for (at, end) in ends.iter().enumerate().skip(1) {
-        let (relayed, unsettled) = ahead(&bench, *end);
+        let (relayed, pending) = ahead(&bench, *end);
         assert_eq!(session(&relayed), id, "{at}");
         match at % 3 {
-            0 => unsettled.settle().unwrap(),
-            1 => waiting.push(unsettled),
-            _ => drop(unsettled),
+            0 => pending.write().unwrap(),
+            1 => waiting.push(pending),
+            _ => drop(pending),
         }
     }
-    for unsettled in waiting {
-        unsettled.settle().unwrap();
+    for pending in waiting {
+        pending.write().unwrap();
     }
     let last = *ends.last().unwrap();
-    let (_, unsettled) = ahead(&bench, last);
-    unsettled.settle().unwrap();
+    let (_, pending) = ahead(&bench, last);
+    pending.write().unwrap();
     let kept = tenure_workspace::sessions::Session::open(bench.tenant(), &id).unwrap();
     let kept = kept.export(Format::OpenAiChat).unwrap().messages;
     let kept: Vec<Value> = serde_json::from_str(&kept).unwrap();
@@ -299,12 +299,12 @@ fn of_two_that_write_at_once_one_is_told_and_goes_on_with_the_next_request() {
         ["How warm?", "Warm.", "Stop."],
         ["How warm?", "Warm.", "Go on."],
     );
-    let (here, unsettled) = ahead(&bench.relay, &asks(&mine));
+    let (here, pending) = ahead(&bench.relay, &asks(&mine));
     let (there, settled_first) = ahead(&other, &asks(&theirs));
     assert_eq!((session(&here), session(&there)), (id.clone(), id.clone()));
-    settled_first.settle().unwrap();
+    settled_first.write().unwrap();
     assert_eq!(
-        unsettled.settle().unwrap_err().kind,
+        pending.write().unwrap_err().kind,
         tenure::ErrorKind::Conflict
     );
     // It is no part of the session, whose other way stands; what comes next is one of its own, whole.
@@ -364,7 +364,7 @@ fn replies_change_nothing_in_what_is_sent() {
         let Some(reply) = next.filter(|next| next["role"] == "assistant") else {
             continue;
         };
-        let place = found.place.unwrap();
+        let place = found.position.unwrap();
         // Of three, one does not come in time.
         if at % 3 == 2 {
             continue;
@@ -392,7 +392,7 @@ fn the_reply_that_the_agent_took_counts_also_where_it_was_taken_back() {
     let bench = Bench::new(60_000);
     let asked = [json!({ "role": "user", "content": "How warm is it?" })];
     let reply = |relayed: &Relayed, text: &str| {
-        let place = relayed.place.as_ref().unwrap();
+        let place = relayed.position.as_ref().unwrap();
         let message = json!({ "role": "assistant", "content": text }).to_string();
         bench
             .relay
@@ -443,7 +443,7 @@ fn the_reply_that_the_agent_took_counts_also_where_it_was_taken_back() {
 fn tools_take_room_too() {
     let bench = Bench::new(60_000);
     let messages = recording(4, 100).messages;
-    let sent = |body: &str| bench.relay(body, "key").place.unwrap().sent();
+    let sent = |body: &str| bench.relay(body, "key").position.unwrap().sent();
     let with = sent(&request(&messages[..1]));
     let without = sent(&request(&messages[..1]).replace("\"tools\"", "\"other\""));
     let tools = bench
@@ -473,7 +473,7 @@ fn what_is_counted_is_what_is_sent_and_part_of_no_session() {
             let relay = &bench.relay;
             let relayed = relay.relay(&bench.workspace, &tenant, &bench.world, &counted);
             let relayed = relayed.unwrap();
-            assert_eq!(relayed.place, None);
+            assert_eq!(relayed.position, None);
             relayed.body
         };
         let (first, again) = (count(), count());
@@ -540,7 +540,7 @@ fn asks(texts: &[&str]) -> String {
     request(&said.collect::<Vec<_>>())
 }
 
-fn ahead(bench: &Bench, relay: &Relay, body: &str) -> (Relayed, Unsettled) {
+fn ahead(bench: &Bench, relay: &Relay, body: &str) -> (Relayed, PendingWrites) {
     let (workspace, tenant, world) = (&bench.workspace, bench.tenant(), &bench.world);
     let asked = asked(body, "key");
     relay
@@ -563,10 +563,10 @@ fn what_was_lost_leaves_no_chain_whoever_finds_it_out() {
     let other = Relay::default();
     let mine = asks(&["How warm?", "Warm.", "Stop."]);
     let theirs = asks(&["How warm?", "Warm.", "Go on."]);
-    let (here, unsettled) = ahead(&bench, &bench.relay, &mine);
+    let (here, pending) = ahead(&bench, &bench.relay, &mine);
     let (there, first) = ahead(&bench, &other, &theirs);
     assert_eq!(session(&here), session(&there));
-    first.settle().unwrap();
+    first.write().unwrap();
     let chains = logs_of(&tenant, "chain/");
     // Another request of the session finds out that the first one's message is lost.
     let (_, another) = ahead(
@@ -574,9 +574,9 @@ fn what_was_lost_leaves_no_chain_whoever_finds_it_out() {
         &bench.relay,
         &asks(&["How warm?", "Warm.", "Go on."]),
     );
-    let conflict = unsettled.settle().unwrap_err();
+    let conflict = pending.write().unwrap_err();
     assert_eq!(conflict.kind, tenure::ErrorKind::Conflict);
-    another.settle().unwrap();
+    another.write().unwrap();
     assert_eq!(
         logs_of(&tenant, "chain/"),
         chains,
@@ -584,8 +584,8 @@ fn what_was_lost_leaves_no_chain_whoever_finds_it_out() {
     );
     // Neither this process nor one that knows nothing takes the other's message for the lost one.
     for relay in [&bench.relay, &Relay::default()] {
-        let (next, unsettled) = ahead(&bench, relay, &mine);
-        unsettled.settle().unwrap();
+        let (next, pending) = ahead(&bench, relay, &mine);
+        pending.write().unwrap();
         assert_ne!(session(&next), session(&there));
         let next = Session::open(bench.tenant(), &session(&next)).unwrap();
         let said = next.export(Format::OpenAiChat).unwrap().messages;
@@ -602,8 +602,8 @@ fn a_client_that_leaves_leaves_its_chain_or_nothing() {
     };
     let tenant = bench.tenant();
     let body = asks(&["How warm?"]);
-    let (left, unsettled) = ahead(&bench, &bench.relay, &body);
-    drop(unsettled);
+    let (left, pending) = ahead(&bench, &bench.relay, &body);
+    drop(pending);
     assert_eq!(
         (logs_of(&tenant, "session/"), logs_of(&tenant, "chain/")),
         (0, 0)
@@ -614,20 +614,20 @@ fn a_client_that_leaves_leaves_its_chain_or_nothing() {
         (1, 1)
     );
     // It asks again: what waited is written, whole.
-    let (again, unsettled) = ahead(&bench, &bench.relay, &body);
+    let (again, pending) = ahead(&bench, &bench.relay, &body);
     assert_eq!(session(&again), session(&left));
-    unsettled.settle().unwrap();
+    pending.write().unwrap();
     assert_eq!(
         (logs_of(&tenant, "session/"), logs_of(&tenant, "chain/")),
         (2, 2)
     );
     // A process that knows nothing goes on with it.
-    let (on, unsettled) = ahead(
+    let (on, pending) = ahead(
         &bench,
         &Relay::default(),
         &asks(&["How warm?", "Warm.", "Stop."]),
     );
-    unsettled.settle().unwrap();
+    pending.write().unwrap();
     assert_eq!(session(&on), session(&left));
 }
 
@@ -661,7 +661,7 @@ fn what_is_counted_without_the_answers_room_is_what_is_sent() {
 #[test]
 fn a_reply_takes_room() {
     let bench = Bench::new(60_000);
-    let place = bench.relay(&asks(&["How warm?"]), "key").place.unwrap();
+    let place = bench.relay(&asks(&["How warm?"]), "key").position.unwrap();
     let (before, text) = (bench.relay.bytes(), "warm ".repeat(10_000));
     let reply = json!({ "role": "assistant", "content": text }).to_string();
     let added = bench.relay.reply(&bench.tenant(), &place, &reply, NOW);
@@ -693,7 +693,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
         let body = body.to_string();
         let asked = Relaying {
             format: Format::Anthropic,
-            beside: Some(Beside {
+            side: Some(SideInput {
                 policy: &policy,
                 gathered,
                 watched: &[0],
@@ -741,7 +741,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
     assert_eq!(list[..2], before["messages"].as_array().unwrap()[..2]);
 
     let reply = json!({ "role": "assistant", "content": [{ "type": "text", "text": "991 hPa." }] });
-    let place = second.place.as_ref().unwrap();
+    let place = second.position.as_ref().unwrap();
     let added = bench
         .relay
         .reply(&bench.tenant(), place, &reply.to_string(), NOW);
@@ -782,7 +782,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
         .relay
         .relay(&bench.workspace, &bench.tenant(), &world, &asked)
         .unwrap();
-    assert!(relayed.body.is_none() && relayed.place.is_none());
+    assert!(relayed.body.is_none() && relayed.position.is_none());
 }
 
 /// An agent whose model speaks turn after turn: all of it is kept, and cut where it is too long.
@@ -799,7 +799,7 @@ fn what_the_model_says_by_itself_is_history_too() {
         let sent: Value = serde_json::from_str(&sent).unwrap();
         let sent = sent["messages"].as_array().unwrap();
         assert_eq!(sent.last(), messages.last());
-        let place = relayed.place.as_ref().unwrap();
+        let place = relayed.position.as_ref().unwrap();
         let reply = step(at).to_string();
         assert!(
             bench
@@ -849,7 +849,7 @@ fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
     };
     let ask = |body: &str, of: &str| {
         let asked = Relaying {
-            beside: Some(Beside {
+            side: Some(SideInput {
                 policy: &policy,
                 gathered: &gathered,
                 watched: &[0],
@@ -905,7 +905,7 @@ fn a_body_without_what_is_asked_is_not_sent() {
     let relay = |tenant: &str, policy: &Policy, counted| {
         let (gathered, principal) = (rule(tenant), principal(tenant));
         let asked = Relaying {
-            beside: Some(Beside {
+            side: Some(SideInput {
                 policy,
                 gathered: &gathered,
                 watched: &[],

@@ -6,7 +6,7 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Candidates, FrameKey, ObjectDocument, Policy, Principal, World, conform};
 use tenure_store::{Store, Tenant};
-use tenure_workspace::relay::{Beside, Relay, Relayed, Relaying, Unmanaged};
+use tenure_workspace::relay::{Relay, Relayed, Relaying, SideInput, Unmanaged};
 use tenure_workspace::{Gathered, Workspace};
 
 const NOW: Instant = Instant::from_micros(1_790_000_000_000_000);
@@ -191,7 +191,7 @@ impl Bench {
             key: "key",
             session: None,
             now: NOW,
-            beside: full.then_some(Beside {
+            side: full.then_some(SideInput {
                 policy: &self.policy,
                 gathered: &self.gathered,
                 watched: &[0],
@@ -239,7 +239,7 @@ fn requests_of_an_agent_that_renews_its_files_are_one_conversation() {
             let relayed = bench.relay(&talk, full);
             let why = format!("{format:?}, full {full}, round {round}");
             assert_eq!(relayed.unmanaged, None, "{why}");
-            let place = relayed.place.clone().unwrap();
+            let place = relayed.position.clone().unwrap();
             sessions.push(place.session.clone());
             let body = relayed.body.unwrap_or_else(|| came.clone());
             cuts += usize::from(body.len() < came.len() * 3 / 4);
@@ -341,7 +341,7 @@ fn what_another_agents_user_says_is_part_of_the_history() {
             key: "key",
             session: None,
             now: NOW,
-            beside: None,
+            side: None,
             window: None,
             counted: false,
             max_answer: None,
@@ -349,7 +349,7 @@ fn what_another_agents_user_says_is_part_of_the_history() {
         let relayed = bench
             .relay
             .relay(&bench.workspace, &bench.tenant, &bench.world, &asked);
-        sessions.push(relayed.unwrap().place.unwrap().session);
+        sessions.push(relayed.unwrap().position.unwrap().session);
         messages.push(json!({ "role": "assistant", "content": "Yes." }));
     }
     sessions.dedup();

@@ -56,7 +56,7 @@ impl Bench {
 
     fn exchange_of(&self, tenant: &str, body: &Value, report: impl Fn(u64) -> u64) {
         let relayed = self.ask(tenant, body, None);
-        let place = relayed.place.unwrap();
+        let place = relayed.position.unwrap();
         let exact = u64::from(place.sent()) * 100 / 170;
         let tenant = self.tenant(tenant);
         self.relay.reported(&tenant, &place, report(exact)).unwrap();
@@ -184,7 +184,7 @@ fn an_epoch_that_would_end_takes_what_is_known_by_then() {
     for more in 15..40 {
         let relayed = bench.ask("local", &conversation("long", more, 900), None);
         known.push(relayed.calibrated);
-        turns.push(relayed.place.unwrap().sent());
+        turns.push(relayed.position.unwrap().sent());
     }
     let first = known.iter().position(Option::is_some).unwrap();
     assert!(first > 0, "an epoch keeps what it began with: {known:?}");

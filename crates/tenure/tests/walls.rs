@@ -321,12 +321,10 @@ fn a_stage_hands_on_no_other_stages_output() {
 }
 
 /// The files that name a provider's format, beside the folder that each format has: `ARCHITECTURE.md` says why.
-const FORMATS_ARE_NAMED_IN: [&str; 19] = [
+const FORMATS_ARE_NAMED_IN: [&str; 17] = [
     "cache/plan.rs",
     "compile/stages/emit.rs",
     "compile/stages/plan/late.rs",
-    "provider/answer/checks.rs",
-    "provider/answer/usage.rs",
     "provider/conform/body.rs",
     "provider/conform/mod.rs",
     "provider/formats.rs",

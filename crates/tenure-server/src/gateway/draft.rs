@@ -12,7 +12,7 @@ use tenure::wire::Format;
 use tenure::{Digest, Error};
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{ExchangeCompile, Kept};
-use tenure_workspace::relay::{Done, Notice, Place, Unmanaged};
+use tenure_workspace::relay::{Done, Notice, Position, Unmanaged};
 
 use super::fitted::{Fitted, OmittedTools};
 use super::reply_buffer::{ReplyBuffer, ReplyMemory};
@@ -34,7 +34,7 @@ pub(super) struct Draft {
     pub(super) key: Option<Arc<str>>,
     pub(super) session: Option<String>,
     /// The place in the session that it was compiled of.
-    pub(super) place: Option<Place>,
+    pub(super) position: Option<Position>,
     /// The format, where it asks for a message.
     pub(super) format: Option<Format>,
     pub(super) mode: &'static str,
@@ -76,10 +76,12 @@ impl Inspected {
     pub(super) fn of(
         demands: &Demands<'_>,
         answer: &[u8],
-        place: Option<&Place>,
+        position: Option<&Position>,
     ) -> Option<Inspected> {
         let message = answer::message(demands.format, answer).ok()?;
-        let whole = place.map_or(Cow::Borrowed(&*message), |place| place.finished(&message));
+        let whole = position.map_or(Cow::Borrowed(&*message), |position| {
+            position.finished(&message)
+        });
         let findings = demands.check(&whole);
         Some(Inspected {
             message: Some(message.into()),
@@ -101,12 +103,12 @@ impl Draft {
         retries: u32,
         memory: &Arc<ReplyMemory>,
     ) {
-        if let Some(place) = fitted.place.as_ref().filter(|_| self.place.is_none()) {
-            self.session = Some(place.session.clone());
+        if let Some(position) = fitted.position.as_ref().filter(|_| self.position.is_none()) {
+            self.session = Some(position.session.clone());
             // What the model says is added to the session.
             self.reply = ReplyBuffer::new(true, memory);
         }
-        self.place.clone_from(&fitted.place);
+        self.position.clone_from(&fitted.position);
         self.sent = Sent::of(fitted, body, retries);
         self.constraints.clone_from(&fitted.constraints);
         self.omitted_tools = Arc::clone(&fitted.omitted_tools);

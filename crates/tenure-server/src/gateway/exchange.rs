@@ -134,7 +134,7 @@ fn draft(gateway: &Gateway, received: &Received) -> Draft {
         tenant: Arc::clone(&received.caller.tenant),
         key: received.caller.key.clone(),
         session: received.session().map(str::to_owned),
-        place: None,
+        position: None,
         format: received.kind.format(),
         mode: gateway.app.settings.mode.term(),
         client: handling::client(&received.head.headers),
@@ -224,10 +224,10 @@ async fn send_shorter_if_too_long(
     app.telemetry.metrics.learned.inc();
     exchange.shorten(shorter, body);
     let answer = send(exchange).await;
-    if let Some(place) = &exchange.fitted.place
+    if let Some(position) = &exchange.fitted.position
         && matches!(&answer, Ok(answer) if answer.status == StatusCode::OK)
     {
-        confirm(&app, &caller, place, window).await;
+        confirm(&app, &caller, position, window).await;
     }
     answer
 }
@@ -248,7 +248,7 @@ async fn inspect(
                 let app = &exchange.gateway.app;
                 teach(app, &received.caller, received.protocol, answer.packed());
             }
-            Kind::Message(format) if exchange.fitted.place.is_some() => {
+            Kind::Message(format) if exchange.fitted.position.is_some() => {
                 answer.read_ahead(patience).await;
                 let request = received.body.clone();
                 let (fitted, headers) = (&exchange.fitted, &answer.headers);
@@ -293,7 +293,7 @@ async fn read_and_check(
     let packed = Packed::of(headers, ahead.bytes());
     let constraints = fitted.constraints.clone();
     let omitted_tools = Arc::clone(&fitted.omitted_tools);
-    let place = fitted.place.clone();
+    let position = fitted.position.clone();
     let checked = tokio::task::spawn_blocking(move || {
         let request = RequestBody::demands(&request);
         let demands = Demands {
@@ -303,7 +303,7 @@ async fn read_and_check(
             left_out: &omitted_tools,
         };
         let answer = packed.text(MAX_UNPACKED);
-        Inspected::of(&demands, answer.as_bytes(), place.as_ref())
+        Inspected::of(&demands, answer.as_bytes(), position.as_ref())
     });
     checked.await.ok().flatten()
 }
@@ -463,8 +463,8 @@ impl Exchange {
         let fitted = &self.fitted;
         labels.insert(SAVED_HEADER, HeaderValue::from(fitted.saved));
         labels.insert(ADDED_HEADER, HeaderValue::from(fitted.added));
-        if let Some(place) = &fitted.place {
-            add(labels, SESSION_HEADER, &place.session);
+        if let Some(position) = &fitted.position {
+            add(labels, SESSION_HEADER, &position.session);
         }
         if self.is_shortened {
             labels.insert(RETRIED_HEADER, HeaderValue::from_static("too-long"));

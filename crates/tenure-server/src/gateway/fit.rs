@@ -10,7 +10,7 @@ use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Error, ErrorKind, Policy, Principal, World};
 use tenure_store::Tenant;
-use tenure_workspace::relay::{Beside, Relaying, Unmanaged};
+use tenure_workspace::relay::{Relaying, SideInput, Unmanaged};
 
 use super::fitted::{Fitted, Learner};
 use super::receive::{Kind, Received};
@@ -77,7 +77,7 @@ pub(super) async fn fit(
         let fitted = turn.noted(fitted.unwrap_or_else(Fitted::failed));
         // Where the client has left, its turns are written here.
         if let Err(fitted) = give.send(fitted)
-            && fitted.turns.is_some_and(|turns| turns.settle().is_err())
+            && fitted.turns.is_some_and(|turns| turns.write().is_err())
         {
             gateway.app.telemetry.metrics.dropped("turns");
         }
@@ -161,7 +161,10 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         Some(policy) => policy.document().session.max_answer(),
         None => gateway.side_contexts.max_answer(app, &tenant)?,
     };
-    let beside = side.as_ref().zip(policy);
+    let input = side
+        .as_ref()
+        .zip(policy)
+        .map(|(side, policy)| side.input(policy));
     let relaying = Relaying {
         format: turn.format,
         model: &model,
@@ -169,7 +172,7 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         key: &turn.key,
         session: turn.session.as_deref(),
         now: app.now(),
-        beside: beside.map(|(side, policy)| side.beside(policy)),
+        side: input,
         window: target.window,
         counted: turn.counted,
         max_answer,
@@ -184,8 +187,8 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
     Ok(Fitted {
         constraints: constraints.collect(),
         body: relayed.body.map(Bytes::from),
-        learner: relayed.place.clone().map(Learner::Session),
-        place: relayed.place,
+        learner: relayed.position.clone().map(Learner::Session),
+        position: relayed.position,
         saved: relayed.saved,
         added: relayed.added,
         cut: relayed.done.as_ref().is_some_and(|done| done.cut()),
@@ -274,8 +277,8 @@ impl Side {
         }
     }
 
-    fn beside<'s>(&'s self, policy: &'s Policy) -> Beside<'s> {
-        Beside {
+    fn input<'s>(&'s self, policy: &'s Policy) -> SideInput<'s> {
+        SideInput {
             policy,
             gathered: &self.context.gathered,
             watched: &self.watched,
@@ -402,6 +405,6 @@ mod tests {
         // An agent that asks again goes on.
         slow.go.store(true, Ordering::SeqCst);
         let fitted = start("Hello 0").await.unwrap();
-        assert!(fitted.place.is_some() && fitted.fault.is_none());
+        assert!(fitted.position.is_some() && fitted.fault.is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tenure::answer::AnswerConstraint;
 use tenure::{Digest, Error};
-use tenure_workspace::relay::{Done, Notice, Place, Unmanaged, Unsettled};
+use tenure_workspace::relay::{Done, Notice, PendingWrites, Position, Unmanaged};
 
 use super::side_contexts::SideContext;
 
@@ -19,7 +19,7 @@ pub(super) struct Fitted {
     /// The body that is sent; none where it is the one that came.
     pub(super) body: Option<Bytes>,
     /// Its place in its session; none where it is not managed.
-    pub(super) place: Option<Place>,
+    pub(super) position: Option<Position>,
     /// The tokens that it has fewer, or more, than it came with.
     pub(super) saved: u64,
     pub(super) added: u64,
@@ -29,7 +29,7 @@ pub(super) struct Fitted {
     pub(super) done: Option<Box<Done>>,
     pub(super) side_context: Option<Arc<SideContext>>,
     /// The turns that it added to its session, to be written while the provider thinks.
-    pub(super) turns: Option<Unsettled>,
+    pub(super) turns: Option<PendingWrites>,
     /// The constraints that stand in it and that its answer is checked against.
     pub(super) constraints: Vec<Arc<AnswerConstraint>>,
     pub(super) omitted_tools: OmittedTools,
@@ -53,7 +53,7 @@ pub(super) struct Fitted {
 #[derive(Clone)]
 pub(super) enum Learner {
     /// A session.
-    Session(Place),
+    Session(Position),
     /// A model of which nothing is known yet: what is said of it holds for this request alone until it is confirmed.
     Model,
 }
@@ -75,7 +75,7 @@ impl Fitted {
 
     /// The same request where its turns could not be written.
     pub(super) fn unwritten(self, error: Error) -> Fitted {
-        let session = || Some(Digest::of(self.place.as_ref()?.session.as_bytes()));
+        let session = || Some(Digest::of(self.position.as_ref()?.session.as_bytes()));
         Fitted {
             conversation: self.conversation.or_else(session),
             model: self.model,

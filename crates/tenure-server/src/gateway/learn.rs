@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_workspace::relay::{Place, said_window, stated};
+use tenure_workspace::relay::{Position, said_window, stated};
 
 use super::fitted::Learner;
 use super::unpack::Packed;
@@ -32,7 +32,7 @@ pub(super) async fn learn(
         };
         let error = error.text(MAX_ERROR);
         match learner {
-            Learner::Session(place) => app.relay.learn(&tenant, &place, &error),
+            Learner::Session(position) => app.relay.learn(&tenant, &position, &error),
             Learner::Model => Ok(said_window(&error)),
         }
     });
@@ -40,14 +40,14 @@ pub(super) async fn learn(
 }
 
 /// Notes that a provider's window is what it said, so that the next request finds it.
-pub(super) async fn confirm(app: &Arc<App>, caller: &Caller, place: &Place, window: u32) {
-    let (app, caller, place) = (Arc::clone(app), caller.clone(), place.clone());
+pub(super) async fn confirm(app: &Arc<App>, caller: &Caller, position: &Position, window: u32) {
+    let (app, caller, position) = (Arc::clone(app), caller.clone(), position.clone());
     let confirmed = tokio::task::spawn_blocking(move || {
         let Some(store) = &app.store else { return };
         let tenant = store.tenant(&caller.tenant);
         let confirmed = tenant.and_then(|tenant| {
             let now = app.now();
-            app.relay.confirm(&tenant, &place, window, now)
+            app.relay.confirm(&tenant, &position, window, now)
         });
         // It is learned again then.
         drop(confirmed);

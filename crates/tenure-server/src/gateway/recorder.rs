@@ -18,7 +18,7 @@ use tenure::{Digest, Error, ErrorKind, World};
 use tenure_store::Store;
 use tenure_workspace::Workspace;
 use tenure_workspace::records::{EXCHANGE_RECORD_VERSION, Ending, ExchangeRecord, Kept};
-use tenure_workspace::relay::{Place, Relay};
+use tenure_workspace::relay::{Position, Relay};
 
 use super::draft::{Draft, Inspected};
 use super::prices::Prices;
@@ -208,7 +208,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 /// A reply for its session.
 struct Reply {
     tenant: Arc<str>,
-    place: Place,
+    position: Position,
     message: Arc<str>,
     at: Instant,
 }
@@ -227,7 +227,7 @@ impl Scribe {
             let Some(store) = &self.store else { continue };
             let added = store.tenant(&reply.tenant).and_then(|tenant| {
                 self.relay
-                    .reply(&tenant, &reply.place, &reply.message, reply.at)
+                    .reply(&tenant, &reply.position, &reply.message, reply.at)
             });
             self.telemetry.metrics.replied(match added {
                 Ok(true) => "kept",
@@ -404,7 +404,7 @@ impl Desk {
         let term = match found {
             Some(found) => Some(found.rule.term()),
             // Nothing is known of it but what its upstream stated.
-            None => draft.place.as_ref().map(|_| "stated"),
+            None => draft.position.as_ref().map(|_| "stated"),
         };
         term.map(str::to_owned)
     }
@@ -420,10 +420,10 @@ impl Desk {
         usage: Option<ProviderUsage>,
     ) -> Findings {
         let mut inspected = draft.inspected.take();
-        let place = draft.place.take();
+        let position = draft.position.take();
         let is_whole = matches!(ending, Ending::Whole) && draft.status == Some(200);
-        if let (Some(place), Some(usage), true) = (&place, usage, is_whole) {
-            self.calibrate(&draft.tenant, place, usage.input);
+        if let (Some(position), Some(usage), true) = (&position, usage, is_whole) {
+            self.calibrate(&draft.tenant, position, usage.input);
         }
         let metrics = &self.telemetry.metrics;
         if let Some(format) = draft.format
@@ -438,13 +438,13 @@ impl Desk {
             if inspected.is_none()
                 && let [whole] = parts
             {
-                inspected = Inspected::of(&demands, whole, place.as_ref());
+                inspected = Inspected::of(&demands, whole, position.as_ref());
             }
-            if let Some(place) = place {
+            if let Some(position) = position {
                 let message = inspected.as_ref().and_then(|found| found.message.clone());
                 let reply = message.map(|message| Reply {
                     tenant: Arc::clone(&draft.tenant),
-                    place,
+                    position,
                     message,
                     at: draft.at,
                 });
@@ -454,7 +454,7 @@ impl Desk {
                     None => metrics.replied("unread"),
                 }
             }
-        } else if place.is_some() {
+        } else if position.is_some() {
             let rejected = matches!(ending, Ending::Rejected | Ending::Refused);
             let what = if rejected { "rejected" } else { "incomplete" };
             metrics.replied(what);
@@ -490,10 +490,10 @@ impl Desk {
     }
 
     /// Notes the tokens that a provider reports of a request that it answered whole.
-    fn calibrate(&self, tenant: &str, place: &Place, input: u64) {
+    fn calibrate(&self, tenant: &str, position: &Position, input: u64) {
         let Some(store) = &self.store else { return };
         let tenant = store.tenant(tenant);
-        let noted = tenant.and_then(|tenant| self.relay.reported(&tenant, place, input));
+        let noted = tenant.and_then(|tenant| self.relay.reported(&tenant, position, input));
         // The next report says as much.
         drop(noted);
     }

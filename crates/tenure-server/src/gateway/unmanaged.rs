@@ -79,7 +79,10 @@ impl Warned {
         fitted: &Fitted,
         record: Option<&str>,
     ) {
-        let session = fitted.place.as_ref().map(|place| place.session.as_str());
+        let session = fitted
+            .position
+            .as_ref()
+            .map(|position| position.session.as_str());
         for notice in &fitted.notices {
             let code = notice.code();
             let conversation = session.unwrap_or_default().as_bytes();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tenure::Error;
-use tenure_workspace::relay::Unsettled;
+use tenure_workspace::relay::PendingWrites;
 use tokio::task::JoinHandle;
 
 use crate::telemetry::Telemetry;
@@ -16,10 +16,10 @@ pub(super) struct SessionWrite(JoinHandle<Option<Error>>);
 
 impl SessionWrite {
     /// Begins to write turns, on a thread for what blocks.
-    pub(super) fn begin(turns: Unsettled, telemetry: &Arc<Telemetry>) -> SessionWrite {
+    pub(super) fn begin(turns: PendingWrites, telemetry: &Arc<Telemetry>) -> SessionWrite {
         let telemetry = Arc::clone(telemetry);
         SessionWrite(tokio::task::spawn_blocking(move || {
-            let error = turns.settle().err()?;
+            let error = turns.write().err()?;
             telemetry.metrics.dropped("turns");
             Some(error)
         }))

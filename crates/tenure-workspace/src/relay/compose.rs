@@ -46,7 +46,7 @@ pub(super) fn compose(
     let mut messages = with_instructions(asked, conversation, &own, compiled.messages.get());
     let mut system = None;
     // Without a side context, everything before the messages is the agent's.
-    if let Some(floor) = compiled.system.filter(|_| asked.beside.is_some()) {
+    if let Some(floor) = compiled.system.filter(|_| asked.side.is_some()) {
         match asked.format {
             Format::OpenAiResponses => match joined(own.system, floor) {
                 Some(joined) => system = Some(("instructions", joined)),
@@ -107,7 +107,7 @@ pub(super) fn marked(
     body: String,
 ) -> String {
     let renews = marks_anew(asked, conversation);
-    let plans = asked.beside.is_some() && !has_marks(asked) && !by_provider(conversation);
+    let plans = asked.side.is_some() && !has_marks(asked) && !by_provider(conversation);
     if !(renews || plans) {
         return body;
     }

@@ -11,7 +11,7 @@ use tenure::{Digest, Error};
 use tenure_store::Tenant;
 
 use super::byte_lru::ByteLru;
-use super::{CHAIN, Place, Relay, held_as};
+use super::{CHAIN, Position, Relay, held_as};
 
 /// The most memory for what is known of the windows of models, about, in bytes.
 const MEMORY: usize = 1 << 20;
@@ -81,17 +81,22 @@ impl Relay {
     ///
     /// [`ErrorKind::Conflict`](tenure::ErrorKind::Conflict) when another writer writes to the session;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn learn(&self, tenant: &Tenant, place: &Place, error: &str) -> Result<Option<u32>, Error> {
+    pub fn learn(
+        &self,
+        tenant: &Tenant,
+        position: &Position,
+        error: &str,
+    ) -> Result<Option<u32>, Error> {
         let Some(limit) = tenure::session::learned_limit(error) else {
             return Ok(None);
         };
         self.see(tenant)?;
-        let session = self.held(tenant, &place.session)?;
+        let session = self.held(tenant, &position.session)?;
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh(&mut session)?;
-        let window = limit.in_our_tokens(place.sent, place.answer);
+        let window = limit.in_our_tokens(position.sent, position.answer);
         session.keep_to(window)?;
-        let helps = window < place.sent.saturating_add(place.answer);
+        let helps = window < position.sent.saturating_add(position.answer);
         Ok(helps.then_some(limit.window))
     }
 
@@ -104,11 +109,11 @@ impl Relay {
     pub fn confirm(
         &self,
         tenant: &Tenant,
-        place: &Place,
+        position: &Position,
         window: u32,
         now: Instant,
     ) -> Result<(), Error> {
-        self.believe(tenant, &place.model, window, now)
+        self.believe(tenant, &position.model, window, now)
     }
 
     fn believe(&self, tenant: &Tenant, log: &str, tokens: u32, now: Instant) -> Result<(), Error> {

@@ -522,12 +522,7 @@ impl Session {
 
     /// The target that takes messages of the format that it began with.
     pub fn target(&self) -> Target {
-        match self.opened.format {
-            Some(Format::OpenAiResponses) => Target::OpenAiResponses,
-            Some(Format::Anthropic) => Target::AnthropicMessages,
-            Some(Format::Gemini) => Target::Gemini,
-            _ => Target::OpenAiChat,
-        }
+        self.opened.format.map_or(Target::OpenAiChat, Target::from)
     }
 
     /// The number of its messages.

@@ -1,5 +1,4 @@
-//! The verb **rehydrate** over a session: originals by number, by summary, or by what they say
-//! (Prefill Compiler, 6.10.5).
+//! The verb **rehydrate** over a session: originals by number, by summary, or by what they say.
 
 use std::ops::{Range, RangeInclusive};
 

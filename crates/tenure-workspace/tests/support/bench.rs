@@ -50,7 +50,7 @@ pub(crate) fn relaying<'a>(format: Format, model: &'a str, body: &'a str) -> Rel
         key: "key",
         session: None,
         now: NOW,
-        beside: None,
+        side: None,
         window: None,
         counted: false,
         max_answer: None,

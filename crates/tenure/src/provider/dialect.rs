@@ -1,8 +1,10 @@
 //! A provider's format, as the code that is common to all formats needs to know it.
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::catalogue::CacheMark;
+use super::wire::answer::Answer;
 use super::wire::block::Block;
 use super::wire::json::{Fields, JsonPath};
 use super::wire::media::Source;
@@ -40,17 +42,23 @@ pub(crate) struct Dialect {
     pub(crate) write: fn(Role, &[Block]) -> Vec<String>,
     /// Tells whether an image from here may stand in a message of the user, or (`true`) in a tool's result.
     pub(crate) takes_image: fn(&Source, bool) -> bool,
+    /// True if the input that a provider reports leaves out what its cache read and wrote.
+    pub(crate) cached_apart: bool,
     /// Reads answers; none where they are not read.
     pub(crate) replies: Option<Replies>,
     pub(crate) cache: CacheRules,
 }
 
-/// The functions that make the client's next message of an answer.
+/// The functions that read answers, and make the client's next message of them.
 pub(crate) struct Replies {
     /// The message in a whole answer.
     pub(crate) whole: fn(&JsonPath, &Fields<'_>) -> Result<String, Error>,
     /// A stream from its beginning.
     pub(crate) stream: fn() -> Box<dyn Stream>,
+    /// Adds a message, or an item, to the content of an answer.
+    pub(crate) read: for<'m> fn(&'m Value, &mut Answer<'m>),
+    /// The field of a request that says what the text of its answer must be.
+    pub(crate) response_format: fn(&Value) -> &Value,
 }
 
 /// A request as the provider's cache sees it: blocks, some of which may carry a mark.

@@ -23,6 +23,18 @@ vocabulary! {
     }
 }
 
+impl From<Format> for Target {
+    /// The target whose messages have this format.
+    fn from(format: Format) -> Target {
+        match format {
+            Format::OpenAiChat => Target::OpenAiChat,
+            Format::OpenAiResponses => Target::OpenAiResponses,
+            Format::Anthropic => Target::AnthropicMessages,
+            Format::Gemini => Target::Gemini,
+        }
+    }
+}
+
 impl Target {
     /// The form of its messages; none for a text.
     pub const fn format(self) -> Option<Format> {

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::schema::Steps;
-use super::{Answer, OutputFault, RequestBody, anthropic, chat, responses};
+use super::{OutputFault, RequestBody};
 use crate::object::{AnswerCheck, Authority, ContextObject, ObjectId, Polarity};
+use crate::provider::formats::dialect;
 use crate::provider::wire::Format;
+use crate::provider::wire::answer::Answer;
 
 /// The most of one answer that is checked against constraints, in bytes.
 pub(super) const MAX_CHECKED: usize = 256 << 10;
@@ -95,7 +97,10 @@ impl<'r> Demands<'r> {
                 broken: Vec::new(),
             };
         };
-        let answer = Answer::of(self.format, &messages);
+        let replies = dialect(self.format).replies.as_ref();
+        let answer = replies.map_or_else(Answer::default, |replies| {
+            Answer::read(&messages, replies.read)
+        });
         let mut steps = Steps::default();
         let mut faults = BTreeSet::new();
         self.check_calls(&answer, &mut steps, &mut faults);
@@ -163,12 +168,8 @@ impl<'r> Demands<'r> {
 
     fn shape(&self) -> Option<Shape<'r>> {
         let request = self.request.value();
-        let asked = match self.format {
-            Format::OpenAiChat => chat::response_format(request),
-            Format::OpenAiResponses => responses::response_format(request),
-            Format::Anthropic => anthropic::response_format(request),
-            Format::Gemini => return None,
-        };
+        let replies = dialect(self.format).replies.as_ref()?;
+        let asked = (replies.response_format)(request);
         let named = asked.get("json_schema").unwrap_or(asked);
         match asked["type"].as_str()? {
             "json_object" => Some(Shape::Object),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::provider::formats::dialect;
 use crate::provider::wire::Format;
 
 /// A provider's count of a call's use, in tokens.
@@ -85,10 +86,10 @@ impl Report {
         let (read, write) = (self.cache_read.unwrap_or(0), self.cache_write.unwrap_or(0));
         let input = self.input.unwrap_or(0);
         Some(ProviderUsage {
-            // Anthropic counts what the cache did besides the input, the others within it.
-            input: match format {
-                Format::Anthropic => input.saturating_add(read).saturating_add(write),
-                Format::OpenAiChat | Format::OpenAiResponses | Format::Gemini => input,
+            input: if dialect(format).cached_apart {
+                input.saturating_add(read).saturating_add(write)
+            } else {
+                input
             },
             cache_read: read,
             cache_write: write,

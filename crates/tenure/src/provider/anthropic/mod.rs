@@ -1,5 +1,6 @@
 //! The Anthropic messages API.
 
+mod answer;
 mod read;
 mod reply;
 mod write;
@@ -25,9 +26,12 @@ pub(crate) const DIALECT: Dialect = Dialect {
     tool,
     write: write::messages,
     takes_image: |_, _| true,
+    cached_apart: true,
     replies: Some(Replies {
         whole: reply::whole,
         stream: reply::stream,
+        read: answer::read,
+        response_format: answer::response_format,
     }),
     cache: CacheRules {
         mark: Some(CacheMark::CacheControl),

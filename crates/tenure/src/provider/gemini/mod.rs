@@ -26,6 +26,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     tool,
     write: write::messages,
     takes_image: |source, is_result| matches!(source, Source::Base64(_)) && !is_result,
+    cached_apart: false,
     replies: None,
     cache: CacheRules {
         mark: None,

@@ -1,5 +1,6 @@
 //! The OpenAI chat completions API.
 
+mod answer;
 mod read;
 mod reply;
 mod write;
@@ -27,9 +28,12 @@ pub(crate) const DIALECT: Dialect = Dialect {
     tool,
     write: write::messages,
     takes_image: |_, is_result| !is_result,
+    cached_apart: false,
     replies: Some(Replies {
         whole: reply::whole,
         stream: reply::stream,
+        read: answer::read,
+        response_format: answer::response_format,
     }),
     cache: CacheRules {
         mark: Some(CacheMark::PromptCacheBreakpoint),

@@ -21,6 +21,7 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+pub(crate) mod answer;
 pub(crate) mod block;
 mod clients;
 mod convert;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Answer;
+use crate::provider::wire::answer::Answer;
 
 /// The kinds of calls that the provider runs itself.
 const HOSTED: [&str; 5] = [

@@ -12,7 +12,7 @@ use super::{Relay, prefill};
 
 /// The position at which a request ends in its session, and its cost: all that is needed to add the answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct Position {
     /// The session.
     pub session: String,
     pub(super) format: Format,
@@ -31,7 +31,7 @@ pub struct Place {
     pub(super) counted: Option<Counted>,
 }
 
-impl Place {
+impl Position {
     /// The tokens that were sent, about.
     pub fn sent(&self) -> u32 {
         self.sent
@@ -66,8 +66,8 @@ impl Relay {
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached: the next report
     /// tries again.
-    pub fn reported(&self, tenant: &Tenant, place: &Place, input: u64) -> Result<(), Error> {
-        let noted = place.counted.as_ref();
+    pub fn reported(&self, tenant: &Tenant, position: &Position, input: u64) -> Result<(), Error> {
+        let noted = position.counted.as_ref();
         noted.map_or(Ok(()), |counted| self.calibrate(tenant, counted, input))
     }
 }

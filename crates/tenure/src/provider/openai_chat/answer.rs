@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Answer;
+use crate::provider::wire::answer::Answer;
 
 /// Adds a message to an answer.
 pub(super) fn read<'m>(message: &'m Value, answer: &mut Answer<'m>) {
