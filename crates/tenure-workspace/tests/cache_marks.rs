@@ -187,7 +187,7 @@ impl Bench {
                 _ => ObjectType::RetrievedPassage,
             });
             document.tenant_id = Some("local".to_owned());
-            document.seal().unwrap()
+            document.seal_stored().unwrap()
         });
         Bench {
             world: workspace.world("mine").unwrap(),

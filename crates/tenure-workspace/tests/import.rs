@@ -1102,3 +1102,38 @@ fn a_page_cannot_say_where_it_is_from_and_a_retriever_can() {
         ("https://good.example".into(), true)
     );
 }
+
+#[test]
+fn a_passage_without_provenance_is_refused_by_name() {
+    let page = "---\nname: rule\n---\nDo it.\n---\nname: tip\nobject_type: retrieved_passage\n---\nText.\n";
+    let sourced = page.replace(
+        "retrieved_passage\n",
+        "retrieved_passage\nprovenance: {source_id: manual}\n",
+    );
+    let bench = Bench::new(&[("lib/page.md", page), ("more/page.md", &sourced)]);
+    for (file, field) in [
+        ("lib/page.md", "source_id"),
+        ("more/page.md", "retrieved_at"),
+    ] {
+        let error = bench.try_with(file, &seeds()).unwrap_err();
+        let what = format!("`tip` is a retrieved_passage without `provenance.{field}`");
+        assert_eq!(error.what, what);
+        assert!(error.expected.is_some() && error.hint.is_some(), "{error}");
+        let at = error.at.unwrap();
+        assert!(at.source.ends_with("page.md") && at.line == Some(5), "{at}");
+    }
+    // A walk goes on without the file, and says so.
+    let walked = bench.load("lib");
+    assert!(
+        walked.warnings[0]
+            .what
+            .contains("`tip` is a retrieved_passage without"),
+        "{:?}",
+        walked.warnings
+    );
+    // What is read as data has its file's.
+    assert_eq!(
+        names(&bench.with("lib", &Collect::default())),
+        ["rule", "tip"]
+    );
+}

@@ -206,10 +206,18 @@ fn an_agent_writes_guidance_and_revises_its_own() {
     assert_eq!(revision.trajectory(), Some("run-1"));
     assert_eq!(block.writer(), "main");
     assert_eq!(view.written_in("run-1").len(), 1);
-    let passage = ObjectDocument {
+    let anonymous = ObjectDocument {
         object_type: Some(ObjectType::RetrievedPassage),
         ..ObjectDocument::new("passage", "PB7 is pin 43.")
     };
+    let refused = registries.write(&main, "main", anonymous, Place::Back);
+    let what = refused.unwrap_err().what;
+    assert_eq!(
+        what,
+        "`passage` is a retrieved_passage without `provenance.source_id`"
+    );
+    let read = "2026-05-01".parse().unwrap();
+    let passage = ObjectDocument::evidence("board.pdf", read, "PB7 is pin 43.");
     let done = registries.write(&main, "main", passage, Place::Back);
     assert!(done.is_ok(), "data keeps the level of data");
 }

@@ -278,7 +278,7 @@ mod tests {
                 ObjectType::ToolResult => document.tool_call_id = Some("call-1".to_owned()),
                 _ => {}
             }
-            document.seal().unwrap()
+            document.seal_stored().unwrap()
         };
         let turn = object(ObjectType::Turn, "a long request");
         let result = object(ObjectType::ToolResult, "a result");

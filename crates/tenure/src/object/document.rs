@@ -330,6 +330,49 @@ impl ToolCall {
 }
 
 impl ObjectDocument {
+    /// A rule of the developer: text that the model is to follow.
+    ///
+    /// ```
+    /// use tenure::object::{Authority, ObjectDocument};
+    /// let rule = ObjectDocument::rule("units", "Report pressure in pascal.").seal()?;
+    /// assert_eq!(rule.revision().authority_level(), Authority::Developer);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn rule(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
+        ObjectDocument {
+            object_type: Some(ObjectType::Rule),
+            ..ObjectDocument::new(name, content)
+        }
+    }
+
+    /// A passage that was found in a source at an instant: data, framed, and never followed. It is named after its
+    /// source; several of one source get names of their own (`name`) and places in it (`provenance.chunk`).
+    ///
+    /// ```
+    /// use tenure::object::{Authority, ObjectDocument};
+    /// let found = ObjectDocument::evidence("manual.pdf", "2026-06-06".parse()?, "The valve opens at two bar.");
+    /// let found = found.seal()?;
+    /// assert_eq!((found.name(), found.revision().authority_level()), ("manual.pdf", Authority::Data));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn evidence(
+        source: impl Into<String>,
+        retrieved_at: Instant,
+        content: impl Into<String>,
+    ) -> ObjectDocument {
+        let source = source.into();
+        ObjectDocument {
+            object_type: Some(ObjectType::RetrievedPassage),
+            authority_level: Some(Authority::Data),
+            provenance: Some(Provenance {
+                source_id: Some(source.clone()),
+                retrieved_at: Some(retrieved_at),
+                ..Provenance::default()
+            }),
+            ..ObjectDocument::new(source, content)
+        }
+    }
+
     /// An object of this name and content, with a default for everything else.
     pub fn new(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
         ObjectDocument {

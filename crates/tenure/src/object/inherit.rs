@@ -48,7 +48,7 @@ pub fn inherit(derived: &mut ObjectDocument, parents: &[&ContextObject]) -> Resu
                 ),
             )
         };
-        let own = document.clone().seal()?;
+        let own = document.clone().seal_stored()?;
         let (own, parent) = (own.revision(), parent.revision());
         let scope = parent.scope();
         if own.scope().tenant != scope.tenant {
@@ -222,7 +222,7 @@ mod tests {
     fn parent(change: impl FnOnce(&mut ObjectDocument)) -> std::sync::Arc<ContextObject> {
         let mut document = ObjectDocument::new("parent", "The parent.");
         change(&mut document);
-        document.seal().unwrap()
+        document.seal_stored().unwrap()
     }
 
     fn child() -> ObjectDocument {

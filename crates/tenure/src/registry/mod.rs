@@ -433,7 +433,7 @@ impl Registries {
             content: content.into(),
             ..slot.object.to_document()?
         }
-        .seal()?;
+        .seal_stored()?;
         self.apply(by, label, Op::Revise { block, object })
     }
 

@@ -511,7 +511,7 @@ mod tests {
             object_type: Some(ObjectType::RetrievedPassage),
             ..ObjectDocument::new("page", content)
         };
-        frame(&world(), &object.seal().unwrap(), EVIDENCE)
+        frame(&world(), &object.seal_stored().unwrap(), EVIDENCE)
     }
 
     #[test]
@@ -538,7 +538,7 @@ mod tests {
             object_type: Some(ObjectType::RetrievedPassage),
             ..ObjectDocument::new("page", "fact")
         };
-        let theirs = frame(&other, &object.seal().unwrap(), EVIDENCE);
+        let theirs = frame(&other, &object.seal_stored().unwrap(), EVIDENCE);
         assert_ne!(text, theirs.text.unwrap());
     }
 
@@ -564,7 +564,7 @@ mod tests {
                     role: (object_type == ObjectType::Turn).then_some(Role::User),
                     ..ObjectDocument::new(&*name, &*content)
                 };
-                let object = document.seal().unwrap();
+                let object = document.seal_stored().unwrap();
                 let piece = frame(&world, &object, EVIDENCE);
                 let mut text = String::new();
                 piece.write(&content, &mut text);

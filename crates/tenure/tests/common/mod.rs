@@ -1021,7 +1021,7 @@ impl Case {
         let objects = self
             .drafts
             .iter()
-            .map(|draft| (draft.dealt(self.salt).seal().unwrap(), draft.said));
+            .map(|draft| (sealed(draft.dealt(self.salt)), draft.said));
         said_or_not(&objects.collect::<Vec<_>>())
     }
 
@@ -1182,6 +1182,7 @@ pub(crate) fn payload(compiled: &Compiled) -> &str {
     std::str::from_utf8(payload.bytes()).unwrap()
 }
 
+/// The object, as it would have been stored: passages without provenance are there, too.
 pub(crate) fn sealed(document: ObjectDocument) -> Arc<tenure::ContextObject> {
-    document.seal().unwrap()
+    document.seal_stored().unwrap()
 }

@@ -196,7 +196,7 @@ mod tests {
                 },
                 ..Request::new("Enter it.", Budget::tokens(100))
             };
-            let candidates = Candidates::new(vec![object.seal().unwrap()]);
+            let candidates = Candidates::new(vec![object.seal_stored().unwrap()]);
             let policy = Policy::preset("standard").unwrap();
             let admitted = admit(normalize(&candidates), &policy, &request);
             matches!(admitted.0.verdicts[0], Some(Reason::OtherOrigin { .. }))
