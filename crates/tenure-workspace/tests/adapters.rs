@@ -170,7 +170,7 @@ fn a_source_in_a_compile_is_condensed_by_its_parts() {
     assert!(compiled.envelope.total_tokens <= 4_400);
     let payload = |compiled: &tenure::Compiled| {
         let payload = compiled.envelope.payload.as_ref().unwrap();
-        String::from_utf8(payload.bytes().to_vec()).unwrap()
+        payload.to_string()
     };
     let text = payload(&compiled);
     assert!(text.contains(function(31).trim_end()), "{text}");

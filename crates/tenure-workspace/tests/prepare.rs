@@ -73,7 +73,7 @@ fn a_request_without_instants_looks_from_the_second_of_the_clock() {
     let payload = |job: &Job| {
         let done = workspace.run(job).unwrap();
         let payload = done.outcome.single().unwrap().envelope.payload.clone();
-        String::from_utf8(payload.unwrap().bytes().to_vec()).unwrap()
+        payload.unwrap().to_string()
     };
     assert!(payload(&job).contains("closed"));
     clock.set(at("2026-07-01T00:00:00Z"));

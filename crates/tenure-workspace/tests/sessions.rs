@@ -171,7 +171,7 @@ fn append(session: &mut Session, messages: &[Value]) -> Vec<u64> {
 
 fn body(compiled: &SessionCompiled) -> String {
     let envelope = &compiled.outcome.single().unwrap().envelope;
-    String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap()
+    envelope.payload.as_ref().unwrap().to_string()
 }
 
 /// The blocks of a body's messages in order, each with its role.

@@ -541,9 +541,7 @@ fn tail(envelope: &Envelope) -> Result<Tail, Error> {
             ..Tail::default()
         });
     };
-    let text = std::str::from_utf8(payload.bytes())
-        .map_err(|error| Error::assertion(format!("the payload is text: {error}")))?;
-    let body: Body<'_> = serde_json::from_str(text)
+    let body: Body<'_> = serde_json::from_str(payload.as_str())
         .map_err(|error| Error::assertion(format!("the payload is a body: {error}")))?;
     let mut texts = Vec::new();
     for (message, block) in places {
