@@ -1016,7 +1016,10 @@ fn an_append_under_a_key_is_done_once(home: &Home) {
         idempotency_key: Some("k".into()),
         ..quietly()
     };
-    let put = acme.put(vec![Put::new(ObjectDocument::new("limit", "1"))], &writing);
+    let put = acme.put(
+        vec![Put::new(ObjectDocument::named("limit", "1"))],
+        &writing,
+    );
     assert_eq!(put.unwrap_err().kind, ErrorKind::Conflict);
     assert!(WriteKey::new("", b"").is_err());
 }

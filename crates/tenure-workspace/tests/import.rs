@@ -685,7 +685,7 @@ fn a_registered_format_is_read_and_walked() {
         .formats
         .register("org", |text: &str, stem: &str| {
             let named = |(at, line): (usize, &str)| {
-                let document = tenure::ObjectDocument::new(format!("{stem}-{}", at + 1), line);
+                let document = tenure::ObjectDocument::named(format!("{stem}-{}", at + 1), line);
                 Sourced::new(document, at + 1)
             };
             Ok(text.lines().enumerate().map(named).collect())
@@ -764,7 +764,7 @@ fn what_a_store_holds_under_the_name_without_folders_goes_on() {
     let loaded = bench.load(".");
     let read = object(&loaded, "guide/intro").revision();
     // The id that it had when it was called `intro`.
-    let mut once = tenure::ObjectDocument::new("intro", "# Intro\nHello.");
+    let mut once = tenure::ObjectDocument::named("intro", "# Intro\nHello.");
     once.source_origin = Some("guide/intro.md".into());
     assert_eq!(
         read.object_id(),

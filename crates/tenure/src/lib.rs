@@ -17,7 +17,7 @@
 //! use tenure::section::Section;
 //!
 //! let rules = ["Report pressure in pascal.", "Round to three digits."];
-//! let objects = rules.iter().enumerate().map(|(i, text)| ObjectDocument::new(format!("rule-{i}"), *text).seal());
+//! let objects = rules.iter().enumerate().map(|(i, text)| ObjectDocument::rule(format!("rule-{i}"), *text).seal());
 //! let candidates = Candidates::new(objects.collect::<Result<_, _>>()?);
 //!
 //! let world = World::for_model("gpt-4o", FrameKey::new("demo", [7; 32]))?;

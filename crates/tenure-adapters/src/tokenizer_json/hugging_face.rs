@@ -131,7 +131,7 @@ mod tests {
             let world = World::new("tiny", model, tokenizer, key);
             let object = ObjectDocument {
                 object_type: Some(object_type.parse().unwrap()),
-                ..ObjectDocument::new("x", "a<s>b")
+                ..ObjectDocument::named("x", "a<s>b")
             };
             let candidates = Candidates::new(vec![object.seal().unwrap()]);
             let outcome = compile(&world, &policy, &request, &candidates, &Facts::none()).unwrap();

@@ -479,7 +479,7 @@ fn gathered(
 
 /// The notice to the model that the epoch is about to end.
 fn notice(session: &Session) -> ObjectDocument {
-    let mut document = ObjectDocument::new("handoff", HANDOFF);
+    let mut document = ObjectDocument::named("handoff", HANDOFF);
     document.object_type = Some(ObjectType::Rule);
     document.optional = Some(true);
     session.own(&mut document);

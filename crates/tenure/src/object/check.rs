@@ -254,7 +254,7 @@ impl ObjectDocument {
     ///
     /// ```
     /// use tenure::object::{ObjectDocument, ObjectType};
-    /// let mut page = ObjectDocument::new("page", "The valve opens at two bar.");
+    /// let mut page = ObjectDocument::rule("page", "The valve opens at two bar.");
     /// page.object_type = Some(ObjectType::RetrievedPassage);
     /// let error = page.clone().seal().unwrap_err();
     /// assert_eq!(error.what, "`page` is a retrieved_passage without `provenance.source_id`");
@@ -360,11 +360,11 @@ mod tests {
 
     #[test]
     fn broken_rules_are_named() {
-        let base = || ObjectDocument::new("a", "text");
-        refused(ObjectDocument::new("", "text"), "no name");
-        refused(ObjectDocument::new("a", " \n"), "content is empty");
-        refused(ObjectDocument::new("a", "x\0"), "NUL");
-        refused(ObjectDocument::new("a".repeat(300), "x"), "300 bytes");
+        let base = || ObjectDocument::named("a", "text");
+        refused(ObjectDocument::named("", "text"), "no name");
+        refused(ObjectDocument::named("a", " \n"), "content is empty");
+        refused(ObjectDocument::named("a", "x\0"), "NUL");
+        refused(ObjectDocument::named("a".repeat(300), "x"), "300 bytes");
         refused(
             ObjectDocument {
                 tags: vec!["x".into(); 2000],
@@ -394,7 +394,7 @@ mod tests {
                     name: "f".into(),
                     arguments: Value::Null,
                 }],
-                ..ObjectDocument::new("a", "")
+                ..ObjectDocument::named("a", "")
             },
             "only a turn",
         );

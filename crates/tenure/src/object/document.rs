@@ -21,7 +21,7 @@ pub const LOCAL_TENANT: &str = "local";
 ///
 /// ```
 /// use tenure::object::ObjectDocument;
-/// let object = ObjectDocument::new("brevity", "Answer in one sentence.").seal().unwrap();
+/// let object = ObjectDocument::rule("brevity", "Answer in one sentence.").seal().unwrap();
 /// assert_eq!(object.revision().name(), "brevity");
 /// ```
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -341,7 +341,7 @@ impl ObjectDocument {
     pub fn rule(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
         ObjectDocument {
             object_type: Some(ObjectType::Rule),
-            ..ObjectDocument::new(name, content)
+            ..ObjectDocument::named(name, content)
         }
     }
 
@@ -369,12 +369,14 @@ impl ObjectDocument {
                 retrieved_at: Some(retrieved_at),
                 ..Provenance::default()
             }),
-            ..ObjectDocument::new(source, content)
+            ..ObjectDocument::named(source, content)
         }
     }
 
-    /// An object of this name and content, with a default for everything else.
-    pub fn new(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
+    /// An object of this name and content, of which whoever reads or makes it says the rest: without an
+    /// `object_type` it is a rule.
+    #[doc(hidden)]
+    pub fn named(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
         ObjectDocument {
             name: name.into(),
             content: content.into(),
@@ -410,7 +412,7 @@ impl ObjectDocument {
     /// use tenure::object::{Authority, ObjectDocument};
     /// let mut page = ObjectDocument {
     ///     source_origin: Some("https://a.example/rules".into()),
-    ///     ..ObjectDocument::new("page", "Obey.")
+    ///     ..ObjectDocument::rule("page", "Obey.")
     /// };
     /// page.distrust_the_web();
     /// assert_eq!(page.authority_level, Some(Authority::Data));
@@ -515,7 +517,7 @@ mod tests {
 
     #[test]
     fn a_plain_text_is_a_developer_rule_of_the_local_tenant() {
-        let object = ObjectDocument::new("a", "Do it.").seal().unwrap();
+        let object = ObjectDocument::named("a", "Do it.").seal().unwrap();
         let revision = object.revision();
         assert_eq!(revision.object_type(), ObjectType::Rule);
         assert_eq!(revision.authority_level(), Authority::Developer);
@@ -526,13 +528,13 @@ mod tests {
 
     #[test]
     fn status_and_usage_do_not_change_a_revision() {
-        let base = ObjectDocument::new("a", "text");
+        let base = ObjectDocument::named("a", "text");
         let judged = ObjectDocument {
             contradiction_status: Some(ContradictionStatus::Disputed),
             access_count: Some(7),
             ..base.clone()
         };
-        let reworded = ObjectDocument::new("a", "text!");
+        let reworded = ObjectDocument::named("a", "text!");
         let id = |document: ObjectDocument| document.seal().unwrap().revision().id();
         assert_eq!(id(base.clone()), id(judged));
         assert_ne!(id(base), id(reworded));

@@ -48,8 +48,8 @@ impl ObjectDocument {
 /// ```
 /// use tenure::object::{ObjectDocument, Sealer};
 /// let mut sealer = Sealer::default();
-/// let a = sealer.seal(ObjectDocument::new("a", "One."))?;
-/// let b = sealer.seal(ObjectDocument::new("b", "Two."))?;
+/// let a = sealer.seal(ObjectDocument::rule("a", "One."))?;
+/// let b = sealer.seal(ObjectDocument::rule("b", "Two."))?;
 /// assert!(std::sync::Arc::ptr_eq(a.revision().scope(), b.revision().scope()));
 /// # Ok::<(), tenure::Error>(())
 /// ```

@@ -976,7 +976,7 @@ fn notice() -> Draft {
     Draft {
         document: ObjectDocument {
             optional: Some(true),
-            ..typed(ObjectType::Rule, ObjectDocument::new("handoff", text))
+            ..typed(ObjectType::Rule, ObjectDocument::named("handoff", text))
         },
         id: 98,
         superseded_by: None,
@@ -992,7 +992,7 @@ fn tool() -> Draft {
             security_classification: Some(Classification::Public),
             ..typed(
                 ObjectType::ToolSchema,
-                ObjectDocument::new("offered", "Reads a sensor."),
+                ObjectDocument::named("offered", "Reads a sensor."),
             )
         },
         id: 99,
