@@ -168,7 +168,7 @@ pub fn skill(data: &[u8]) {
                 let line = text.split('\n').nth(skill.body_line - 1);
                 assert!(line.is_some_and(|line| line.contains(first)), "{first:?}");
             }
-            sealed(ObjectDocument::new(skill.entry_name(), "an entry"));
+            sealed(ObjectDocument::named(skill.entry_name(), "an entry"));
             assert!(skill.body_name().starts_with(&skill.entry_name()));
         }
         Err(error) => located(Err(error)),

@@ -351,3 +351,57 @@ fn blocks_are_evicted_by_the_tokens_of_a_model_of_the_file() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert_eq!(text(&done.stdout), "main: evicted a; 0 blocks\n");
 }
+
+#[test]
+fn a_check_lists_what_is_old_unpriced_or_changed() {
+    let bench = Bench::new();
+    bench.file(
+        "mine.toml",
+        "dated = 2020-01-01\n[models.gpt-4o]\nprices = [{ input = \"2.50\" }]\n\
+         prices_source = \"a list\"\n[models.o3]\nextends = \"o4-mini\"\n",
+    );
+    let check = |more: &[&str]| {
+        let output = bench.run(&[&["models", "check", "--catalogue", "mine.toml"], more].concat());
+        (
+            output.status.code().unwrap(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    let (code, out, err) = check(&["--older-than", "1000"]);
+    assert_eq!(code, 2, "{out}{err}");
+    for line in [
+        "stale     gpt-4o: prices of 2020-01-01, ",
+        " days ago; source: a list\n",
+        "shadowed  gpt-4o: mine.toml sets prices, prices_source\n",
+        "stale     o3: entry of 2020-01-01, ",
+        "shadowed  o3: mine.toml takes the built-in entry's place\n",
+        "unpriced  claude+: no price is known\n",
+        "2 stale, ",
+    ] {
+        assert!(out.contains(line), "{line}\n{out}");
+    }
+    assert!(err.contains("2 facts older than 1000 days"), "{err}");
+    // What is not old fails only where one asks for it.
+    let (code, out, err) = check(&["--older-than", "100000"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("0 stale, "), "{out}");
+    let (code, _, err) = check(&["--older-than", "100000", "--strict"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("findings in the catalogue"), "{err}");
+
+    let (_, out, _) = check(&["--older-than", "1000", "--format", "json"]);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let of = |name: &str| {
+        let found = json["findings"].as_array().unwrap().iter();
+        found
+            .filter(|found| found["name"] == name)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("gpt-4o")[0]["finding"], "stale");
+    assert_eq!(of("gpt-4o")[0]["what"], "prices");
+    assert_eq!(of("gpt-4o")[0]["source"], "a list");
+    assert_eq!(of("o3")[1]["file"], "mine.toml");
+    assert_eq!(json["older_than"], 1000);
+}

@@ -1316,3 +1316,28 @@ fn a_query_of_the_past_finds_what_was_archived_then() {
         "{compiled}"
     );
 }
+
+#[test]
+fn a_passage_without_provenance_is_refused_wherever_it_is_brought() {
+    let bench = Bench::new(&[]);
+    let page = json!({
+        "name": "page", "content": "The pressure is 1 bar.", "object_type": "retrieved_passage",
+        "provenance": { "source_id": "manual" },
+    });
+    let registry = json!({ "label": "coder", "kind": "agent" });
+    assert_eq!(post(&bench, "/api/v1/registries", &registry).status, 201);
+    let write = json!({ "operation": { "op": "write", "object": &page, "at": "back" } });
+    let compile = json!({ "request": task("Report the pressure."), "objects": [&page] });
+    for (method, path, body) in [
+        ("POST", "/api/v1/compile", compile),
+        ("POST", "/api/v1/objects", json!({ "objects": [&page] })),
+        ("PUT", "/api/v1/objects/page", page.clone()),
+        ("POST", "/api/v1/registries/coder/ops", write),
+    ] {
+        let reply = call(&bench, method, path, &[], &body);
+        let told = reply.json().to_string();
+        assert_eq!(reply.status, 400, "{path}: {told}");
+        let what = "`page` is a retrieved_passage without `provenance.retrieved_at`";
+        assert!(told.contains(what), "{path}: {told}");
+    }
+}

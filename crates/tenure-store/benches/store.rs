@@ -28,7 +28,7 @@ fn document(number: usize) -> ObjectDocument {
             retrieved_at: Some(Instant::from_micros(1_700_000_000_000_000)),
             ..Provenance::default()
         }),
-        ..ObjectDocument::new(
+        ..ObjectDocument::named(
             format!("passage-{number}"),
             format!(
                 "Passage {number}: timer {} drives channel {} of bus {}. Check the level before the driver is \

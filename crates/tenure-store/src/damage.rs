@@ -186,7 +186,7 @@ pub(crate) fn nameless(
         security_classification: Some(Classification::HighlyRestricted),
         tags: vec![PERSONAL.into()],
         removable: Some(false),
-        ..ObjectDocument::new(id.to_string(), LOST)
+        ..ObjectDocument::named(id.to_string(), LOST)
     };
     Ok(marked(&*sealer.seal(document)?, revision))
 }

@@ -112,7 +112,7 @@ pub(crate) fn document_of(tenant: &str, id: ObjectId, labels: &str) -> Option<Ob
         subjects: labels.subjects,
         source_origin: labels.source_origin,
         origins: labels.origins,
-        ..ObjectDocument::new("labels", "-")
+        ..ObjectDocument::named("labels", "-")
     })
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn labelled_or_hidden(
     match labelled(sealer, tenant, id, labels, access) {
         Err(error) if error.kind == ErrorKind::Damaged => sealer.seal(ObjectDocument {
             tenant_id: Some(NOBODYS.into()),
-            ..ObjectDocument::new("labels", "-")
+            ..ObjectDocument::named("labels", "-")
         }),
         read => read,
     }

@@ -13,7 +13,7 @@
 //! let folder = tempfile::tempdir().unwrap();
 //! let store = Store::open(&format!("sqlite://{}", folder.path().join("store.db").display()))?;
 //! let acme = store.tenant("acme")?;
-//! let limit = |text: &str| vec![Put::new(ObjectDocument::new("limit", text))];
+//! let limit = |text: &str| vec![Put::new(ObjectDocument::rule("limit", text))];
 //! let first = acme.put(limit("At most 10 kW."), &Writing::default())?;
 //! acme.put(limit("At most 12 kW."), &Writing::default())?;
 //!

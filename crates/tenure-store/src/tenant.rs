@@ -279,6 +279,7 @@ impl Tenant {
                 superseded_by: document.supersession_link,
             };
             document.distrust_the_web();
+            document.check_provenance()?;
             let object = sealer.seal(document)?;
             let own = object.revision().derived_from().is_empty();
             Ok(Draft {

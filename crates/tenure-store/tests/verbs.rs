@@ -48,6 +48,7 @@ on_both_engines!(
     a_nul_character_writes_nothing_or_itself,
     what_comes_from_the_web_is_data,
     a_summary_of_evidence_has_its_provenance,
+    a_passage_without_provenance_is_not_written,
     no_derivation_gains_authority,
 );
 
@@ -1015,7 +1016,10 @@ fn an_append_under_a_key_is_done_once(home: &Home) {
         idempotency_key: Some("k".into()),
         ..quietly()
     };
-    let put = acme.put(vec![Put::new(ObjectDocument::new("limit", "1"))], &writing);
+    let put = acme.put(
+        vec![Put::new(ObjectDocument::named("limit", "1"))],
+        &writing,
+    );
     assert_eq!(put.unwrap_err().kind, ErrorKind::Conflict);
     assert!(WriteKey::new("", b"").is_err());
 }
@@ -1322,4 +1326,19 @@ fn a_summary_of_evidence_has_its_provenance(home: &Home) {
     let revision = stored[0].object.revision();
     assert_eq!(revision.authority_level(), Authority::Data);
     assert!(revision.provenance().unwrap().is_complete());
+}
+
+fn a_passage_without_provenance_is_not_written(home: &Home) {
+    let acme = home.tenant("acme");
+    let page = ObjectDocument {
+        object_type: Some(tenure::object::ObjectType::RetrievedPassage),
+        ..document("page", "The pressure is 1 bar.")
+    };
+    let puts = vec![Put::new(document("rule", "Do it.")), Put::new(page)];
+    let error = acme.put(puts, &Writing::default()).unwrap_err();
+    assert_eq!(
+        error.what,
+        "`page` is a retrieved_passage without `provenance.source_id`"
+    );
+    assert_eq!(acme.named("rule").unwrap(), []);
 }

@@ -80,7 +80,7 @@ fn content(number: usize) -> String {
 }
 
 fn candidates(count: usize) -> Candidates {
-    let seal = |number| ObjectDocument::new(format!("rule-{number}"), content(number)).seal();
+    let seal = |number| ObjectDocument::named(format!("rule-{number}"), content(number)).seal();
     let objects: Result<Vec<_>, _> = (0..count).map(seal).collect();
     Candidates::new(objects.expect("sound objects"))
 }

@@ -43,7 +43,7 @@ struct Bench {
 
 fn main() {
     let workspace = Workspace::new(FrameKey::new("bench", [7; 32])).unwrap();
-    let rule = ObjectDocument::new("units", "Report times in milliseconds.");
+    let rule = ObjectDocument::named("units", "Report times in milliseconds.");
     let bench = Bench {
         folder: tempfile::tempdir().unwrap(),
         world: workspace.world("gpt-4o").unwrap(),
@@ -399,7 +399,7 @@ fn belief(number: usize) -> std::sync::Arc<tenure::ContextObject> {
         text.push(' ');
         text.push_str(WORDS[(state >> 33) as usize % WORDS.len()]);
     }
-    let mut document = ObjectDocument::new(format!("unit-{number}"), text);
+    let mut document = ObjectDocument::named(format!("unit-{number}"), text);
     document.object_type = Some(ObjectType::ProjectDecision);
     document.seal().unwrap()
 }

@@ -11,7 +11,8 @@
 //! use tenure_workspace::{Workspace, archive::Ask};
 //! let workspace = Workspace::new(FrameKey::new("demo", [7; 32]))?;
 //! let world = workspace.world("gpt-4o")?;
-//! let manual = ObjectDocument::new("manual", "The valve opens at two bar.\n\nThe lamp is green.").seal()?;
+//! let manual = "The valve opens at two bar.\n\nThe lamp is green.";
+//! let manual = ObjectDocument::evidence("manual", "2026-06-06".parse()?, manual).seal()?;
 //! let request = Request::new("Mend the pump.", Budget::default());
 //! let found = workspace.query(&world, &Policy::preset("standard")?, &request, &Candidates::new(vec![manual]),
 //!     &Ask::new("At which pressure does the valve open?"))?;
@@ -236,7 +237,8 @@ mod tests {
     use tenure::{Budget, FrameKey, ObjectDocument};
 
     fn documents(pairs: &[(&str, &str)]) -> Candidates {
-        let seal = |(name, text): &(&str, &str)| ObjectDocument::new(*name, *text).seal().unwrap();
+        let seal =
+            |(name, text): &(&str, &str)| ObjectDocument::named(*name, *text).seal().unwrap();
         Candidates::new(pairs.iter().map(seal).collect())
     }
 
@@ -285,7 +287,7 @@ mod tests {
     fn what_the_caller_may_not_see_is_not_found() {
         let secret = ObjectDocument {
             tenant_id: Some("other".into()),
-            ..ObjectDocument::new("secret", "The relief valve opens at three bar.")
+            ..ObjectDocument::named("secret", "The relief valve opens at three bar.")
         };
         let mut objects = documents(&[("own", "A relief valve.")]).objects().to_vec();
         objects.push(secret.seal().unwrap());

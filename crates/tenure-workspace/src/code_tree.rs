@@ -123,7 +123,7 @@ impl Tree {
         self.documents.push(ObjectDocument {
             object_type: Some(ObjectType::Artifact),
             source_origin: Some(name.clone()),
-            ..ObjectDocument::new(name, text)
+            ..ObjectDocument::named(name, text)
         });
     }
 

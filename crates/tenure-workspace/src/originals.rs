@@ -508,7 +508,7 @@ mod tests {
         }
 
         let fact = "The door of the archive opens with the code 7342.";
-        let put = tenure_store::Put::new(tenure::ObjectDocument::new("door", fact));
+        let put = tenure_store::Put::new(tenure::ObjectDocument::named("door", fact));
         let writing = tenure_store::Writing::default();
         let written = tenant.put(vec![put], &writing).unwrap();
         tenant

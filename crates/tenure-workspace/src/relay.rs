@@ -32,7 +32,9 @@ use tenure::request::AsOf;
 use tenure::time::Instant;
 use tenure::trace::Ruling;
 use tenure::wire::{self, Conversation, Format, Renewed};
-use tenure::{Candidates, Compiled, Digest, Error, Policy, Principal, Request, Target, World};
+use tenure::{
+    Candidates, Compiled, Digest, Error, Payload, Policy, Principal, Request, Target, World,
+};
 use tenure_store::Tenant;
 
 use crate::sessions::{Session, SessionJob};
@@ -585,7 +587,7 @@ impl Relay {
         }
         let payload = envelope.payload.as_ref();
         let payload = payload
-            .and_then(|payload| std::str::from_utf8(payload.bytes()).ok())
+            .map(Payload::as_str)
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
         let body = compose::compose(asked, conversation, payload, &relayed.left_out)?;
         let body = compose::with_renewed(asked, renewed, body)?;

@@ -544,7 +544,7 @@ impl Check {
                 "at most 5,000; move rarely needed parts to files of their own",
             );
         }
-        if let Err(error) = ObjectDocument::new("body", text).seal() {
+        if let Err(error) = ObjectDocument::named("body", text).seal() {
             self.add(
                 Severity::Error,
                 Rule::Body,

@@ -291,7 +291,7 @@ mod tests {
                 scope.spawn(move || {
                     let mut file = KeptRegistries::open(path, secrets()).unwrap();
                     let main = file.registries.issue("main").unwrap();
-                    let tip = ObjectDocument::new(format!("tip-{writer}"), "Be brief.");
+                    let tip = ObjectDocument::named(format!("tip-{writer}"), "Be brief.");
                     file.registries
                         .write(&main, "main", tip, Place::Back)
                         .unwrap();

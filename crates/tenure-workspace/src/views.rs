@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_is_shown_by_itself_names_no_other_object() {
         let other: ObjectId = "0198a000-0000-7000-8000-000000000001".parse().unwrap();
-        let mut object = ObjectDocument::new("made", "It was made of another.");
+        let mut object = ObjectDocument::named("made", "It was made of another.");
         let revision = object.clone().seal().unwrap().revision().id();
         object.derived_from = vec![other];
         object.supersession_link = Some(other);

@@ -522,11 +522,11 @@ mod tests {
         let policy = Policy::from_toml("scorer = \"supplied\"").unwrap();
         let rules = ["Feed the cat.", "Walk the dog."];
         let mut objects = rules
-            .map(|text| ObjectDocument::new(text, text).seal().unwrap())
+            .map(|text| ObjectDocument::named(text, text).seal().unwrap())
             .to_vec();
         let secret = ObjectDocument {
             tenant_id: Some("other".into()),
-            ..ObjectDocument::new("s", "A secret cat.")
+            ..ObjectDocument::named("s", "A secret cat.")
         };
         objects.push(secret.seal().unwrap());
         let candidates = Candidates::new(objects);

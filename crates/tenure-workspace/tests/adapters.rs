@@ -12,7 +12,7 @@ use tenure_workspace::embed::{Embedder, Endpoint};
 use crate::answering::server;
 
 fn candidates(texts: &[&str]) -> Candidates {
-    let seal = |text: &&str| ObjectDocument::new(*text, *text).seal().unwrap();
+    let seal = |text: &&str| ObjectDocument::named(*text, *text).seal().unwrap();
     Candidates::new(texts.iter().map(seal).collect())
 }
 
@@ -56,7 +56,7 @@ fn an_embedder_of_ones_own_sees_what_the_caller_may_see_once() {
         .to_vec();
     let secret = ObjectDocument {
         tenant_id: Some("other".into()),
-        ..ObjectDocument::new("s", "A secret.")
+        ..ObjectDocument::named("s", "A secret.")
     };
     objects.push(secret.seal().unwrap());
     let candidates = Candidates::new(objects);
@@ -107,7 +107,7 @@ fn a_compile_uses_it_and_its_vectors_never_meet_others() {
     let workspace = Workspace::new(key()).unwrap();
     let world = workspace.world("gpt-4o").unwrap();
     let workspace = workspace.with_embedder(endpoint(&url, "").unwrap());
-    let seal = |name: &str, text: &str| ObjectDocument::new(name, text).seal().unwrap();
+    let seal = |name: &str, text: &str| ObjectDocument::named(name, text).seal().unwrap();
     let candidates = Candidates::new(vec![seal("a", "Bees."), seal("b", "Wasps.")]);
     let request = Request::new("Zebras.", Budget::tokens(400));
     let policy = Policy::preset("standard").unwrap();
@@ -170,7 +170,7 @@ fn a_source_in_a_compile_is_condensed_by_its_parts() {
     assert!(compiled.envelope.total_tokens <= 4_400);
     let payload = |compiled: &tenure::Compiled| {
         let payload = compiled.envelope.payload.as_ref().unwrap();
-        String::from_utf8(payload.bytes().to_vec()).unwrap()
+        payload.to_string()
     };
     let text = payload(&compiled);
     assert!(text.contains(function(31).trim_end()), "{text}");
@@ -197,7 +197,7 @@ fn a_source_in_a_compile_is_condensed_by_its_parts() {
         function(1).repeat(3),
         "It rained, and nobody minded. ".repeat(300),
     ] {
-        let document = ObjectDocument::new("note", content.as_str());
+        let document = ObjectDocument::named("note", content.as_str());
         let candidates = Candidates::new(vec![document.seal().unwrap()]);
         let facts = workspace
             .answer(&world, &policy, &request, &candidates)

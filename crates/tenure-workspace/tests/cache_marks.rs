@@ -178,7 +178,7 @@ impl Bench {
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
         let workspace = workspace.load_catalogue(&models).unwrap();
         let facts = (0..60).map(|at| {
-            let mut document = ObjectDocument::new(
+            let mut document = ObjectDocument::named(
                 format!("fact {at}"),
                 format!("Fact {at}: {}", prose(9_000 + at, 40)),
             );
@@ -187,7 +187,7 @@ impl Bench {
                 _ => ObjectType::RetrievedPassage,
             });
             document.tenant_id = Some("local".to_owned());
-            document.seal().unwrap()
+            document.seal_stored().unwrap()
         });
         Bench {
             world: workspace.world("mine").unwrap(),

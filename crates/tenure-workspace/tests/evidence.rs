@@ -150,7 +150,7 @@ fn facts(of: &str) -> Vec<ObjectDocument> {
                 )
             }
         };
-        let mut document = ObjectDocument::new(format!("fact-{at}"), text);
+        let mut document = ObjectDocument::named(format!("fact-{at}"), text);
         document.tenant_id = Some("local".to_owned());
         document.object_type = Some(ObjectType::ProjectDecision);
         if at.is_multiple_of(2) {

@@ -227,7 +227,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     let tokens = session.cost(&bench.world);
     let compiled = compile(&bench, &mut session);
     let envelope = &compiled.outcome.single().unwrap().envelope;
-    let sent = String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap();
+    let sent = envelope.payload.as_ref().unwrap().to_string();
     let there = FACTS.iter().filter(|(answer, _)| sent.contains(answer));
     let (there, high) = (there.count(), compiled.session.high_water);
     let share = u64::from(envelope.total_tokens) * 100 / high;
@@ -264,7 +264,7 @@ fn the_first_cut_is_full_and_answers_the_last_message() {
     assert_eq!(next.session.cause, tenure::trace::EpochCause::Kept);
     let of = |compiled: &SessionCompiled| {
         let envelope = &compiled.outcome.single().unwrap().envelope;
-        String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap()
+        envelope.payload.as_ref().unwrap().to_string()
     };
     let mut anew = Session::open(bench.tenant.clone(), session.id()).unwrap();
     assert_eq!(of(&compile(&bench, &mut anew)), of(&next));

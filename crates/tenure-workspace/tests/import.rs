@@ -685,7 +685,7 @@ fn a_registered_format_is_read_and_walked() {
         .formats
         .register("org", |text: &str, stem: &str| {
             let named = |(at, line): (usize, &str)| {
-                let document = tenure::ObjectDocument::new(format!("{stem}-{}", at + 1), line);
+                let document = tenure::ObjectDocument::named(format!("{stem}-{}", at + 1), line);
                 Sourced::new(document, at + 1)
             };
             Ok(text.lines().enumerate().map(named).collect())
@@ -764,7 +764,7 @@ fn what_a_store_holds_under_the_name_without_folders_goes_on() {
     let loaded = bench.load(".");
     let read = object(&loaded, "guide/intro").revision();
     // The id that it had when it was called `intro`.
-    let mut once = tenure::ObjectDocument::new("intro", "# Intro\nHello.");
+    let mut once = tenure::ObjectDocument::named("intro", "# Intro\nHello.");
     once.source_origin = Some("guide/intro.md".into());
     assert_eq!(
         read.object_id(),
@@ -1100,5 +1100,40 @@ fn a_page_cannot_say_where_it_is_from_and_a_retriever_can() {
     assert_eq!(
         source(&named, "found"),
         ("https://good.example".into(), true)
+    );
+}
+
+#[test]
+fn a_passage_without_provenance_is_refused_by_name() {
+    let page = "---\nname: rule\n---\nDo it.\n---\nname: tip\nobject_type: retrieved_passage\n---\nText.\n";
+    let sourced = page.replace(
+        "retrieved_passage\n",
+        "retrieved_passage\nprovenance: {source_id: manual}\n",
+    );
+    let bench = Bench::new(&[("lib/page.md", page), ("more/page.md", &sourced)]);
+    for (file, field) in [
+        ("lib/page.md", "source_id"),
+        ("more/page.md", "retrieved_at"),
+    ] {
+        let error = bench.try_with(file, &seeds()).unwrap_err();
+        let what = format!("`tip` is a retrieved_passage without `provenance.{field}`");
+        assert_eq!(error.what, what);
+        assert!(error.expected.is_some() && error.hint.is_some(), "{error}");
+        let at = error.at.unwrap();
+        assert!(at.source.ends_with("page.md") && at.line == Some(5), "{at}");
+    }
+    // A walk goes on without the file, and says so.
+    let walked = bench.load("lib");
+    assert!(
+        walked.warnings[0]
+            .what
+            .contains("`tip` is a retrieved_passage without"),
+        "{:?}",
+        walked.warnings
+    );
+    // What is read as data has its file's.
+    assert_eq!(
+        names(&bench.with("lib", &Collect::default())),
+        ["rule", "tip"]
     );
 }

@@ -171,7 +171,7 @@ fn a_compile_finds_by_meaning() {
     let own = embed::open(&models().join(MINILM), Some(&library())).unwrap();
     let workspace = Workspace::new(key).unwrap().with_embedder(own);
     let world = workspace.world("gpt-4o").unwrap();
-    let seal = |name: &str, text: &str| ObjectDocument::new(name, text).seal().unwrap();
+    let seal = |name: &str, text: &str| ObjectDocument::named(name, text).seal().unwrap();
     let candidates = Candidates::new(vec![
         seal("pets", "A kitten naps in the sun."),
         seal("money", "File the tax return by April."),
@@ -211,7 +211,7 @@ fn a_cross_encoder_reads_query_and_text_together() {
     let workspace = workspace.with_scorer(scorer);
     let world = workspace.world("gpt-4o").unwrap();
     let policy = Policy::from_toml("scorer = \"supplied\"").unwrap();
-    let objects = texts.map(|text| ObjectDocument::new(text, text).seal().unwrap());
+    let objects = texts.map(|text| ObjectDocument::named(text, text).seal().unwrap());
     let candidates = Candidates::new(objects.to_vec());
     let request = Request::new("a pump", Budget::tokens(400));
     let outcome = workspace

@@ -42,7 +42,7 @@ fn prepare(
 ) -> Result<Job, Error> {
     let rule = ObjectDocument {
         valid_until: Some(at("2026-07-01")),
-        ..ObjectDocument::new("summer", "The office is closed.")
+        ..ObjectDocument::named("summer", "The office is closed.")
     };
     let ask = Ask {
         request,
@@ -73,7 +73,7 @@ fn a_request_without_instants_looks_from_the_second_of_the_clock() {
     let payload = |job: &Job| {
         let done = workspace.run(job).unwrap();
         let payload = done.outcome.single().unwrap().envelope.payload.clone();
-        String::from_utf8(payload.unwrap().bytes().to_vec()).unwrap()
+        payload.unwrap().to_string()
     };
     assert!(payload(&job).contains("closed"));
     clock.set(at("2026-07-01T00:00:00Z"));
@@ -84,7 +84,7 @@ fn a_request_without_instants_looks_from_the_second_of_the_clock() {
 #[test]
 fn what_was_written_before_the_store_was_read_is_known_whatever_the_clock_says() {
     let (_folder, tenant) = tenant();
-    let note = ObjectDocument::new("note", "The office is open on Sundays.");
+    let note = ObjectDocument::named("note", "The office is open on Sundays.");
     let written = tenant
         .put(vec![Put::new(note)], &Writing::default())
         .unwrap();

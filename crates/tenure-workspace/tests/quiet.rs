@@ -345,7 +345,7 @@ fn change(registries: &mut Registries, agent: &Capability, chair: &Capability, t
     let round = turn / 6;
     let note = format!("note-{round}");
     let document = |name: &str| {
-        ObjectDocument::new(
+        ObjectDocument::named(
             name,
             format!("In turn {turn} PB{} was measured.", turn % 16),
         )

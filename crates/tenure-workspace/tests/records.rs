@@ -31,7 +31,7 @@ impl Bench {
     /// Compiles these texts and keeps a record; gives its id.
     fn recorded(&self, texts: &[&str], budget: u32) -> String {
         let objects = texts.iter().enumerate();
-        let objects = objects.map(|(at, text)| ObjectDocument::new(format!("rule-{at}"), *text));
+        let objects = objects.map(|(at, text)| ObjectDocument::named(format!("rule-{at}"), *text));
         let policy = Policy::preset("standard").unwrap();
         let request = Request::new("Report the pressure.", Budget::tokens(budget));
         self.record(objects.collect(), &policy, request)

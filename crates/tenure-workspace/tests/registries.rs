@@ -96,7 +96,7 @@ fn a_token_outlives_the_process_but_not_the_key() {
 
     let mut file = workspace(1).snapshot(&path).unwrap();
     let main = file.registries.redeem(&token).unwrap();
-    let tip = ObjectDocument::new("tip", "Be brief.");
+    let tip = ObjectDocument::named("tip", "Be brief.");
     file.registries
         .write(&main, "main", tip, Place::Back)
         .unwrap();

@@ -677,7 +677,7 @@ fn a_begun_answer_stands_last_and_its_session_goes_on() {
     let text = "name = \"beside\"\nextends = \"standard\"\nrequired = []\n";
     let policy = Policy::from_toml(text).unwrap();
     let fact = |name: &str, text: &str| {
-        let mut document = ObjectDocument::new(name, text);
+        let mut document = ObjectDocument::named(name, text);
         document.object_type = Some(ObjectType::Preference);
         document.tenant_id = Some("local".to_owned());
         document.seal().unwrap()
@@ -827,7 +827,7 @@ fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
     let policy = Policy::from_toml(text).unwrap();
     let rule = ObjectDocument {
         tenant_id: Some("local".to_owned()),
-        ..ObjectDocument::new("rule", "Report every pressure in hectopascal.")
+        ..ObjectDocument::named("rule", "Report every pressure in hectopascal.")
     };
     let gathered = Gathered::of_sources(Candidates::new(vec![rule.seal().unwrap()]));
     let tenant = bench.tenant();
@@ -893,7 +893,7 @@ fn a_body_without_what_is_asked_is_not_sent() {
     let rule = |tenant: &str| {
         let rule = ObjectDocument {
             tenant_id: Some(tenant.to_owned()),
-            ..ObjectDocument::new("rule", "Report every pressure in hectopascal.")
+            ..ObjectDocument::named("rule", "Report every pressure in hectopascal.")
         };
         Gathered::of_sources(Candidates::new(vec![rule.seal().unwrap()]))
     };

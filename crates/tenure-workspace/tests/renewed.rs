@@ -162,7 +162,7 @@ impl Bench {
             object_type: Some(ObjectType::Rule),
             authority_level: Some(Authority::Developer),
             tenant_id: Some("local".into()),
-            ..ObjectDocument::new("pressure", "Pumps are never stopped at night.")
+            ..ObjectDocument::named("pressure", "Pumps are never stopped at night.")
         };
         Bench {
             world: workspace.world("mine").unwrap(),

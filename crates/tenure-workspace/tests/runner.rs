@@ -23,6 +23,7 @@ mod bound_reasoning;
 mod cache_marks;
 mod cases;
 mod evidence;
+mod examples;
 mod first_cut;
 mod fuzz_seeds;
 mod gate;

@@ -92,7 +92,7 @@ impl Bench {
             }
         };
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
-        let rule = ObjectDocument::new("units", "Report times in milliseconds.");
+        let rule = ObjectDocument::named("units", "Report times in milliseconds.");
         Bench {
             tenant: store.tenant("local").unwrap(),
             world: workspace.world("gpt-4o").unwrap(),
@@ -171,7 +171,7 @@ fn append(session: &mut Session, messages: &[Value]) -> Vec<u64> {
 
 fn body(compiled: &SessionCompiled) -> String {
     let envelope = &compiled.outcome.single().unwrap().envelope;
-    String::from_utf8(envelope.payload.as_ref().unwrap().bytes().to_vec()).unwrap()
+    envelope.payload.as_ref().unwrap().to_string()
 }
 
 /// The blocks of a body's messages in order, each with its role.
@@ -498,7 +498,7 @@ fn what_is_frozen_makes_room_for_a_history_that_grows() {
     let mut bench = Bench::new();
     let belief = |at: usize| {
         let text = format!("Pump {at} was checked by the north crew. ").repeat(4);
-        let mut document = ObjectDocument::new(format!("pump-{at}"), text.trim());
+        let mut document = ObjectDocument::named(format!("pump-{at}"), text.trim());
         document.object_type = Some(ObjectType::ProjectDecision);
         document.seal().unwrap()
     };
@@ -1015,7 +1015,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let secret = "The door of the archive opens with the code QX7342.";
         let note = ObjectDocument {
             tenant_id: Some("local".into()),
-            ..ObjectDocument::new("door", secret)
+            ..ObjectDocument::named("door", secret)
         };
         let put = tenure_store::Put::new(note);
         let written = bench.tenant.put(vec![put], &Writing::default()).unwrap();
@@ -1241,7 +1241,7 @@ fn a_text_that_is_a_word_of_an_entry_or_a_record_takes_that_word_from_nobody() {
     let puts = puts.map(|word| {
         tenure_store::Put::new(ObjectDocument {
             tenant_id: Some("local".into()),
-            ..ObjectDocument::new(word, word.as_str())
+            ..ObjectDocument::named(word, word.as_str())
         })
     });
     let puts: Vec<_> = puts.collect();
@@ -1466,7 +1466,7 @@ fn what_comes_late_goes_by_the_providers_channels_and_stays() {
         append(&mut session, &[said("user", "How hot is pump 7?")]);
         let (_, first) = ask(&bench, &mut session);
         // A rule of the platform and a tool are found in the middle.
-        let units = ObjectDocument::new("units", "Report times in milliseconds.")
+        let units = ObjectDocument::named("units", "Report times in milliseconds.")
             .seal()
             .unwrap();
         let stop = json!({ "name": "stop", "content": "Never restart a pump.", "object_type": "policy_rule" });
@@ -1658,7 +1658,7 @@ fn what_came_late_and_nobody_answered_goes_once_more_where_it_may_not_stand() {
             &mut session,
             &[said("assistant", "81 C."), said("user", "And pump 9?")],
         );
-        let units = ObjectDocument::new("units", "Report times in milliseconds.")
+        let units = ObjectDocument::named("units", "Report times in milliseconds.")
             .seal()
             .unwrap();
         let stop = json!({ "name": "stop", "content": "Never restart a pump.", "object_type": "policy_rule" });

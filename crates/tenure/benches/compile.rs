@@ -81,7 +81,7 @@ fn content(number: usize) -> String {
 }
 
 fn candidates(count: usize) -> Candidates {
-    let seal = |number| ObjectDocument::new(format!("rule-{number}"), content(number)).seal();
+    let seal = |number| ObjectDocument::named(format!("rule-{number}"), content(number)).seal();
     Candidates::new(
         (0..count)
             .map(seal)
@@ -183,7 +183,7 @@ fn warm_prohibitions(bencher: Bencher<'_, '_>, count: usize) {
             .take(20)
             .collect::<Vec<_>>()
             .join(" ");
-        ObjectDocument::new(format!("rule-{number}"), format!("{how} see to {about}."))
+        ObjectDocument::named(format!("rule-{number}"), format!("{how} see to {about}."))
             .seal()
             .expect("a sound object")
     };
@@ -223,7 +223,7 @@ fn forms_into_64k(bencher: Bencher<'_, '_>, count: usize) {
         let document = ObjectDocument {
             abstract_text: Some(words(8)),
             overview: Some(words(30)),
-            ..ObjectDocument::new(format!("rule-{number}"), text.clone())
+            ..ObjectDocument::named(format!("rule-{number}"), text.clone())
         };
         document.seal().expect("a sound object")
     };
@@ -247,7 +247,7 @@ fn pages_of_64k(bencher: Bencher<'_, '_>, count: usize) {
                 retrieved_at: "2026-05-01".parse().ok(),
                 ..Default::default()
             }),
-            ..ObjectDocument::new(format!("rule-{number}"), content(number))
+            ..ObjectDocument::named(format!("rule-{number}"), content(number))
         };
         document.seal().expect("a sound object")
     };

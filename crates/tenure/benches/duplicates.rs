@@ -131,7 +131,7 @@ fn evidence(bencher: Bencher<'_, '_>, count: usize, key: &str, warm: bool, repea
                 retrieved_at: Some("2026-06-01".parse().expect("a date")),
                 ..Provenance::default()
             }),
-            ..ObjectDocument::new(format!("p{number}"), content(number))
+            ..ObjectDocument::named(format!("p{number}"), content(number))
         }
         .seal()
     };

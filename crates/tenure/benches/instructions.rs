@@ -98,7 +98,7 @@ fn words(number: usize, count: usize) -> String {
 
 /// Rules of about 140 tokens.
 fn rules(count: usize) -> Vec<ObjectDocument> {
-    let rule = |at| ObjectDocument::new(format!("rule-{at}"), format!("{}.", words(at, 100)));
+    let rule = |at| ObjectDocument::named(format!("rule-{at}"), format!("{}.", words(at, 100)));
     (0..count).map(rule).collect()
 }
 
@@ -107,7 +107,7 @@ fn prohibitions(count: usize) -> Vec<ObjectDocument> {
     let guidance = |at: usize| {
         let how = ["Always", "Never"][at % 2];
         let text = format!("{how} write to the {}.", words(at / 2, 12));
-        ObjectDocument::new(format!("guidance-{at}"), text)
+        ObjectDocument::named(format!("guidance-{at}"), text)
     };
     (0..count).map(guidance).collect()
 }
@@ -120,7 +120,7 @@ fn passage(name: String, content: String) -> ObjectDocument {
             retrieved_at: "2026-05-01".parse().ok(),
             ..Provenance::default()
         }),
-        ..ObjectDocument::new(name, content)
+        ..ObjectDocument::named(name, content)
     }
 }
 
@@ -164,7 +164,7 @@ fn turns(count: usize) -> Vec<ObjectDocument> {
     let turn = |at: usize| ObjectDocument {
         object_type: Some(ObjectType::Turn),
         role: Some([Role::User, Role::Assistant][at % 2]),
-        ..ObjectDocument::new(format!("turn-{at}"), words(at, 60))
+        ..ObjectDocument::named(format!("turn-{at}"), words(at, 60))
     };
     (0..count).map(turn).collect()
 }

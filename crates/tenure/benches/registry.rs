@@ -34,7 +34,7 @@ fn document(number: usize, run: Option<&str>) -> ObjectDocument {
     ObjectDocument {
         source_origin: Some("library.md".into()),
         trajectory_id: run.map(str::to_owned),
-        ..ObjectDocument::new(format!("rule-{number}"), content(number))
+        ..ObjectDocument::named(format!("rule-{number}"), content(number))
     }
 }
 

@@ -91,7 +91,7 @@ pub fn outline_needs(
 /// ```
 /// use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World, compile};
 ///
-/// let rule = ObjectDocument::new("units", "Report pressure in pascal.").seal()?;
+/// let rule = ObjectDocument::rule("units", "Report pressure in pascal.").seal()?;
 /// let world = World::for_model("gpt-4o", FrameKey::new("demo", [7; 32]))?;
 /// let policy = Policy::preset("standard")?;
 /// let request = Request::new("Report the pressure.", Budget::tokens(300));
@@ -172,9 +172,9 @@ pub fn visible(
 /// ```
 /// use tenure::object::Classification;
 /// use tenure::{Candidates, ObjectDocument, Policy, Principal};
-/// let mut closed = ObjectDocument::new("pay", "What Ana earns.");
+/// let mut closed = ObjectDocument::rule("pay", "What Ana earns.");
 /// closed.user_id = Some("ana".into());
-/// let open = ObjectDocument::new("units", "Report pascal.");
+/// let open = ObjectDocument::rule("units", "Report pascal.");
 /// let candidates = Candidates::new(vec![closed.seal()?, open.seal()?]);
 /// let policy = Policy::preset("standard")?;
 /// let clearance = Classification::Restricted;

@@ -17,7 +17,7 @@
 //! use tenure::section::Section;
 //!
 //! let rules = ["Report pressure in pascal.", "Round to three digits."];
-//! let objects = rules.iter().enumerate().map(|(i, text)| ObjectDocument::new(format!("rule-{i}"), *text).seal());
+//! let objects = rules.iter().enumerate().map(|(i, text)| ObjectDocument::rule(format!("rule-{i}"), *text).seal());
 //! let candidates = Candidates::new(objects.collect::<Result<_, _>>()?);
 //!
 //! let world = World::for_model("gpt-4o", FrameKey::new("demo", [7; 32]))?;
@@ -26,7 +26,7 @@
 //!
 //! let outcome = compile(&world, &policy, &request, &candidates, &Facts::none())?;
 //! let compiled = outcome.single()?;
-//! let text = std::str::from_utf8(compiled.envelope.payload.as_ref().unwrap().bytes()).unwrap();
+//! let text = compiled.envelope.payload.as_ref().unwrap().as_str();
 //! assert!(text.contains("Report pressure in pascal.\n"));
 //! assert_eq!(compiled.envelope.total_tokens as usize, world.tokenizer().count(text));
 //! assert!(compiled.envelope.section(Section::Memory).is_some());

@@ -34,7 +34,7 @@ proptest! {
 
 #[test]
 fn spelling_out_a_default_changes_no_identity() {
-    let short = ObjectDocument::new("a", "Do it.");
+    let short = ObjectDocument::named("a", "Do it.");
     let long = ObjectDocument {
         object_type: Some(ObjectType::Rule),
         layer: Some(Layer::Project),

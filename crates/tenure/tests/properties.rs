@@ -692,7 +692,7 @@ fn huge(words: usize, kind: ObjectType) -> ObjectDocument {
             retrieved_at: Some(crate::common::day(1)),
             ..Default::default()
         }),
-        ..ObjectDocument::new("huge", "pressure ".repeat(words))
+        ..ObjectDocument::named("huge", "pressure ".repeat(words))
     }
 }
 
@@ -1309,7 +1309,7 @@ fn rule(name: &str, words: usize) -> ObjectDocument {
     let text: String = (0..words.max(1))
         .map(|at| format!("pressure {} ", (at * 7919) % 97))
         .collect();
-    ObjectDocument::new(name, text.trim())
+    ObjectDocument::named(name, text.trim())
 }
 
 /// Breadth before depth: compared by who is in, then by who stands a step longer, then two, all in
@@ -1404,7 +1404,7 @@ fn uses_the_budget(sizes: &[u16], kinds: &[u8], budget: u32) -> Result<(), TestC
                 retrieved_at: Some(crate::common::day(1)),
                 ..Default::default()
             }),
-            ..ObjectDocument::new(format!("o{at}"), format!("{at} {}", text.trim()))
+            ..ObjectDocument::named(format!("o{at}"), format!("{at} {}", text.trim()))
         };
         total += crate::common::world(0).price(&document.content) + if evidence { 40 } else { 0 };
         objects.push(crate::common::sealed(document));
@@ -1492,7 +1492,7 @@ fn next_call(
         let new = ObjectDocument {
             priority: tenure::num::Score::new(0.9),
             security_classification: Some(Classification::Public),
-            ..ObjectDocument::new(format!("new {text}"), text)
+            ..ObjectDocument::named(format!("new {text}"), text)
         };
         objects.push(crate::common::sealed(new));
     }

@@ -26,7 +26,7 @@ fn secrets(session: u8) -> Secrets {
 }
 
 fn rule(name: &str) -> ObjectDocument {
-    ObjectDocument::new(name, format!("Rule {name} holds."))
+    ObjectDocument::named(name, format!("Rule {name} holds."))
 }
 
 fn seeds(names: &[&str]) -> Library {
@@ -188,7 +188,7 @@ fn an_agent_writes_guidance_and_revises_its_own() {
     let (mut registries, main) = main_with(&["a", "b"]);
     let heuristic = ObjectDocument {
         trajectory_id: Some("run-1".into()),
-        ..ObjectDocument::new("tip", "Check the prescaler first.")
+        ..ObjectDocument::named("tip", "Check the prescaler first.")
     };
     let done = registries
         .write(&main, "main", heuristic, Place::At(1))
@@ -206,10 +206,18 @@ fn an_agent_writes_guidance_and_revises_its_own() {
     assert_eq!(revision.trajectory(), Some("run-1"));
     assert_eq!(block.writer(), "main");
     assert_eq!(view.written_in("run-1").len(), 1);
-    let passage = ObjectDocument {
+    let anonymous = ObjectDocument {
         object_type: Some(ObjectType::RetrievedPassage),
-        ..ObjectDocument::new("passage", "PB7 is pin 43.")
+        ..ObjectDocument::named("passage", "PB7 is pin 43.")
     };
+    let refused = registries.write(&main, "main", anonymous, Place::Back);
+    let what = refused.unwrap_err().what;
+    assert_eq!(
+        what,
+        "`passage` is a retrieved_passage without `provenance.source_id`"
+    );
+    let read = "2026-05-01".parse().unwrap();
+    let passage = ObjectDocument::evidence("board.pdf", read, "PB7 is pin 43.");
     let done = registries.write(&main, "main", passage, Place::Back);
     assert!(done.is_ok(), "data keeps the level of data");
 }
@@ -584,7 +592,7 @@ fn an_evicted_tool_is_absent_from_the_next_envelope() {
     let chair = registries.create("chair", Kind::Orchestrator).unwrap();
     let tool = |name: &str| ObjectDocument {
         object_type: Some(ObjectType::ToolSchema),
-        ..ObjectDocument::new(name, "Flashes the board.")
+        ..ObjectDocument::named(name, "Flashes the board.")
     };
     for name in ["flash_board", "read_pin"] {
         registries
@@ -666,7 +674,7 @@ fn a_copy_displaces_no_protected_passage() {
             retrieved_at: Some("2026-01-01".parse().unwrap()),
             ..Default::default()
         }),
-        ..ObjectDocument::new(name, "The sensor fails above 5 bar.")
+        ..ObjectDocument::named(name, "The sensor fails above 5 bar.")
     };
     let finding = passage("finding", false);
     registries
@@ -703,7 +711,7 @@ fn a_protected_turn_that_is_torn_from_its_exchange_fails_the_compile() {
             arguments: json!({}),
         }],
         removable: Some(false),
-        ..ObjectDocument::new("call", "")
+        ..ObjectDocument::named("call", "")
     };
     registries
         .write(&chair, "chair", call, Place::Back)
@@ -858,12 +866,17 @@ fn a_gate_ranks_what_is_removable_and_spares_the_rest() {
     ];
     for (name, text) in texts {
         registries
-            .write(&main, "main", ObjectDocument::new(name, text), Place::Back)
+            .write(
+                &main,
+                "main",
+                ObjectDocument::named(name, text),
+                Place::Back,
+            )
             .unwrap();
     }
     let safety = ObjectDocument {
         removable: Some(false),
-        ..ObjectDocument::new("safety", "Never block in an interrupt.")
+        ..ObjectDocument::named("safety", "Never block in an interrupt.")
     };
     registries
         .write(&main, "main", safety, Place::Back)

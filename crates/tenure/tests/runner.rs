@@ -14,6 +14,7 @@ mod activation;
 mod additivity;
 mod cache;
 mod compat;
+mod examples;
 mod fidelity;
 mod imitations;
 mod late;

@@ -361,7 +361,7 @@ mod tests {
     use tenure::ObjectDocument;
 
     fn candidates(texts: &[&str]) -> Candidates {
-        let seal = |text: &&str| ObjectDocument::new(*text, *text).seal().unwrap();
+        let seal = |text: &&str| ObjectDocument::named(*text, *text).seal().unwrap();
         Candidates::new(texts.iter().map(seal).collect())
     }
 

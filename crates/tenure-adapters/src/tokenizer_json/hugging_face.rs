@@ -131,12 +131,12 @@ mod tests {
             let world = World::new("tiny", model, tokenizer, key);
             let object = ObjectDocument {
                 object_type: Some(object_type.parse().unwrap()),
-                ..ObjectDocument::new("x", "a<s>b")
+                ..ObjectDocument::named("x", "a<s>b")
             };
             let candidates = Candidates::new(vec![object.seal().unwrap()]);
             let outcome = compile(&world, &policy, &request, &candidates, &Facts::none()).unwrap();
             let envelope = &outcome.single().unwrap().envelope;
-            let payload = std::str::from_utf8(envelope.payload.as_ref().unwrap().bytes()).unwrap();
+            let payload = envelope.payload.as_ref().unwrap().as_str();
             let counted = hugging_face.encode_fast(payload, false).unwrap().len();
             assert_eq!(envelope.count, kind, "{payload}");
             let same = counted == envelope.total_tokens as usize;

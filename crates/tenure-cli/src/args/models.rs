@@ -50,6 +50,25 @@ pub(crate) enum ModelsCommand {
     List(ModelsListArgs),
     /// Show a model's entry, and its origin
     Show(ModelsShowArgs),
+    /// List what is old, what has no price, and what your file changes of the built-in entries
+    ///
+    /// Fails where an entry or its prices are older than `--older-than` days, with `--strict` where anything is found.
+    Check(ModelsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelsCheckArgs {
+    /// The days after which an entry or its prices are old
+    #[arg(long, value_name = "DAYS", default_value_t = 180)]
+    pub(crate) older_than: u32,
+    /// Fail on missing prices and on overrides, too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
-use tenure::CountKind;
 use tenure::catalogue::{
-    CacheKind, CacheRules, ChatOverhead, Image, Kv, LateForm, LateTools, MessageRules, Model,
-    Origin, Price, PriceTier, SystemRole,
+    CacheKind, CacheRules, ChatOverhead, Finding, Image, Kv, LateForm, LateTools, MessageRules,
+    Model, Origin, Price, PriceTier, Staleness, SystemRole,
 };
+use tenure::{CountKind, Error};
 use tenure_workspace::KnownModel;
 
 use super::{print, print_json, without_key};
-use crate::args::{Format, ModelsArgs, ModelsCommand, ModelsListArgs, ModelsShowArgs};
+use crate::args::{
+    Format, ModelsArgs, ModelsCheckArgs, ModelsCommand, ModelsListArgs, ModelsShowArgs,
+};
 use crate::failure::{Failure, cell};
 
 /// The text for an unknown value.
@@ -21,6 +23,7 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<(), Failure> {
     match &args.command {
         ModelsCommand::List(args) => list(args),
         ModelsCommand::Show(args) => show(args),
+        ModelsCommand::Check(args) => check(args),
     }
 }
 
@@ -45,6 +48,93 @@ fn show(args: &ModelsShowArgs) -> Result<(), Failure> {
         Format::Json => print_json(&known),
         Format::Text => print(&shown(&known)),
     }
+}
+
+/// Prints what deserves a look, and fails where something is old.
+fn check(args: &ModelsCheckArgs) -> Result<(), Failure> {
+    let workspace = without_key(&args.catalogue)?;
+    let catalogue = workspace.catalogue();
+    let found = catalogue.audit(workspace.clock().now(), args.older_than);
+    match args.format {
+        Format::Json => print_json(&serde_json::json!({
+            "models": catalogue.names().count(),
+            "older_than": args.older_than,
+            "findings": found,
+        }))?,
+        Format::Text => print(&findings(&found, catalogue.names().count()))?,
+    }
+    let stale = found.iter().filter(|found| is_stale(found)).count();
+    let counted = if args.strict { found.len() } else { stale };
+    if counted == 0 {
+        return Ok(());
+    }
+    let what = if args.strict {
+        format!("{} in the catalogue", count(counted, "finding"))
+    } else {
+        format!(
+            "{} older than {} days",
+            count(counted, "fact"),
+            args.older_than
+        )
+    };
+    Err(Error::input(what)
+        .hint("compare them with their sources, and state them with their day in a file of your own: docs/guide.md")
+        .into())
+}
+
+fn is_stale(found: &Finding) -> bool {
+    matches!(found, Finding::Stale { .. })
+}
+
+fn findings(found: &[Finding], models: usize) -> String {
+    let mut out = String::new();
+    for one in found {
+        let (word, what) = match one {
+            Finding::Stale {
+                what,
+                dated,
+                days,
+                source,
+                ..
+            } => {
+                let what = match what {
+                    Staleness::Prices => "prices",
+                    _ => "entry",
+                };
+                let age = match (dated, days) {
+                    (Some(day), Some(days)) => format!("of {}, {days} days ago", cell(day)),
+                    _ => "of no stated day".to_owned(),
+                };
+                let source = source.as_deref().map_or(UNKNOWN.to_owned(), cell);
+                ("stale", format!("{what} {age}; source: {source}"))
+            }
+            Finding::Unpriced { .. } => ("unpriced", "no price is known".to_owned()),
+            Finding::Shadowed { file, keys, .. } if keys.is_empty() => (
+                "shadowed",
+                format!("{} takes the built-in entry's place", cell(file)),
+            ),
+            Finding::Shadowed { file, keys, .. } => {
+                let keys: Vec<String> = keys.iter().map(|key| cell(key)).collect();
+                (
+                    "shadowed",
+                    format!("{} sets {}", cell(file), keys.join(", ")),
+                )
+            }
+            _ => continue,
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{word:<9} {}: {what}", cell(one.name()));
+    }
+    let of = |is: fn(&Finding) -> bool| found.iter().filter(|found| is(found)).count();
+    let _ = writeln!(
+        out,
+        "{}: {} stale, {} unpriced, {} shadowed",
+        count(models, "model"),
+        of(is_stale),
+        of(|found| matches!(found, Finding::Unpriced { .. })),
+        of(|found| matches!(found, Finding::Shadowed { .. })),
+    );
+    out
 }
 
 // --- the list -------------------------------------------------------------------------------------
@@ -115,7 +205,7 @@ fn shown(known: &KnownModel<'_>) -> String {
     );
     row("counts", &counting(known));
     row("chat", &overhead(&model.chat));
-    row("prices", &prices(&model.prices));
+    row("prices", &prices(model));
     row(
         "cache",
         &model.cache.as_ref().map_or(UNKNOWN.to_owned(), cache),
@@ -188,7 +278,8 @@ fn overhead(chat: &ChatOverhead) -> String {
     )
 }
 
-fn prices(tiers: &[PriceTier]) -> String {
+fn prices(model: &Model) -> String {
+    let tiers = &model.prices;
     type Column = (&'static str, fn(&PriceTier) -> Option<Price>);
     const COLUMNS: [Column; 6] = [
         ("INPUT", |tier| tier.input),
@@ -238,8 +329,16 @@ fn prices(tiers: &[PriceTier]) -> String {
     } else {
         ""
     };
+    let day = model
+        .prices_dated
+        .as_deref()
+        .map_or(UNKNOWN.to_owned(), cell);
+    let source = model
+        .prices_source
+        .as_deref()
+        .map_or(UNKNOWN.to_owned(), cell);
     format!(
-        "US dollars per million tokens{note}\n{}",
+        "US dollars per million tokens{note}\n{}as of {day}; source: {source}",
         table(&rows, &right)
     )
 }
@@ -480,7 +579,8 @@ pub(super) fn grouped(number: impl Into<u64>) -> String {
     out
 }
 
-fn count(number: u32, noun: &str) -> String {
+fn count(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
     format!(
         "{} {noun}{}",
         grouped(number),

@@ -235,6 +235,7 @@ fn sources(
         own(&mut document, caller)?;
         document.untyped_is_data();
         document.distrust_the_web();
+        document.check_provenance()?;
         objects.push(sealer.seal(document)?);
     }
     let sources = Candidates::new(objects);

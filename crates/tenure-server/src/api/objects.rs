@@ -179,7 +179,7 @@ impl Reader {
 fn nobodys() -> Result<Arc<ContextObject>, Error> {
     let document = ObjectDocument {
         tenant_id: Some("\u{1}".into()),
-        ..ObjectDocument::new("labels", "-")
+        ..ObjectDocument::named("labels", "-")
     };
     document.seal()
 }

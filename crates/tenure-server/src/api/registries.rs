@@ -238,6 +238,7 @@ fn operation(mut said: Value, caller: &Caller) -> Result<Op<String>, Error> {
                 serde_json::from_value(object.take()).map_err(bad)?;
             own(&mut document, caller)?;
             document.distrust_the_web();
+            document.check_provenance()?;
             *object = serde_json::to_value(document).map_err(bad)?;
         }
     }

@@ -198,7 +198,7 @@ pub(super) fn id_of(fields: &Map<String, Value>) -> Option<ObjectId> {
 
 pub(super) fn sealed(fields: &Map<String, Value>) -> Option<Arc<ContextObject>> {
     let document = ObjectDocument::deserialize(&Value::Object(fields.clone()));
-    document.ok()?.seal().ok()
+    document.ok()?.seal_stored().ok()
 }
 
 #[cfg(test)]

@@ -478,7 +478,7 @@ mod tests {
     use super::*;
 
     fn gone(content: &str) -> Gone {
-        let mut document = ObjectDocument::new("ada", content);
+        let mut document = ObjectDocument::named("ada", content);
         document.object_id = Some(ObjectId::from_bits(7));
         let object = document.seal().unwrap();
         let id = object.revision().object_id();
@@ -576,7 +576,7 @@ mod tests {
 
     #[test]
     fn an_object_without_a_text_takes_nothing_along() {
-        let mut document = ObjectDocument::new("call", "");
+        let mut document = ObjectDocument::named("call", "");
         document.object_id = Some(ObjectId::from_bits(7));
         let mut gone = Gone::new([1; 32], [ObjectId::from_bits(7)].into_iter());
         let body = serde_json::to_string(&document).unwrap();

@@ -121,7 +121,7 @@ impl Home {
 }
 
 pub(crate) fn document(name: &str, content: &str) -> ObjectDocument {
-    ObjectDocument::new(name, content)
+    ObjectDocument::named(name, content)
 }
 
 /// A document that holds for a part of valid time.

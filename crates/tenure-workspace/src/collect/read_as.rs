@@ -258,7 +258,7 @@ mod tests {
         assert!(revision.valid().until.is_some());
         assert!(revision.provenance().unwrap().is_complete());
         assert_eq!(revision.tags().collect::<Vec<_>>(), ["a"]);
-        let mut plain = ObjectDocument::new("y", "Facts.");
+        let mut plain = ObjectDocument::named("y", "Facts.");
         assert!(!demote(&mut plain, ReadAs::Corpus, source));
         assert_eq!(plain.object_type, Some(ObjectType::Artifact));
     }

@@ -479,7 +479,7 @@ fn gathered(
 
 /// The notice to the model that the epoch is about to end.
 fn notice(session: &Session) -> ObjectDocument {
-    let mut document = ObjectDocument::new("handoff", HANDOFF);
+    let mut document = ObjectDocument::named("handoff", HANDOFF);
     document.object_type = Some(ObjectType::Rule);
     document.optional = Some(true);
     session.own(&mut document);
@@ -541,9 +541,7 @@ fn tail(envelope: &Envelope) -> Result<Tail, Error> {
             ..Tail::default()
         });
     };
-    let text = std::str::from_utf8(payload.bytes())
-        .map_err(|error| Error::assertion(format!("the payload is text: {error}")))?;
-    let body: Body<'_> = serde_json::from_str(text)
+    let body: Body<'_> = serde_json::from_str(payload.as_str())
         .map_err(|error| Error::assertion(format!("the payload is a body: {error}")))?;
     let mut texts = Vec::new();
     for (message, block) in places {

@@ -210,7 +210,7 @@ impl Session {
         };
         self.stand_for(&frontier, names_tool, how, &mut draft)?;
         for Recalled { turn, text } in &recalled {
-            let mut document = ObjectDocument::new(format!("t{turn} recalled"), text.as_str());
+            let mut document = ObjectDocument::named(format!("t{turn} recalled"), text.as_str());
             document.object_type = Some(ObjectType::Checkpoint);
             document.authority_level = Some(Authority::Data);
             self.add(document, how, &mut draft)?;
@@ -489,7 +489,7 @@ impl Session {
         let calls = objects.flat_map(|object| &object.tool_calls);
         let called: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
         for name in called.difference(&offered) {
-            let mut document = ObjectDocument::new(*name, GONE);
+            let mut document = ObjectDocument::named(*name, GONE);
             document.object_type = Some(ObjectType::ToolSchema);
             self.own(&mut document);
             draft.objects.push(document.seal()?);
@@ -508,7 +508,7 @@ impl Session {
         let mut demands = String::new();
         for (number, checkpoint) in frontier.checkpoints() {
             let text = checkpoint.text(names_tool.then_some(*number));
-            let mut document = ObjectDocument::new(format!("c{number}"), text);
+            let mut document = ObjectDocument::named(format!("c{number}"), text);
             document.object_type = Some(ObjectType::Checkpoint);
             document.authority_level = Some(Authority::Data);
             self.add(document, how, draft)?;
@@ -527,7 +527,7 @@ impl Session {
         if demands.is_empty() {
             return Ok(());
         }
-        let mut document = ObjectDocument::new("demands", format!("{QUOTES}\n{demands}"));
+        let mut document = ObjectDocument::named("demands", format!("{QUOTES}\n{demands}"));
         document.object_type = Some(ObjectType::Checkpoint);
         document.authority_level = Some(Authority::User);
         self.add(document, how, draft)
@@ -557,7 +557,7 @@ impl Session {
         draft: &mut Draft,
     ) -> Result<(), Error> {
         for (place, text) in served.tail.iter().enumerate() {
-            let mut document = ObjectDocument::new(format!("s{at}.{place}"), text.as_str());
+            let mut document = ObjectDocument::named(format!("s{at}.{place}"), text.as_str());
             document.object_type = Some(ObjectType::Turn);
             document.role = Some(Role::User);
             document.protection = Some(Protection::Verbatim);
@@ -606,7 +606,7 @@ impl Session {
                 continue;
             }
             let name = format!("t{number}.{part}{AGAIN}");
-            let mut document = ObjectDocument::new(name, text);
+            let mut document = ObjectDocument::named(name, text);
             document.object_type = Some(ObjectType::RetrievedPassage);
             document.authority_level = Some(Authority::Data);
             // It was asked for, however near to the task it is.

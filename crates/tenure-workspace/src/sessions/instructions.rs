@@ -60,7 +60,7 @@ impl Instruction {
     fn of_block(place: InstructionPlace, text: &str, block: Option<ClientBlock>) -> Instruction {
         let start = place.bytes.map_or(0, |(start, _)| start);
         let name = format!("t{}.{}.{start}", place.turn, place.part);
-        let mut document = ObjectDocument::new(name, text);
+        let mut document = ObjectDocument::named(name, text);
         document.object_type = Some(ObjectType::Turn);
         document.role = Some(Role::User);
         document.protection = Some(Protection::Verbatim);

@@ -85,7 +85,7 @@ mod tests {
     fn what_stands_keeps_its_layer_and_few_are_left() {
         let all: Vec<_> = (0..1_000)
             .map(|at| {
-                ObjectDocument::new(format!("t{at}"), "Said.")
+                ObjectDocument::named(format!("t{at}"), "Said.")
                     .seal()
                     .unwrap()
             })

@@ -417,7 +417,7 @@ impl Session {
         let found = self.of_id(id)?;
         let objects = found.into_iter().flat_map(|original| original.objects);
         objects
-            .map(|object| Ok(object.seal()?.revision().object_id()))
+            .map(|object| Ok(object.seal_stored()?.revision().object_id()))
             .collect()
     }
 

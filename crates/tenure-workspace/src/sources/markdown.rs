@@ -224,7 +224,7 @@ fn documents_of(
         let content = format!("{rest}{}", &text[parts[0].text.len()..]);
         return Ok(vec![Sourced {
             is_named_by_file: hint.name.is_none(),
-            document: hint.apply(ObjectDocument::new(stem, content.trim())),
+            document: hint.apply(ObjectDocument::named(stem, content.trim())),
             line,
         }]);
     }
@@ -267,7 +267,7 @@ fn documents_of(
         }
         sections.push(Sourced {
             is_named_by_file: hint.name.is_none(),
-            document: hint.apply(ObjectDocument::new(name, content.trim())),
+            document: hint.apply(ObjectDocument::named(name, content.trim())),
             line: part.line,
         });
     }

@@ -68,7 +68,7 @@ pub type Parser = Arc<dyn Fn(&str, &str) -> Result<Vec<Sourced>, Error> + Send +
 ///
 /// let mut formats = Formats::standard();
 /// formats.register("org", |text: &str, stem: &str| {
-///     Ok(vec![Sourced::new(ObjectDocument::new(stem, text.trim()), 1)])
+///     Ok(vec![Sourced::new(ObjectDocument::rule(stem, text.trim()), 1)])
 /// })?;
 /// assert!(formats.extensions().any(|known| known == "org"));
 /// assert!(formats.register("md", |_: &str, _: &str| Ok(Vec::new())).is_err());
@@ -314,7 +314,7 @@ mod tests {
 
     fn lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
         let named = |(at, line): (usize, &str)| {
-            Sourced::new(ObjectDocument::new(format!("{stem}-{at}"), line), at + 1)
+            Sourced::new(ObjectDocument::named(format!("{stem}-{at}"), line), at + 1)
         };
         Ok(text.lines().enumerate().map(named).collect())
     }

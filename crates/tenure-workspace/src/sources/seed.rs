@@ -223,7 +223,7 @@ mod tests {
         let one = parse("\n# Rules\n\n---\n\nBe brief.\n", "agents").unwrap();
         assert_eq!(
             one[0].document,
-            ObjectDocument::new("agents", "# Rules\n\n---\n\nBe brief.")
+            ObjectDocument::named("agents", "# Rules\n\n---\n\nBe brief.")
         );
     }
 

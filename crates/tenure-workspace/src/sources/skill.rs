@@ -168,7 +168,7 @@ impl Skill {
         let document = ObjectDocument {
             authority_level: Some(GUIDANCE),
             tags,
-            ..ObjectDocument::new(self.entry_name(), content)
+            ..ObjectDocument::named(self.entry_name(), content)
         };
         (Some(document), left)
     }
@@ -183,7 +183,7 @@ impl Skill {
             protection: Some(Protection::Verbatim),
             memory_kind: Some(MemoryKind::Procedural),
             tags: vec!["skill".to_owned()],
-            ..ObjectDocument::new(self.body_name(), self.body.as_str())
+            ..ObjectDocument::named(self.body_name(), self.body.as_str())
         })
     }
 
@@ -223,7 +223,7 @@ pub(crate) fn file(name: String, path: &str, text: &str) -> ObjectDocument {
     ObjectDocument {
         object_type: (!guides).then_some(ObjectType::Artifact),
         authority_level: guides.then_some(GUIDANCE),
-        ..ObjectDocument::new(name, text.trim())
+        ..ObjectDocument::named(name, text.trim())
     }
 }
 

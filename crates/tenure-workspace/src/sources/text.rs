@@ -67,7 +67,7 @@ fn runs(
         Split::Above(_) => most,
     };
     if text.len() <= limit {
-        let mut whole = Sourced::new(ObjectDocument::new(stem, text.trim()), 1);
+        let mut whole = Sourced::new(ObjectDocument::named(stem, text.trim()), 1);
         whole.is_named_by_file = true;
         return Ok(vec![whole]);
     }
@@ -92,7 +92,7 @@ fn runs(
                 format!("{head}\n")
             };
             let content = format!("{begins}{}", run.trim_matches(['\n', '\r']).trim_end());
-            let mut section = Sourced::new(ObjectDocument::new(name, content), line);
+            let mut section = Sourced::new(ObjectDocument::named(name, content), line);
             section.is_named_by_file = true;
             sections.push(section);
         }

@@ -1,5 +1,6 @@
 //! The compiled result: the payload, what stands where in it, and its exact counts.
 
+use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -38,6 +39,29 @@ impl Payload {
             Payload::Text(text) => text.as_bytes(),
             Payload::Body(body) => body.get().as_bytes(),
         }
+    }
+
+    /// The text as it is sent: the text itself, or the JSON of the body.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Payload::Text(text) => text,
+            Payload::Body(body) => body.get(),
+        }
+    }
+
+    /// The body as a value, for a client that takes one; nothing for a text. What writes it again may order and
+    /// space it otherwise, which a provider's cache notices: [`Payload::as_str`] is what was counted and sealed.
+    pub fn as_json(&self) -> Option<serde_json::Value> {
+        match self {
+            Payload::Text(_) => None,
+            Payload::Body(body) => serde_json::from_str(body.get()).ok(),
+        }
+    }
+}
+
+impl fmt::Display for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -445,7 +445,7 @@ impl Pricing<'_> {
         let tool: Arc<ContextObject> = ObjectDocument {
             object_type: Some(ObjectType::ToolSchema),
             input_schema: Some(schema),
-            ..ObjectDocument::new(ARCHIVE, text)
+            ..ObjectDocument::named(ARCHIVE, text)
         }
         .seal()?;
         Ok(Added {

@@ -17,7 +17,7 @@ pub(crate) use rows::{Normalized, OPEN, UNKNOWN};
 ///
 /// ```
 /// use tenure::{Candidates, ObjectDocument};
-/// let rule = ObjectDocument::new("brevity", "Answer in one sentence.").seal().unwrap();
+/// let rule = ObjectDocument::rule("brevity", "Answer in one sentence.").seal().unwrap();
 /// assert_eq!(Candidates::new(vec![rule]).len(), 1);
 /// ```
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Candidates {
     /// ```
     /// use std::sync::Arc;
     /// use tenure::{Candidates, ObjectDocument};
-    /// let set = |name: &str| Candidates::new(vec![ObjectDocument::new(name, "A rule.").seal().unwrap()]);
+    /// let set = |name: &str| Candidates::new(vec![ObjectDocument::rule(name, "A rule.").seal().unwrap()]);
     /// let both = Candidates::layered([Arc::new(set("one")), Arc::new(set("two"))]);
     /// let names: Vec<&str> = both.objects().iter().map(|object| object.name()).collect();
     /// assert_eq!(names, ["one", "two"]);
@@ -101,7 +101,7 @@ impl Candidates {
     /// ```
     /// use std::sync::Arc;
     /// use tenure::{Candidates, ObjectDocument, Policy, Principal};
-    /// let set = |name: &str| Candidates::new(vec![ObjectDocument::new(name, "A word.").seal().unwrap()]);
+    /// let set = |name: &str| Candidates::new(vec![ObjectDocument::rule(name, "A word.").seal().unwrap()]);
     /// let both = Candidates::layered([Arc::new(set("stored")), Arc::new(set("said").said())]);
     /// let policy = Policy::preset("standard")?;
     /// // An object without a label is restricted, and this principal is cleared for what is public.
@@ -271,14 +271,14 @@ mod tests {
     #[test]
     fn what_was_said_is_never_condensed_and_so_is_not_the_longest() {
         let object = |object_type, content: &str| {
-            let mut document = ObjectDocument::new(content, content);
+            let mut document = ObjectDocument::named(content, content);
             document.object_type = Some(object_type);
             match object_type {
                 ObjectType::Turn => document.role = Some(Role::User),
                 ObjectType::ToolResult => document.tool_call_id = Some("call-1".to_owned()),
                 _ => {}
             }
-            document.seal().unwrap()
+            document.seal_stored().unwrap()
         };
         let turn = object(ObjectType::Turn, "a long request");
         let result = object(ObjectType::ToolResult, "a result");

@@ -291,6 +291,50 @@ impl Request {
         }
     }
 
+    /// The same request with a query: what is asked now, where it differs from the objective.
+    #[must_use]
+    pub fn with_query(self, query: impl Into<String>) -> Request {
+        Request {
+            query: Some(query.into()),
+            ..self
+        }
+    }
+
+    /// The same request on behalf of this principal, who sees no more than their labels allow.
+    ///
+    /// ```
+    /// use tenure::{AsOf, Budget, Principal, Request, Target};
+    /// use tenure::object::Classification;
+    /// let anna = Principal {
+    ///     user: Some("anna".into()),
+    ///     clearance: Classification::Confidential,
+    ///     ..Principal::default()
+    /// };
+    /// let request = Request::new("Plan the release.", Budget::tokens(8_000))
+    ///     .with_principal(anna)
+    ///     .with_query("What is left to do?")
+    ///     .with_target(Target::AnthropicMessages)
+    ///     .with_as_of(AsOf::both("2026-06-06T12:00:00Z".parse()?));
+    /// assert_eq!(request.query_text(), "Plan the release.\nWhat is left to do?");
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_principal(self, principal: Principal) -> Request {
+        Request { principal, ..self }
+    }
+
+    /// The same request in this form of the payload.
+    #[must_use]
+    pub fn with_target(self, target: Target) -> Request {
+        Request { target, ..self }
+    }
+
+    /// The same request as seen from these instants.
+    #[must_use]
+    pub fn with_as_of(self, as_of: AsOf) -> Request {
+        Request { as_of, ..self }
+    }
+
     /// A request from JSON.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ impl Quality {
     /// # use tenure::inspect::Quality;
     /// # use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World};
     /// # let world = World::for_model("gpt-4o", FrameKey::new("example", [7; 32]))?;
-    /// let rule = ObjectDocument::new("units", "Report pressure in pascal.").seal()?;
+    /// let rule = ObjectDocument::rule("units", "Report pressure in pascal.").seal()?;
     /// let candidates = Candidates::new(vec![rule]);
     /// let budget = Budget { tokens: Some(500), ..Budget::default() };
     /// let request = Request::new("Report the pressure.", budget);
@@ -217,7 +217,7 @@ mod tests {
     use std::sync::Arc;
 
     fn object(name: &str, content: &str, kind: Option<ObjectType>) -> Arc<ContextObject> {
-        let mut document = ObjectDocument::new(name, content);
+        let mut document = ObjectDocument::named(name, content);
         document.object_type = kind;
         document.seal().unwrap()
     }
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_callers_view_measures_the_same() {
-        let mut hidden = ObjectDocument::new("b", "The northern station is secret.");
+        let mut hidden = ObjectDocument::named("b", "The northern station is secret.");
         hidden.permission_scope = Some(PermissionScope {
             allow_roles: vec!["chief".into()],
             ..PermissionScope::default()

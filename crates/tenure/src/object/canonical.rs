@@ -294,10 +294,10 @@ impl JsonSchema for ContextObject {
 }
 
 impl<'de> Deserialize<'de> for ContextObject {
-    /// Reads the published form and seals it.
+    /// Reads the published form of what was sealed before.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ContextObject, D::Error> {
         let document = ObjectDocument::deserialize(deserializer)?;
-        let object = document.seal().map_err(de::Error::custom)?;
+        let object = document.seal_stored().map_err(de::Error::custom)?;
         Ok(Arc::unwrap_or_clone(object))
     }
 }

@@ -1,7 +1,7 @@
 //! The rules that a document must keep to become an object.
 
 use super::vocabulary::*;
-use super::{Authority, ObjectDocument};
+use super::{Authority, ObjectDocument, Provenance};
 use crate::base::error::Error;
 use crate::base::text::clip;
 use crate::base::time::Interval;
@@ -244,6 +244,54 @@ impl ObjectDocument {
         Ok(())
     }
 
+    /// Checks that a retrieved passage says where it was found and which state of that was read. Who brings one says
+    /// so; one that is stored without is omitted (`anonymous_evidence`). One that is made from other objects takes
+    /// theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) with the object and the field that is missing.
+    ///
+    /// ```
+    /// use tenure::object::{ObjectDocument, ObjectType};
+    /// let mut page = ObjectDocument::rule("page", "The valve opens at two bar.");
+    /// page.object_type = Some(ObjectType::RetrievedPassage);
+    /// let error = page.clone().seal().unwrap_err();
+    /// assert_eq!(error.what, "`page` is a retrieved_passage without `provenance.source_id`");
+    /// page.provenance.get_or_insert_default().source_id = Some("manual.pdf".into());
+    /// let error = page.seal().unwrap_err();
+    /// assert_eq!(error.what, "`page` is a retrieved_passage without `provenance.retrieved_at`");
+    /// ```
+    pub fn check_provenance(&self) -> Result<(), Error> {
+        let is_brought =
+            self.object_type == Some(ObjectType::RetrievedPassage) && self.derived_from.is_empty();
+        let found = self.provenance.as_ref();
+        if !is_brought || found.is_some_and(Provenance::is_complete) {
+            return Ok(());
+        }
+        let says_where = found
+            .and_then(|found| found.source_id.as_deref())
+            .is_some_and(|source| !source.trim().is_empty());
+        let (field, expected) = if says_where {
+            (
+                "retrieved_at",
+                "the instant at which it was fetched, or the `digest` of the bytes that were read",
+            )
+        } else {
+            (
+                "source_id",
+                "the document, record or endpoint that it was found in",
+            )
+        };
+        Err(Error::input(format!(
+            "`{}` is a {} without `provenance.{field}`",
+            clip(&self.name),
+            ObjectType::RetrievedPassage
+        ))
+        .expected(expected)
+        .hint("evidence that nobody can look up is never shown to a model"))
+    }
+
     fn short_fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let provenance = self.provenance.as_ref();
         let single = [
@@ -312,11 +360,11 @@ mod tests {
 
     #[test]
     fn broken_rules_are_named() {
-        let base = || ObjectDocument::new("a", "text");
-        refused(ObjectDocument::new("", "text"), "no name");
-        refused(ObjectDocument::new("a", " \n"), "content is empty");
-        refused(ObjectDocument::new("a", "x\0"), "NUL");
-        refused(ObjectDocument::new("a".repeat(300), "x"), "300 bytes");
+        let base = || ObjectDocument::named("a", "text");
+        refused(ObjectDocument::named("", "text"), "no name");
+        refused(ObjectDocument::named("a", " \n"), "content is empty");
+        refused(ObjectDocument::named("a", "x\0"), "NUL");
+        refused(ObjectDocument::named("a".repeat(300), "x"), "300 bytes");
         refused(
             ObjectDocument {
                 tags: vec!["x".into(); 2000],
@@ -333,9 +381,8 @@ mod tests {
         );
         refused(
             ObjectDocument {
-                object_type: Some(ObjectType::RetrievedPassage),
                 authority_level: Some(Authority::Platform),
-                ..base()
+                ..ObjectDocument::evidence("manual", "2026-05-01".parse().unwrap(), "text")
             },
             "authority level 0",
         );
@@ -347,7 +394,7 @@ mod tests {
                     name: "f".into(),
                     arguments: Value::Null,
                 }],
-                ..ObjectDocument::new("a", "")
+                ..ObjectDocument::named("a", "")
             },
             "only a turn",
         );

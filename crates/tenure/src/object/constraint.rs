@@ -184,7 +184,7 @@ mod tests {
         for patterns in wrong {
             let document = ObjectDocument {
                 constraint: Some(constraint(Polarity::Negative, patterns)),
-                ..ObjectDocument::new("no-keys", "Never show a key.")
+                ..ObjectDocument::named("no-keys", "Never show a key.")
             };
             let error = document.seal().unwrap_err();
             assert!(error.what.starts_with("object `no-keys`: "), "{error}");
@@ -204,7 +204,7 @@ mod tests {
         let id = |patterns: &[&str]| {
             let document = ObjectDocument {
                 constraint: Some(constraint(Polarity::Negative, patterns)),
-                ..ObjectDocument::new("no-keys", "Never show a key.")
+                ..ObjectDocument::named("no-keys", "Never show a key.")
             };
             document.seal().unwrap().revision().id()
         };

@@ -21,7 +21,7 @@ pub const LOCAL_TENANT: &str = "local";
 ///
 /// ```
 /// use tenure::object::ObjectDocument;
-/// let object = ObjectDocument::new("brevity", "Answer in one sentence.").seal().unwrap();
+/// let object = ObjectDocument::rule("brevity", "Answer in one sentence.").seal().unwrap();
 /// assert_eq!(object.revision().name(), "brevity");
 /// ```
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -330,8 +330,53 @@ impl ToolCall {
 }
 
 impl ObjectDocument {
-    /// An object of this name and content, with a default for everything else.
-    pub fn new(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
+    /// A rule of the developer: text that the model is to follow.
+    ///
+    /// ```
+    /// use tenure::object::{Authority, ObjectDocument};
+    /// let rule = ObjectDocument::rule("units", "Report pressure in pascal.").seal()?;
+    /// assert_eq!(rule.revision().authority_level(), Authority::Developer);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn rule(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
+        ObjectDocument {
+            object_type: Some(ObjectType::Rule),
+            ..ObjectDocument::named(name, content)
+        }
+    }
+
+    /// A passage that was found in a source at an instant: data, framed, and never followed. It is named after its
+    /// source; several of one source get names of their own (`name`) and places in it (`provenance.chunk`).
+    ///
+    /// ```
+    /// use tenure::object::{Authority, ObjectDocument};
+    /// let found = ObjectDocument::evidence("manual.pdf", "2026-06-06".parse()?, "The valve opens at two bar.");
+    /// let found = found.seal()?;
+    /// assert_eq!((found.name(), found.revision().authority_level()), ("manual.pdf", Authority::Data));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn evidence(
+        source: impl Into<String>,
+        retrieved_at: Instant,
+        content: impl Into<String>,
+    ) -> ObjectDocument {
+        let source = source.into();
+        ObjectDocument {
+            object_type: Some(ObjectType::RetrievedPassage),
+            authority_level: Some(Authority::Data),
+            provenance: Some(Provenance {
+                source_id: Some(source.clone()),
+                retrieved_at: Some(retrieved_at),
+                ..Provenance::default()
+            }),
+            ..ObjectDocument::named(source, content)
+        }
+    }
+
+    /// An object of this name and content, of which whoever reads or makes it says the rest: without an
+    /// `object_type` it is a rule.
+    #[doc(hidden)]
+    pub fn named(name: impl Into<String>, content: impl Into<String>) -> ObjectDocument {
         ObjectDocument {
             name: name.into(),
             content: content.into(),
@@ -367,7 +412,7 @@ impl ObjectDocument {
     /// use tenure::object::{Authority, ObjectDocument};
     /// let mut page = ObjectDocument {
     ///     source_origin: Some("https://a.example/rules".into()),
-    ///     ..ObjectDocument::new("page", "Obey.")
+    ///     ..ObjectDocument::rule("page", "Obey.")
     /// };
     /// page.distrust_the_web();
     /// assert_eq!(page.authority_level, Some(Authority::Data));
@@ -472,7 +517,7 @@ mod tests {
 
     #[test]
     fn a_plain_text_is_a_developer_rule_of_the_local_tenant() {
-        let object = ObjectDocument::new("a", "Do it.").seal().unwrap();
+        let object = ObjectDocument::named("a", "Do it.").seal().unwrap();
         let revision = object.revision();
         assert_eq!(revision.object_type(), ObjectType::Rule);
         assert_eq!(revision.authority_level(), Authority::Developer);
@@ -483,13 +528,13 @@ mod tests {
 
     #[test]
     fn status_and_usage_do_not_change_a_revision() {
-        let base = ObjectDocument::new("a", "text");
+        let base = ObjectDocument::named("a", "text");
         let judged = ObjectDocument {
             contradiction_status: Some(ContradictionStatus::Disputed),
             access_count: Some(7),
             ..base.clone()
         };
-        let reworded = ObjectDocument::new("a", "text!");
+        let reworded = ObjectDocument::named("a", "text!");
         let id = |document: ObjectDocument| document.seal().unwrap().revision().id();
         assert_eq!(id(base.clone()), id(judged));
         assert_ne!(id(base), id(reworded));

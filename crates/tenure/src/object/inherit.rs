@@ -19,10 +19,10 @@ use crate::base::error::{Error, ErrorKind};
 /// use tenure::object::{Classification, ObjectDocument, inherit};
 /// let parent = ObjectDocument {
 ///     security_classification: Some(Classification::Confidential),
-///     ..ObjectDocument::new("minutes", "We pay 40 % more than last year.")
+///     ..ObjectDocument::rule("minutes", "We pay 40 % more than last year.")
 /// };
 /// let parent = parent.seal()?;
-/// let mut summary = ObjectDocument::new("summary", "Costs rose.");
+/// let mut summary = ObjectDocument::rule("summary", "Costs rose.");
 /// inherit(&mut summary, &[&*parent])?;
 /// assert_eq!(summary.security_classification, Some(Classification::Confidential));
 /// # Ok::<(), tenure::Error>(())
@@ -48,7 +48,7 @@ pub fn inherit(derived: &mut ObjectDocument, parents: &[&ContextObject]) -> Resu
                 ),
             )
         };
-        let own = document.clone().seal()?;
+        let own = document.clone().seal_stored()?;
         let (own, parent) = (own.revision(), parent.revision());
         let scope = parent.scope();
         if own.scope().tenant != scope.tenant {
@@ -220,13 +220,13 @@ mod tests {
     use crate::object::{Classification, Role};
 
     fn parent(change: impl FnOnce(&mut ObjectDocument)) -> std::sync::Arc<ContextObject> {
-        let mut document = ObjectDocument::new("parent", "The parent.");
+        let mut document = ObjectDocument::named("parent", "The parent.");
         change(&mut document);
-        document.seal().unwrap()
+        document.seal_stored().unwrap()
     }
 
     fn child() -> ObjectDocument {
-        ObjectDocument::new("child", "The child.")
+        ObjectDocument::named("child", "The child.")
     }
 
     #[test]

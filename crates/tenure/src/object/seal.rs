@@ -26,19 +26,30 @@ impl ObjectDocument {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a field breaks a rule; the message names
-    /// the field and says what was expected.
+    /// the field and says what was expected. As [`ObjectDocument::check_provenance`].
     pub fn seal(self) -> Result<Arc<ContextObject>, Error> {
+        self.check_provenance()?;
+        self.seal_stored()
+    }
+
+    /// Makes an object again of what was stored once, whether it would be taken today or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`ObjectDocument::seal`], but that a passage without provenance is taken. A compile omits it.
+    pub fn seal_stored(self) -> Result<Arc<ContextObject>, Error> {
         Sealer::default().seal(self)
     }
 }
 
-/// Seals documents, and lets their objects share what they have in common: scopes, origins, runs.
+/// Seals documents, and lets their objects share what they have in common: scopes, origins, runs. It takes what was
+/// stored once as it is; who brings documents calls [`ObjectDocument::check_provenance`] before.
 ///
 /// ```
 /// use tenure::object::{ObjectDocument, Sealer};
 /// let mut sealer = Sealer::default();
-/// let a = sealer.seal(ObjectDocument::new("a", "One."))?;
-/// let b = sealer.seal(ObjectDocument::new("b", "Two."))?;
+/// let a = sealer.seal(ObjectDocument::rule("a", "One."))?;
+/// let b = sealer.seal(ObjectDocument::rule("b", "Two."))?;
 /// assert!(std::sync::Arc::ptr_eq(a.revision().scope(), b.revision().scope()));
 /// # Ok::<(), tenure::Error>(())
 /// ```

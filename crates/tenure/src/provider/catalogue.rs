@@ -9,6 +9,7 @@
 //! Prices, caches, images and message rules are for planning. What a compile depends on is the
 //! window, the reserve, the overheads and the tokenizer alone ([`World`](crate::World)).
 
+mod audit;
 mod image;
 mod layers;
 mod model;
@@ -25,6 +26,7 @@ use self::resolve::Stems;
 use crate::base::error::{Error, nearest};
 use crate::base::text::clip;
 
+pub use audit::{Finding, Staleness};
 pub use image::Image;
 pub use model::{
     CacheKind, CacheMark, CacheRules, ChatOverhead, Kv, LateForm, LateTools, MessageRules, Model,
@@ -33,6 +35,8 @@ pub use model::{
 pub use price::{Cost, Price, PriceTier};
 pub use resolve::{Resolved, Rule};
 
+/// The name of the text that is built in.
+const BUILTIN_FILE: &str = "built-in";
 const BUILTIN: &str = include_str!("catalogue.toml");
 
 /// The window of a model whose own no one has stated: more than any has.
@@ -85,6 +89,9 @@ pub struct Origin {
     pub dated: Option<String>,
     /// The entry that it was laid over, where it named one.
     pub extends: Option<String>,
+    /// The text whose entry of the same name it took the place of, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// The changes by other texts since, in order.
     pub changed: Vec<Change>,
 }
@@ -107,7 +114,7 @@ impl Catalogue {
     /// None in a released build: a test reads it.
     pub fn builtin() -> Result<Catalogue, Error> {
         Catalogue::of(vec![Layer {
-            shown: "built-in".to_owned(),
+            shown: BUILTIN_FILE.to_owned(),
             text: Cow::Borrowed(BUILTIN),
         }])
     }
@@ -340,8 +347,13 @@ mod tests {
             let bare = model.tokenizer == name;
             assert_eq!(model.provider.is_some(), !bare, "{name}");
             for tier in &model.prices {
-                assert!(tier.input.is_some() && tier.cache_read.is_some(), "{name}");
+                assert!(tier.input.is_some() && tier.output.is_some(), "{name}");
             }
+            assert_eq!(
+                model.prices.is_empty(),
+                model.prices_dated.is_none() || model.prices_source.is_none(),
+                "{name}"
+            );
         }
         let error = catalogue.model("gpt-4p").unwrap_err();
         assert!(error.hint.unwrap().contains("did you mean"));
@@ -382,7 +394,7 @@ mod tests {
         ] {
             assert_eq!(model.price_of(tokens).unwrap().above_tokens, above);
         }
-        assert_eq!(catalogue.model("gpt-4o").unwrap().price_of(5), None);
+        assert_eq!(catalogue.model("claude+").unwrap().price_of(5), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::object::{ContextObject, MAX_NAME};
 /// ```
 /// use tenure::ObjectDocument;
 /// use tenure::registry::Library;
-/// let seal = |name| ObjectDocument::new(name, "text").seal();
+/// let seal = |name| ObjectDocument::rule(name, "text").seal();
 /// let library = Library::new([("pins", seal("map")?), ("timers", seal("map")?), ("timers", seal("init")?)])?;
 /// assert_eq!(library.get("init")?.0, "timers/init");
 /// let error = library.get("map").unwrap_err();

@@ -22,7 +22,7 @@
 //! registries.refer(&chair, &table)?;
 //!
 //! // The chair writes into the table's registry: no message, no token.
-//! let ceiling = ObjectDocument { removable: Some(false), ..ObjectDocument::new("ceiling", "Spend at most 100 €.") };
+//! let ceiling = ObjectDocument { removable: Some(false), ..ObjectDocument::rule("ceiling", "Spend at most 100 €.") };
 //! let ceiling = registries.write(&chair, "table", ceiling, Place::Front)?.written.unwrap();
 //! // The table cannot get rid of it.
 //! let evict = Op::Evict { blocks: vec![ceiling], force: true };
@@ -433,7 +433,7 @@ impl Registries {
             content: content.into(),
             ..slot.object.to_document()?
         }
-        .seal()?;
+        .seal_stored()?;
         self.apply(by, label, Op::Revise { block, object })
     }
 
@@ -455,7 +455,7 @@ impl Registries {
             let text = text.filter(|text| !text.trim().is_empty());
             let document = text.map(|text| ObjectDocument {
                 removable: Some(false),
-                ..ObjectDocument::new(format!("{label}:{part}"), text)
+                ..ObjectDocument::named(format!("{label}:{part}"), text)
             });
             let authored = document.map(|document| actor.authored(document));
             authored.map(ObjectDocument::seal).transpose()

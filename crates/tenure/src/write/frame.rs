@@ -509,9 +509,9 @@ mod tests {
     fn page(content: &str) -> Piece {
         let object = ObjectDocument {
             object_type: Some(ObjectType::RetrievedPassage),
-            ..ObjectDocument::new("page", content)
+            ..ObjectDocument::named("page", content)
         };
-        frame(&world(), &object.seal().unwrap(), EVIDENCE)
+        frame(&world(), &object.seal_stored().unwrap(), EVIDENCE)
     }
 
     #[test]
@@ -536,9 +536,9 @@ mod tests {
         let other = World::for_model("gpt-4o", FrameKey::new("other", [8; 32])).unwrap();
         let object = ObjectDocument {
             object_type: Some(ObjectType::RetrievedPassage),
-            ..ObjectDocument::new("page", "fact")
+            ..ObjectDocument::named("page", "fact")
         };
-        let theirs = frame(&other, &object.seal().unwrap(), EVIDENCE);
+        let theirs = frame(&other, &object.seal_stored().unwrap(), EVIDENCE);
         assert_ne!(text, theirs.text.unwrap());
     }
 
@@ -562,9 +562,9 @@ mod tests {
                 let document = ObjectDocument {
                     object_type: Some(object_type),
                     role: (object_type == ObjectType::Turn).then_some(Role::User),
-                    ..ObjectDocument::new(&*name, &*content)
+                    ..ObjectDocument::named(&*name, &*content)
                 };
-                let object = document.seal().unwrap();
+                let object = document.seal_stored().unwrap();
                 let piece = frame(&world, &object, EVIDENCE);
                 let mut text = String::new();
                 piece.write(&content, &mut text);

@@ -212,7 +212,7 @@ impl World {
     /// request.target = Target::ChatTemplate;
     /// let outcome = compile(&world, &Policy::preset("standard")?, &request, &Candidates::new(vec![]), &Facts::none())?;
     /// let payload = outcome.single()?.envelope.payload.as_ref().unwrap();
-    /// let text = std::str::from_utf8(payload.bytes()).unwrap();
+    /// let text = payload.as_str();
     /// assert!(text.contains("Say &lt;|im_start|>system") && text.ends_with("<|im_start|>assistant\n"));
     /// # Ok::<(), tenure::Error>(())
     /// ```

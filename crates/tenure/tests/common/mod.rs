@@ -976,7 +976,7 @@ fn notice() -> Draft {
     Draft {
         document: ObjectDocument {
             optional: Some(true),
-            ..typed(ObjectType::Rule, ObjectDocument::new("handoff", text))
+            ..typed(ObjectType::Rule, ObjectDocument::named("handoff", text))
         },
         id: 98,
         superseded_by: None,
@@ -992,7 +992,7 @@ fn tool() -> Draft {
             security_classification: Some(Classification::Public),
             ..typed(
                 ObjectType::ToolSchema,
-                ObjectDocument::new("offered", "Reads a sensor."),
+                ObjectDocument::named("offered", "Reads a sensor."),
             )
         },
         id: 99,
@@ -1021,7 +1021,7 @@ impl Case {
         let objects = self
             .drafts
             .iter()
-            .map(|draft| (draft.dealt(self.salt).seal().unwrap(), draft.said));
+            .map(|draft| (sealed(draft.dealt(self.salt)), draft.said));
         said_or_not(&objects.collect::<Vec<_>>())
     }
 
@@ -1182,6 +1182,7 @@ pub(crate) fn payload(compiled: &Compiled) -> &str {
     std::str::from_utf8(payload.bytes()).unwrap()
 }
 
+/// The object, as it would have been stored: passages without provenance are there, too.
 pub(crate) fn sealed(document: ObjectDocument) -> Arc<tenure::ContextObject> {
-    document.seal().unwrap()
+    document.seal_stored().unwrap()
 }

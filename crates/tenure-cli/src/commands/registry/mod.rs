@@ -258,7 +258,7 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
         tags: args.tags.clone(),
         trajectory_id: args.trajectory.clone(),
         removable: args.not_removable.then_some(false),
-        ..ObjectDocument::new(&args.name, text(&args.text)?)
+        ..ObjectDocument::named(&args.name, text(&args.text)?)
     };
     let mut session = Session::open(&args.target)?;
     let at = session.place(&args.place)?.unwrap_or(Place::Back);

@@ -144,7 +144,7 @@ mod tests {
         let revision = |user: Option<&str>, pii: bool| ObjectDocument {
             user_id: user.map(str::to_owned),
             tags: pii.then(|| "pii".to_owned()).into_iter().collect(),
-            ..ObjectDocument::new("address", "12 Elm Street.")
+            ..ObjectDocument::named("address", "12 Elm Street.")
         };
         let judge = |now: ObjectDocument| {
             let past = revision(None, false).seal().unwrap();
@@ -186,7 +186,7 @@ mod tests {
                 object_type: Some(object_type),
                 authority_level: Some(level),
                 source_origin: Some(origin.to_owned()),
-                ..ObjectDocument::new("note", "The code is 4711.")
+                ..ObjectDocument::named("note", "The code is 4711.")
             };
             let request = Request {
                 principal: Principal {
@@ -196,7 +196,7 @@ mod tests {
                 },
                 ..Request::new("Enter it.", Budget::tokens(100))
             };
-            let candidates = Candidates::new(vec![object.seal().unwrap()]);
+            let candidates = Candidates::new(vec![object.seal_stored().unwrap()]);
             let policy = Policy::preset("standard").unwrap();
             let admitted = admit(normalize(&candidates), &policy, &request);
             matches!(admitted.0.verdicts[0], Some(Reason::OtherOrigin { .. }))

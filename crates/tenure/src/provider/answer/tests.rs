@@ -160,7 +160,7 @@ fn a_forced_tool_is_called() {
 #[test]
 fn constraints_are_held_against_what_is_said_and_called() {
     let constraint = |name: &str, constraint: Value| {
-        let mut document = ObjectDocument::new(name, "As it says.");
+        let mut document = ObjectDocument::named(name, "As it says.");
         document.constraint = Some(serde_json::from_value(constraint).unwrap());
         AnswerConstraint::of(&document.seal().unwrap(), true)
     };
@@ -212,7 +212,7 @@ fn constraints_are_held_against_what_is_said_and_called() {
 }
 
 fn never(patterns: &[&str], is_checked: bool) -> Arc<AnswerConstraint> {
-    let mut document = ObjectDocument::new("never", "As it says.");
+    let mut document = ObjectDocument::named("never", "As it says.");
     let constraint = json!({ "rigidity": "hard", "polarity": "negative", "patterns": patterns });
     document.constraint = Some(serde_json::from_value(constraint).unwrap());
     let object = document.seal().unwrap();

@@ -31,9 +31,9 @@ const REQUIRED: [&str; 3] = ["window", "reserve", "tokenizer"];
 pub(super) const PARTS: [&str; 6] = ["chat", "cache", "image", "kv", "messages", "late_tools"];
 /// The keys of an entry that hold none.
 #[rustfmt::skip]
-pub(super) const PLAIN: [&str; 10] = [
-    "window", "reserve", "tokenizer", "margin_percent", "provider", "prices", "refuses_above_window", "family", "dated",
-    "source",
+pub(super) const PLAIN: [&str; 12] = [
+    "window", "reserve", "tokenizer", "margin_percent", "provider", "prices", "prices_dated", "prices_source",
+    "refuses_above_window", "family", "dated", "source",
 ];
 
 /// An error and the place in the text that it is about.
@@ -281,8 +281,24 @@ impl<'t> Stack<'t> {
             // Its family is the other entry's.
             whole.remove("family");
         }
-        let says_when = set.iter().any(|key| key == "dated");
+        let says = |wanted: &str| set.iter().any(|key| key == wanted);
+        let says_when = says("dated");
+        if says("prices") {
+            // Where and when the prices below were read says nothing of these.
+            whole.remove("prices_dated");
+            whole.remove("prices_source");
+        }
         lay_over(&mut whole, keys.clone(), true);
+        if says("prices") && !says("prices_dated") {
+            let own = keys
+                .get("dated")
+                .map(|day| day_as_text(day.get_ref().clone()));
+            let day = own.or(dated.map(|day| DeValue::String(Cow::Owned(day.to_owned()))));
+            if let Some(day) = day {
+                let key = Spanned::new(span.clone(), Cow::Borrowed("prices_dated"));
+                whole.insert(key, Spanned::new(span.clone(), day));
+            }
+        }
         if let Some((at, rest)) = cut_name(&keys) {
             let (name, rest) = (clip(&name), clip(&rest));
             let error = Error::input(format!("model `{name}`: unknown field `{rest}`"))
@@ -326,7 +342,8 @@ impl<'t> Stack<'t> {
                 }
                 origin
             }
-            _ => Origin {
+            below => Origin {
+                replaces: below.map(|below| below.origin.file),
                 file: shown.to_owned(),
                 dated: if says_when {
                     model.dated.clone()
@@ -370,18 +387,19 @@ fn understood(error: &toml::de::Error) -> Located {
     (error.span(), parse_error(error.message()))
 }
 
-/// `extends` is a key of the file, not of the model, so the parser does not list it.
+/// An error of an entry, with all keys where one is unknown: `extends` is a key of the file, not of the model, so the
+/// parser does not list it, and lists as long as an entry's are left out.
 fn with_extends(mut error: Error) -> Error {
-    if let Some(rest) = error
-        .expected
-        .as_deref()
-        .and_then(|list| list.strip_prefix("one of window,"))
+    let listed = error.expected.as_deref();
+    if error.what.starts_with("unknown field")
+        && listed.is_none_or(|list| list.starts_with("one of window,"))
         && let Some(given) = error.what.split('`').nth(1)
     {
         if nearest(given, ["extends"]).is_some() {
             error.hint = Some("did you mean `extends`?".to_owned());
         }
-        error.expected = Some(format!("one of extends, window,{rest}"));
+        let keys: Vec<&str> = PLAIN.into_iter().chain(PARTS).collect();
+        error.expected = Some(format!("one of extends, {}", keys.join(", ")));
     }
     error
 }

@@ -59,6 +59,13 @@ pub struct Model {
     /// The prices of its tokens, by the length of the input, in ascending order.
     #[serde(default)]
     pub prices: Vec<PriceTier>,
+    /// The day on which the prices were right, `YYYY-MM-DD`. Default: that of the entry, or of the file, that states
+    /// them.
+    #[serde(default)]
+    pub prices_dated: Option<String>,
+    /// The source of the prices.
+    #[serde(default)]
+    pub prices_source: Option<String>,
     /// The rules by which prefixes of its input are cached.
     #[serde(default)]
     pub cache: Option<CacheRules>,
@@ -321,6 +328,8 @@ impl Model {
             chat: ChatOverhead::default(),
             provider: None,
             prices: Vec::new(),
+            prices_dated: None,
+            prices_source: None,
             cache: None,
             image: None,
             kv: None,
@@ -579,6 +588,7 @@ impl Model {
         let texts = [
             ("provider", &self.provider, MAX_PROVIDER),
             ("source", &self.source, MAX_SOURCE),
+            ("prices_source", &self.prices_source, MAX_SOURCE),
             ("late_tools.beta", &beta, MAX_PROVIDER),
         ];
         for (key, text, most) in texts {
@@ -591,13 +601,15 @@ impl Model {
                 ));
             }
         }
-        match &self.dated {
-            Some(day) => check_day(day).map_err(|error| Fault {
-                keys: vec!["dated".to_owned()],
+        let days = [("dated", &self.dated), ("prices_dated", &self.prices_dated)];
+        for (key, day) in days {
+            let Some(day) = day else { continue };
+            check_day(day).map_err(|error| Fault {
+                keys: vec![key.to_owned()],
                 error,
-            }),
-            None => Ok(()),
+            })?;
         }
+        Ok(())
     }
 }
 

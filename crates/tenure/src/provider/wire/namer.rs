@@ -93,7 +93,7 @@ impl Namer {
                     object_type: Some(ObjectType::Turn),
                     role: Some(role),
                     tool_calls: calls,
-                    ..ObjectDocument::new(format!("turn-{:05}", self.count), text)
+                    ..ObjectDocument::named(format!("turn-{:05}", self.count), text)
                 }
             }
             Part::Result { id, name, text } => {
@@ -113,7 +113,7 @@ impl Namer {
                 ObjectDocument {
                     object_type: Some(ObjectType::ToolResult),
                     tool_call_id: Some(id),
-                    ..ObjectDocument::new(format!("result-{:05}", self.count), text)
+                    ..ObjectDocument::named(format!("result-{:05}", self.count), text)
                 }
             }
         }
@@ -133,7 +133,7 @@ impl Namer {
             objects.push(ObjectDocument {
                 object_type: Some(ObjectType::PolicyRule),
                 protection: Some(Protection::Verbatim),
-                ..ObjectDocument::new(name, text)
+                ..ObjectDocument::named(name, text)
             });
         }
         Entry {

@@ -63,7 +63,7 @@ fn take(conversation: &mut Conversation, place: &JsonPath, json: &RawValue) -> R
             part: 0,
             parts: 1,
         }),
-        ..ObjectDocument::new(tool.name, content)
+        ..ObjectDocument::named(tool.name, content)
     });
     Ok(())
 }
