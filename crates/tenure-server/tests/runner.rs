@@ -15,6 +15,7 @@ mod support;
 mod api;
 mod conditions;
 mod damage;
+mod erasing;
 mod gateway;
 mod gateway_forms;
 mod gateway_models;

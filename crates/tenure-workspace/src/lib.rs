@@ -34,6 +34,7 @@ mod clock;
 mod code_tree;
 mod collect;
 mod condense;
+mod erase;
 pub mod eval;
 mod files;
 mod frame_key;
@@ -62,6 +63,7 @@ pub use collect::{
     Collect, Collected, MANIFEST, Mandatory, Progress, ReadAs, Warning, WarningKind,
 };
 pub use condense::{Condensation, Condensing, counted};
+pub use erase::{Erase, Erased};
 pub use files::write_whole;
 pub use frame_key::{default_frame_key_path, load_frame_key};
 pub use job::{Done, Job};

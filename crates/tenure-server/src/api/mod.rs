@@ -3,6 +3,7 @@
 
 mod call;
 mod compile;
+mod erase;
 mod labels;
 mod objects;
 mod openapi;
@@ -102,6 +103,11 @@ const OBJECT: Parameter = parameter(
     "object",
     "path",
     "The object's id, or its name where only one has it",
+);
+const SUBJECT: Parameter = parameter(
+    "subject",
+    "path",
+    "The person, as `subjects` of objects or the user of sessions and requests name them",
 );
 const MODEL: Parameter = parameter("name", "path", "The model's name");
 const RECORD: Parameter = parameter("record", "path", "The record's id");
@@ -438,6 +444,31 @@ fn table() -> Vec<Entry> {
                 )
             },
             get(objects::history),
+        ),
+        (
+            Operation {
+                parameters: &[SUBJECT],
+                ..operators(
+                    "get",
+                    "/api/v1/subjects/{subject}",
+                    "getSubject",
+                    "Show what is kept of a person: objects about them, what was made from these, and their own objects, sessions and records",
+                )
+            },
+            get(erase::subject),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<erase::Erasure>),
+                ..operators(
+                    "post",
+                    "/api/v1/erase",
+                    "erase",
+                    "Erase objects, what is about a person, or a session; of a person it says what is theirs and left",
+                )
+            },
+            post(erase::erase),
         ),
         (
             operators(

@@ -529,8 +529,8 @@ pub(super) async fn judge(
     Ok(Said(written.await?))
 }
 
-/// The object that a path names, where there is one.
-fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+/// The object of this id or name, where there is one.
+pub(super) fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
     if let Ok(id) = named.parse() {
         let known = !tenant.labels(named)?.is_empty();
         return Ok(known.then_some(id));
@@ -541,7 +541,7 @@ fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
     object_id(tenant, named).map(Some)
 }
 
-fn unknown(named: &str) -> Refusal {
+pub(super) fn unknown(named: &str) -> Refusal {
     Error::not_found(format!("there is no object `{}`", clip(named))).into()
 }
 
