@@ -31,3 +31,4 @@ mod own_words;
 mod reading;
 mod sessions;
 mod tls;
+mod verbs;
