@@ -16,6 +16,7 @@ mod api;
 mod conditions;
 mod damage;
 mod erasing;
+mod fields;
 mod gateway;
 mod gateway_forms;
 mod gateway_models;

@@ -16,6 +16,7 @@ use tenure::wire::Format;
 use tenure_workspace::{RequestBody, check_body};
 
 use super::call::{Json, Said};
+use super::fields::InField;
 use crate::app::App;
 use crate::error::Refusal;
 
@@ -56,7 +57,7 @@ pub(super) async fn check(
 }
 
 fn world(app: &App, model: &str) -> Result<Arc<World>, Error> {
-    app.world(model).map_err(|error| error.or_at("model", None))
+    app.world(model).in_field("model")
 }
 
 /// The world of the model that is named, or that a request names.
@@ -118,7 +119,7 @@ fn read(body: &RawValue, field: &str) -> Result<RequestBody, Error> {
 }
 
 fn lifetime(text: Option<&String>, field: &str) -> Result<Option<u32>, Error> {
-    let read = text.map(|text| seconds(text).map_err(|error| error.or_at(field, None)));
+    let read = text.map(|text| seconds(text).in_field(field));
     read.transpose()
 }
 
@@ -140,7 +141,7 @@ pub(super) async fn plan_cache(
         options.automatic = asked.automatic;
         options.turn_stays = asked.turn_stays;
         let planned = plan(&world, &sent, &options, before.as_ref());
-        let plan = planned.map_err(|error| error.or_at("body", None))?;
+        let plan = planned.in_field("body")?;
         if !asked.apply {
             return Ok(Said(plan).into_response());
         }
@@ -182,7 +183,7 @@ pub(super) async fn explain_cache(
         let (before, after) = (before.sent(asked.target)?, after.sent(asked.target)?);
         let named = after.model().or(before.model());
         let world = world_of(&app, asked.model.as_deref(), named)?;
-        Ok(difference(&world, &before, &after).map_err(|error| error.or_at("after", None))?)
+        Ok(difference(&world, &before, &after).in_field("after")?)
     });
     Ok(Said(explained.await?))
 }

@@ -13,6 +13,7 @@ use tenure::{Digest, Error, ErrorKind, PointerId};
 use tenure_workspace::{CondensationReport, Condensing, DEFAULT_MODEL, Originals};
 
 use super::call::{Json, Named, Said, tenant};
+use super::fields::InField;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -66,7 +67,7 @@ pub(super) async fn condense(
                 .into());
         }
         let world = app.world(long.model.as_deref().unwrap_or(DEFAULT_MODEL));
-        let world = world.map_err(|error| error.or_at("model", None))?;
+        let world = world.in_field("model")?;
         let originals = if long.keep {
             let own = app
                 .store
@@ -88,7 +89,7 @@ pub(super) async fn condense(
         let done = app
             .workspace
             .condense(world.tokenizer(), long.text.as_bytes(), &wanted);
-        let done = done.map_err(|error| error.or_at("text", None))?;
+        let done = done.in_field("text")?;
         Ok(done.report(long.floor))
     });
     Ok(Said(condensed.await?))
@@ -112,7 +113,7 @@ pub(super) async fn original(
     Extension(caller): Extension<Caller>,
     Named(named): Named,
 ) -> Result<Said<Original>, Refusal> {
-    let id = PointerId::of(&named).map_err(|error| error.or_at("pointer", None))?;
+    let id = PointerId::of(&named).in_field("pointer")?;
     let found = crate::blocking(move || {
         let mut places = Vec::new();
         if app.store.is_some() {

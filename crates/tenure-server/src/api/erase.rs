@@ -13,6 +13,7 @@ use tenure_store::{Person, Tenant};
 use tenure_workspace::{Erase, Erased};
 
 use super::call::{Json, Named, Said, tenant, writing};
+use super::fields::InField;
 use super::objects::{existing, unknown};
 use crate::app::App;
 use crate::caller::Caller;
@@ -69,6 +70,7 @@ impl Erasure {
             _ => Err(Error::input(
                 "`objects`, `subject` and `session` exclude each other, and one is needed",
             )
+            .at("objects", None)
             .expected("`objects`, `subject` or `session`")
             .into()),
         }
@@ -100,7 +102,7 @@ pub(super) async fn erase(
             Erase::Messages { .. } => "messages",
         };
         let erased = wanted.run(&tenant, &writing);
-        let erased = erased.map_err(|error| error.or_at(field, None))?;
+        let erased = erased.in_field(field)?;
         app.forget(&tenant)?;
         Ok(erased)
     });

@@ -6,6 +6,7 @@ mod call;
 mod compile;
 mod condense;
 mod erase;
+mod fields;
 mod labels;
 mod objects;
 mod openapi;
@@ -828,6 +829,7 @@ async fn only_what_is_taken(taken: &'static [Parameter], request: Request, next:
     };
     let what = format!("this write takes no `{name}`");
     Refusal::new(StatusCode::BAD_REQUEST, what)
+        .at_field(name)
         .expected("a request without it")
         .hint("GET /openapi.json says which headers each write takes")
         .into_response()

@@ -25,6 +25,7 @@ use tenure_workspace::{Imported, KeptRegistries};
 use super::call::{
     Json, Named, Said, conditional, expectation, names, own, tag, tenant, unless_known, writing,
 };
+use super::fields::{InField, read_field};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -101,10 +102,12 @@ pub(super) async fn create(
         let tenant = tenant(&app, &caller)?;
         let mut kept = app.workspace.registries_of(&tenant)?;
         if done_before(&tenant, key.as_ref())?.is_none() {
-            let fresh = kept.registries.create(&new.label, new.kind)?;
+            let fresh = kept.registries.create(&new.label, new.kind);
+            let fresh = fresh.in_field("label")?;
             for label in &new.writes_to {
-                let to = kept.registries.issue(label)?;
-                kept.registries.refer(&fresh, &to)?;
+                let to = kept.registries.issue(label).in_field("writes_to")?;
+                let refer = kept.registries.refer(&fresh, &to);
+                refer.in_field("writes_to")?;
             }
             save(kept, key.as_ref(), 0)?;
         }
@@ -219,7 +222,7 @@ impl Import {
         let mut seal = |mut document: ObjectDocument, field: String| {
             own(&mut document, caller)?;
             document.distrust_the_web();
-            sealed.push(document.seal().map_err(|error| error.or_at(field, None))?);
+            sealed.push(document.seal().in_field(&field)?);
             Ok::<(), Error>(())
         };
         for (at, document) in self.objects.into_iter().enumerate() {
@@ -274,7 +277,7 @@ pub(super) async fn import(
             let done = app
                 .workspace
                 .import(&mut kept.registries, &label, &objects, &wanted)
-                .map_err(|error| error.or_at(field, None))?;
+                .in_field(field)?;
             match save(kept, key.as_ref(), done.imported as u64) {
                 Ok(None) => return Ok(done),
                 Ok(before) => count = before,
@@ -325,15 +328,17 @@ fn changed(
     }
     let by = kept
         .registries
-        .issue(change.actor.as_deref().unwrap_or(label))?;
+        .issue(change.actor.as_deref().unwrap_or(label))
+        .in_field("actor")?;
     let operation = operation(change.operation, caller, &kept.registries, &by)?;
     as_expected(&mut kept, label, expected)?;
     let view = kept.registries.view(label)?;
     let operation = operation.try_map(|name| {
-        let block = view.named(&name)?;
+        let block = view.named(&name).in_field("operation")?;
         Ok::<_, Error>(view.address(&kept.registries, block))
     })?;
-    let applied = kept.registries.apply(&by, label, operation)?;
+    let applied = kept.registries.apply(&by, label, operation);
+    let applied = applied.in_field("operation")?;
     Ok((kept, applied))
 }
 
@@ -358,18 +363,19 @@ fn operation(
     registries: &Registries,
     by: &Capability,
 ) -> Result<Op<String>, Error> {
-    let bad = |error| json_error(&error, "operation");
     for field in ["object", "prefix", "suffix"] {
         if let Some(object) = said.get_mut(field).filter(|object| object.is_object()) {
-            let mut document: ObjectDocument =
-                serde_json::from_value(object.take()).map_err(bad)?;
+            let within = format!("operation.{field}");
+            let mut document: ObjectDocument = read_field(object.take(), &within)?;
             own(&mut document, caller)?;
             document.distrust_the_web();
             let document = registries.authored(by, document)?;
-            *object = serde_json::to_value(document).map_err(bad)?;
+            document.clone().seal().in_field(&within)?;
+            *object =
+                serde_json::to_value(document).map_err(|error| json_error(&error, &within))?;
         }
     }
-    serde_json::from_value(said).map_err(bad)
+    read_field(said, "operation")
 }
 
 fn has(registries: &Registries, label: &str) -> bool {

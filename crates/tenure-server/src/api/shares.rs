@@ -16,6 +16,7 @@ use tenure_workspace::{GateReport, Reach};
 
 use super::call::{Json, Said, tenant};
 use super::compile::{Call, policy, prepare};
+use super::fields::InField;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -51,7 +52,7 @@ pub(super) async fn gate(
         let job = prepare(&app, &caller, call, Reach::Resident)?;
         let (world, policy, request) = (&job.world, &job.policy, &job.request);
         let gating = app.workspace.gate(world, policy, request, job.candidates());
-        let gating = gating.map_err(|error| error.or_at("request", None))?;
+        let gating = gating.in_field("request")?;
         let shown = admitted(policy, &request.principal, job.candidates());
         Ok(GateReport::of(&gating, job.candidates(), &shown))
     });
@@ -138,7 +139,7 @@ impl Allocation {
             .transpose()?;
         let chosen = policy(caller, self.policy.as_ref())?;
         let policy = app.workspace.chosen_policy(chosen, own.as_ref(), None);
-        let policy = policy.map_err(|error| error.or_at("policy", None))?;
+        let policy = policy.in_field("policy")?;
         let claims = Claims::from_demands(&self.demands, &policy, "demands")?;
         Ok(claims.with_sensitivity(self.sensitivity))
     }
@@ -154,12 +155,13 @@ pub(super) async fn allocate(
         let others = std::mem::take(&mut asked.what_if);
         if let Some(call) = asked.compile.take() {
             only_asks(&call, "compile.")?;
-            let mut job = prepare(&app, &caller, call, Reach::Resident)?;
+            let mut job = prepare(&app, &caller, call, Reach::Resident).within("compile")?;
             job.request.dry_run = true;
             let (world, policy, request) = (&job.world, &job.policy, &job.request);
             let outcome = app
                 .workspace
-                .compile(world, policy, request, job.candidates())?;
+                .compile(world, policy, request, job.candidates())
+                .in_field("compile.request")?;
             let study = app.workspace.allocate(&job, &outcome, &others)?;
             return Ok(Said(study.json()).into_response());
         }
