@@ -188,6 +188,27 @@ fn what_was_erased_is_nowhere_and_the_rest_is_proven() {
 }
 
 #[test]
+fn what_an_erasure_leaves_of_a_person_is_listed_and_erased() {
+    let bench = revised();
+    bench.file("note.md", "# note\n\nBob is in room 7.\n");
+    bench.ok(&["store", "put", "note.md", "--subject", "bob"]);
+    bench.ok(&["session", "new", "--id", "his", "--user", "bob"]);
+    let known = bench.ok(&["store", "subject", "bob"]);
+    let lines: Vec<&str> = known.lines().collect();
+    assert!(lines[0].starts_with("object   about "), "{known}");
+    assert_eq!(lines[1..], ["session  theirs   his"]);
+    let erase = ["store", "erase", "--subject", "bob"];
+    let erased = bench.json(&[&erase[..], &["--format", "json"]].concat());
+    assert_eq!(erased["objects"].as_array().unwrap().len(), 1);
+    assert_eq!(erased["left"]["sessions"][0]["id"], "his");
+    bench.ok(&[&erase[..], &["--everything"]].concat());
+    assert_eq!(bench.ok(&["store", "subject", "bob"]), "");
+    let refused = bench.refused(2, &erase);
+    assert!(refused.contains("nothing is known of `bob`"), "{refused}");
+    bench.refused(1, &["store", "erase", "note", "--everything"]);
+}
+
+#[test]
 fn an_export_is_what_is_imported() {
     let bench = revised();
     bench.ok(&["store", "retract", "limit"]);

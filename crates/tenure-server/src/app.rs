@@ -184,7 +184,7 @@ impl App {
 /// What compiles read is kept from one request to the next.
 impl Reader for App {
     fn world(&self, model: &str) -> Result<Arc<World>, Error> {
-        App::world(self, model)
+        App::world(self, model).map_err(|error| error.or_at("request.model", None))
     }
 
     fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {

@@ -52,6 +52,15 @@ impl Refusal {
         }
     }
 
+    /// The same with the field, parameter or header that is wrong.
+    #[must_use]
+    pub(crate) fn at_field(self, field: impl Into<String>) -> Refusal {
+        Refusal {
+            error: self.error.at(field, None),
+            ..self
+        }
+    }
+
     #[must_use]
     pub(crate) fn expected(self, expected: impl Into<String>) -> Refusal {
         Refusal {

@@ -265,6 +265,8 @@ pub trait Write: Read {
     fn put_records(&mut self, records: &[RecordRow]) -> Result<(), Error>;
     /// Removes records compiled before this instant, and all but the `keep` newest; returns how many.
     fn drop_records(&mut self, before: Option<Instant>, keep: Option<u64>) -> Result<u64, Error>;
+    /// Removes these records: only an erasure does.
+    fn erase_records(&mut self, ids: &[String]) -> Result<(), Error>;
     /// Keeps a text by its digest.
     fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error>;
     /// Removes texts: only an erasure does.

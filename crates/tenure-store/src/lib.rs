@@ -61,6 +61,7 @@ mod tenant;
 pub mod tls;
 
 pub use blobs::TextLine;
+pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;

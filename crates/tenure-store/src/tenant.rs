@@ -234,9 +234,10 @@ impl Tenant {
         let drafts = std::thread::scope(|scope| {
             let workers: Vec<_> = rest
                 .into_iter()
-                .map(|part| scope.spawn(|| self.sealed(part)))
+                .zip(1..)
+                .map(|(part, number)| scope.spawn(move || self.sealed(part, number * each)))
                 .collect();
-            let mut drafts = self.sealed(own)?;
+            let mut drafts = self.sealed(own, 0)?;
             for worker in workers {
                 let sealed = worker.join();
                 drafts.extend(sealed.map_err(|_| Error::assertion("sealing panics at nothing"))??);
@@ -257,9 +258,10 @@ impl Tenant {
         Ok(drafts)
     }
 
-    fn sealed(&self, puts: Vec<Put>) -> Result<Vec<Draft>, Error> {
+    /// Seals these, the first of which is at this place among all.
+    fn sealed(&self, puts: Vec<Put>, first: usize) -> Result<Vec<Draft>, Error> {
         let mut sealer = Sealer::default();
-        let mut seal = |put: Put| {
+        let mut seal = |(put, at): (Put, usize)| {
             let Put {
                 mut document,
                 expect,
@@ -279,8 +281,10 @@ impl Tenant {
                 superseded_by: document.supersession_link,
             };
             document.distrust_the_web();
-            document.check_provenance()?;
-            let object = sealer.seal(document)?;
+            let object = document
+                .check_provenance()
+                .and_then(|()| sealer.seal(document));
+            let object = object.map_err(|error| error.or_at(format!("objects[{at}]"), None))?;
             let own = object.revision().derived_from().is_empty();
             Ok(Draft {
                 judged,
@@ -289,7 +293,7 @@ impl Tenant {
                 expect,
             })
         };
-        puts.into_iter().map(&mut seal).collect()
+        puts.into_iter().zip(first..).map(&mut seal).collect()
     }
 
     /// Runs a write, once for each key.

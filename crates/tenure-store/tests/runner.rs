@@ -15,6 +15,7 @@ mod damage;
 mod encrypted;
 mod migration;
 mod mutations;
+mod people;
 mod postgresql;
 mod search;
 mod verbs;

@@ -300,9 +300,8 @@ fn nobody_finds_what_is_another_tenants(home: &Home) {
         let content = objects[0].revision().content();
         assert!(content.contains(&format!("mark{number}")), "{content}");
     }
-    tenants[0]
-        .erase_subject("nobody", &Writing::default())
-        .unwrap();
+    let own = tenants[0].named("limit").unwrap();
+    tenants[0].erase(own, &Writing::default()).unwrap();
     assert_eq!(found(&tenants[1], "mark1"), names(["limit"]));
 }
 

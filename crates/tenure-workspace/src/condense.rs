@@ -1,11 +1,14 @@
 //! The verb **condense**: a text made to fit a number of tokens, with a pointer to the original where something was
 //! left out.
 
+use serde::Serialize;
+use tenure::condense::curve::Curve;
+use tenure::condense::distill::{BelowFloor, FLOOR};
 use tenure::condense::{
     Condensed, ContentType, Goal, LeftOut, Method, Omission, Unit, code, condense, detect,
 };
 use tenure::num::Score;
-use tenure::{Error, Tokenizer, pointer_line};
+use tenure::{Error, PointerId, Tokenizer, pointer_line};
 use tenure_adapters::code::outline;
 use tenure_adapters::read::text_of;
 
@@ -47,7 +50,102 @@ pub struct Condensation {
     pub crowded_out: bool,
 }
 
+/// A condensation as the faces print it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CondensationReport {
+    /// The tokens of the original.
+    pub from: u32,
+    /// The tokens of the text, its pointer included.
+    pub to: u32,
+    /// The method.
+    pub method: Method,
+    /// The type of the text.
+    pub content_type: ContentType,
+    /// Whether nothing was lost.
+    pub lossless: bool,
+    /// Whether it has no more tokens than were asked for.
+    pub fits: bool,
+    /// The share of the original's statements that the text still has.
+    pub fidelity: Score,
+    /// The curve of the method, where it has one.
+    pub curve: Option<CurveReport>,
+    /// The warning that too much was lost.
+    pub warning: Option<String>,
+    /// The parts that were left out.
+    pub left_out: Vec<LeftOutReport>,
+    /// The id of the pointer to the original, where it was kept.
+    pub pointer: Option<PointerId>,
+    /// The text.
+    pub text: String,
+}
+
+/// Parts that were left out for one reason.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LeftOutReport {
+    class: Omission,
+    unit: Unit,
+    count: u32,
+}
+
+/// The curve of a method, and where its knee is for this text.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CurveReport {
+    alpha: f64,
+    beta: f64,
+    knee: Option<Knee>,
+}
+
+/// The size below which a text loses fast.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Knee {
+    to: u32,
+    fidelity: Score,
+}
+
 impl Condensation {
+    /// The report on it. It warns where less than `floor` of the original's statements is left; without one, where a
+    /// distilled text lost too much.
+    pub fn report(&self, floor: Option<Score>) -> CondensationReport {
+        let condensed = &self.condensed;
+        let curve = Curve::of(condensed.method).map(|curve| CurveReport {
+            alpha: curve.alpha,
+            beta: curve.beta,
+            knee: curve.knee().map(|knee| Knee {
+                to: curve.target(condensed.from, FLOOR),
+                fidelity: curve.fidelity(knee),
+            }),
+        });
+        CondensationReport {
+            from: condensed.from,
+            to: condensed.to,
+            method: condensed.method,
+            content_type: condensed.content_type,
+            lossless: condensed.lossless,
+            fits: condensed.fits,
+            fidelity: self.fidelity,
+            curve,
+            warning: self.below(floor).map(|below| below.to_string()),
+            left_out: condensed
+                .left_out
+                .iter()
+                .map(|left| LeftOutReport {
+                    class: left.class,
+                    unit: left.unit,
+                    count: left.count,
+                })
+                .collect(),
+            pointer: self.pointer.map(|pointer| pointer.id),
+            text: condensed.text.clone(),
+        }
+    }
+
+    /// The warning where less than `floor` of the original's statements is left.
+    pub fn below(&self, floor: Option<Score>) -> Option<BelowFloor> {
+        let distilled = self.condensed.method == Method::Distilled;
+        let floor = floor.or(distilled.then_some(FLOOR))?;
+        BelowFloor::check(self.fidelity, floor)
+    }
+
     /// A text that is already whole, or that cannot be made smaller.
     fn whole(condensed: Condensed) -> Condensation {
         Condensation {

@@ -29,14 +29,18 @@ struct RegistryGuide;
 #[doc = include_str!("../../../docs/store.md")]
 struct StoreGuide;
 
+pub mod allocate;
 pub mod archive;
+mod bodies;
 mod clock;
 mod code_tree;
 mod collect;
 mod condense;
+mod erase;
 pub mod eval;
 mod files;
 mod frame_key;
+mod gates;
 mod job;
 mod json_schema;
 pub mod keys;
@@ -57,17 +61,20 @@ mod views;
 mod walk;
 mod workspace;
 
+pub use bodies::{NAME_THE_TARGET, RequestBody, check_body};
 pub use clock::Clock;
 pub use collect::{
     Collect, Collected, MANIFEST, Mandatory, Progress, ReadAs, Warning, WarningKind,
 };
-pub use condense::{Condensation, Condensing, counted};
+pub use condense::{Condensation, CondensationReport, Condensing, counted};
+pub use erase::{Erase, Erased};
 pub use files::write_whole;
 pub use frame_key::{default_frame_key_path, load_frame_key};
+pub use gates::{GateReport, GatedBlock};
 pub use job::{Done, Job};
 pub use originals::{Originals, Pointer, default_originals_path};
 pub use prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
-pub use registries::{Loaded, SeedSource};
+pub use registries::{Imported, Loaded, SeedSource};
 pub use snapshot::{KeptRegistries, only_label};
 pub use stored::{Gathered, ReadRegistry, RegistryRef, project_store};
 pub use template::load_template;

@@ -1,11 +1,15 @@
 //! The verbs over registries: a library from sources, and snapshots in files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use serde::Serialize;
 use tenure::error::nearest;
 use tenure::object::{LOCAL_TENANT, clip};
-use tenure::registry::{Applied, BlockId, Capability, Library, Place, Registries, Secrets};
-use tenure::{Error, Unfetched};
+use tenure::registry::{
+    Applied, BlockId, Capability, Kind, Library, Place, Registries, Secrets, Summary,
+};
+use tenure::{ContextObject, Error, Unfetched};
 use tenure_store::{Store, Tenant};
 
 use crate::collect::{Collect, ReadAs, Warning};
@@ -50,6 +54,15 @@ impl SeedSource {
             blocks: Vec::new(),
         }
     }
+}
+
+/// The result of an import into a registry.
+#[derive(Clone, Debug, Serialize)]
+pub struct Imported {
+    /// The number of blocks that came.
+    pub imported: usize,
+    /// The registry after it.
+    pub registry: Summary,
 }
 
 /// A library with what its owner should know of its sources.
@@ -170,6 +183,34 @@ impl Workspace {
             .collect()
     }
 
+    /// Draws objects into a registry, which is made where there is none: those of the names that are wanted, or all
+    /// where none is named.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when no object has a name that is wanted; as
+    /// [`Workspace::draw_all`].
+    pub fn import(
+        &self,
+        registries: &mut Registries,
+        label: &str,
+        objects: &[Arc<ContextObject>],
+        wanted: &[String],
+    ) -> Result<Imported, Error> {
+        let chosen = chosen(objects, wanted)?;
+        let library = Library::new(chosen.map(|object| ("import", Arc::clone(object))))?;
+        let by = if registries.labels().any(|known| known == label) {
+            registries.issue(label)?
+        } else {
+            registries.create(label, Kind::Agent)?
+        };
+        let drawn = self.draw_all(registries, &by, label, &library)?;
+        Ok(Imported {
+            imported: drawn.len(),
+            registry: registries.view(label)?.summary(),
+        })
+    }
+
     fn secrets(&self) -> Result<Secrets, Error> {
         Ok(Secrets::of_workspace(random()?, &self.frame_key()?))
     }
@@ -246,4 +287,26 @@ impl Workspace {
             None => KeptRegistries::open_or_begin(path, self.secrets()?),
         }
     }
+}
+
+/// The objects of these names, or all where none is named.
+fn chosen<'o>(
+    objects: &'o [Arc<ContextObject>],
+    wanted: &'o [String],
+) -> Result<impl Iterator<Item = &'o Arc<ContextObject>>, Error> {
+    let names = || objects.iter().map(|object| object.name());
+    if let Some(missing) = wanted
+        .iter()
+        .find(|wanted| !names().any(|name| name == **wanted))
+    {
+        let error = Error::input(format!("no source has a block named `{}`", clip(missing)));
+        return Err(match nearest(missing, names()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.expected("the name of one of their blocks"),
+        });
+    }
+    let is_wanted = |object: &&Arc<ContextObject>| {
+        wanted.is_empty() || wanted.iter().any(|wanted| wanted == object.name())
+    };
+    Ok(objects.iter().filter(is_wanted))
 }

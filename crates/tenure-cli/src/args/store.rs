@@ -77,6 +77,8 @@ pub(crate) enum StoreCommand {
     Import(ImportLinesArgs),
     /// Erase objects or messages, those derived from them, and what other records say of them
     Erase(EraseArgs),
+    /// List what is kept of a person: objects about them, their sessions, records of what they asked
+    Subject(SubjectArgs),
     /// Retire the objects that are too old by their own rule
     Sweep(SweepArgs),
     /// List the newest compile records, or print one
@@ -259,9 +261,12 @@ pub(crate) struct EraseArgs {
     /// Names or ids of objects
     #[arg(value_name = "NAME|ID", required_unless_present_any = ["subject", "session"])]
     pub(crate) objects: Vec<String>,
-    /// Everything that is about this person
+    /// Everything that is about this person; a note says what is theirs and stays
     #[arg(long, value_name = "ID", conflicts_with = "objects")]
     pub(crate) subject: Option<String>,
+    /// With --subject: also the person's own objects, sessions and records of what they asked
+    #[arg(long, requires = "subject", conflicts_with_all = ["objects", "session"])]
+    pub(crate) everything: bool,
     /// This session, whole or only --messages of it
     #[arg(long, value_name = "ID", conflicts_with_all = ["objects", "subject"])]
     pub(crate) session: Option<String>,
@@ -270,6 +275,15 @@ pub(crate) struct EraseArgs {
     pub(crate) messages: Option<String>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubjectArgs {
+    /// The person, as `subjects` of objects or the user of sessions and requests name them
+    #[arg(value_name = "PERSON")]
+    pub(crate) subject: String,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,
 }

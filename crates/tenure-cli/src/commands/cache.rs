@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tenure::cache::{
     Breakpoint, CachePlan, Costs, Explanation, Held, LeftOutBecause, MissCause, Options, Sent,
@@ -12,7 +11,7 @@ use tenure::cache::{
 use tenure::catalogue::{CacheMark, Cost};
 use tenure::wire::Format as Form;
 use tenure::{Envelope, Error, World};
-use tenure_workspace::Workspace;
+use tenure_workspace::{NAME_THE_TARGET, RequestBody, Workspace};
 
 use super::models::grouped;
 use super::whole_name;
@@ -29,91 +28,35 @@ pub(crate) fn run(args: &CacheArgs) -> Result<(), Failure> {
 }
 
 /// A file with a request: a body, or the result of a compile.
-pub(super) struct Read {
-    shown: String,
-    text: String,
-    compiled: Option<Box<Envelope>>,
-    model: Option<String>,
-}
+pub(super) struct Read(RequestBody);
 
 impl Read {
     pub(super) fn file(path: &Path) -> Result<Read, Error> {
-        #[derive(Deserialize)]
-        struct Outcome<'a> {
-            #[serde(borrow)]
-            envelope: Option<&'a RawValue>,
-            #[serde(borrow)]
-            pages: Option<&'a RawValue>,
-            trace: Option<Trace>,
-        }
-        #[derive(Deserialize)]
-        struct Trace {
-            model: Option<String>,
-        }
-        let text = read_or_stdin(path)?;
         let shown = path.display().to_string();
-        let outcome: Option<Outcome<'_>> = serde_json::from_str(&text).ok();
-        if outcome
-            .as_ref()
-            .is_some_and(|outcome| outcome.pages.is_some())
-        {
-            return Err(Error::input("the compile ended in pages")
-                .at(shown, None)
-                .expected("a result with one payload"));
-        }
-        let envelope = outcome.as_ref().and_then(|outcome| outcome.envelope);
-        let compiled = envelope.map(|envelope| serde_json::from_str(envelope.get()));
-        let compiled = compiled
-            .transpose()
-            .map_err(|error| tenure::request::json_error(&error, &shown))?;
-        let model = outcome.and_then(|outcome| outcome.trace?.model);
-        Ok(Read {
-            shown,
-            text,
-            compiled,
-            model,
-        })
+        RequestBody::read(read_or_stdin(path)?, &shown).map(Read)
     }
 
     /// The envelope of a compile.
     pub(super) fn envelope(&self) -> Result<&Envelope, Error> {
-        self.compiled.as_deref().ok_or_else(|| {
+        self.0.envelope().ok_or_else(|| {
             Error::input("there is no envelope, and so no list of served revisions")
-                .at(self.shown.clone(), None)
+                .at(self.0.source(), None)
                 .expected("the output of `tenure compile --format json`")
                 .hint("a trace alone does not say which revisions stand in the floor")
         })
     }
 
     pub(super) fn sent(&self, target: Option<&str>) -> Result<Sent<'_>, Error> {
-        if let Some(envelope) = &self.compiled {
-            return Sent::compiled(envelope, self.model.as_deref())
-                .map_err(|error| error.or_at(self.shown.clone(), None));
-        }
-        let format = match target {
-            Some(target) => usage(whole_name(target).parse::<Form>())?,
-            None => Form::detect(&self.text).ok_or_else(|| {
-                Error::input("the format of the messages is unknown")
-                    .at(self.shown.clone(), None)
-                    .expected("the body of a request, its messages, or the output of a compile")
-                    .hint("name the provider with --target")
-            })?,
-        };
-        Sent::body(format, &self.text).map_err(|error| match &error.at {
-            Some(at) => {
-                let at = format!("{}: {}", self.shown, at.source);
-                error.at(at, None)
-            }
-            None => error.at(self.shown.clone(), None),
-        })
+        let target = target.map(|target| usage(whole_name(target).parse::<Form>()));
+        self.0.sent(target.transpose()?).map_err(named_by_target)
     }
+}
 
-    fn body(&self) -> &[u8] {
-        let payload = self
-            .compiled
-            .as_ref()
-            .and_then(|envelope| envelope.payload.as_ref());
-        payload.map_or(self.text.as_bytes(), tenure::Payload::bytes)
+/// An error that `target` would mend, in the words of the command line.
+pub(super) fn named_by_target(error: Error) -> Error {
+    match error.hint.as_deref() {
+        Some(NAME_THE_TARGET) => error.hint("name the provider with --target"),
+        _ => error,
     }
 }
 
@@ -149,7 +92,7 @@ fn run_plan(args: &CachePlanArgs) -> Result<(), Failure> {
         .transpose()?;
     let planned = plan(&world, &sent, &options, previous.as_ref())?;
     if args.apply {
-        let body = std::str::from_utf8(read.body())
+        let body = std::str::from_utf8(read.0.bytes())
             .map_err(|_| Error::input("the body is not text").expected("UTF-8"))?;
         let marked = planned.apply(body)?;
         return match args.of.format {

@@ -3,9 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use serde_json::{Value, json};
-use tenure::condense::curve::Curve;
-use tenure::condense::distill::{BelowFloor, FLOOR};
 use tenure::condense::{ContentType, Method};
 use tenure::{CountKind, Error, ErrorKind};
 use tenure_workspace::{Condensation, Condensing, counted, read_bytes, read_bytes_from, text_of};
@@ -50,7 +47,7 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
     };
     let done = workspace.condense(tokenizer, &content, &wanted)?;
     match args.format {
-        Format::Json => print_json(&as_json(&done, args)),
+        Format::Json => print_json(&done.report(args.floor)),
         Format::Text => {
             print_bytes(done.condensed.text.as_bytes())?;
             if tokenizer.kind() == CountKind::Bounded {
@@ -64,45 +61,6 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
             Ok(())
         }
     }
-}
-
-/// The curve of the method, and where its knee is for this text.
-fn curve(done: &Condensation) -> Option<Value> {
-    let curve = Curve::of(done.condensed.method)?;
-    let knee = curve.knee().map(|knee| {
-        let to = curve.target(done.condensed.from, FLOOR);
-        json!({ "to": to, "fidelity": curve.fidelity(knee) })
-    });
-    Some(json!({ "alpha": curve.alpha, "beta": curve.beta, "knee": knee }))
-}
-
-fn below(done: &Condensation, args: &CondenseArgs) -> Option<BelowFloor> {
-    let distilled = done.condensed.method == Method::Distilled;
-    let floor = args.floor.or(distilled.then_some(FLOOR))?;
-    BelowFloor::check(done.fidelity, floor)
-}
-
-fn as_json(done: &Condensation, args: &CondenseArgs) -> Value {
-    let condensed = &done.condensed;
-    let left_out: Vec<Value> = condensed
-        .left_out
-        .iter()
-        .map(|left| json!({ "class": left.class, "unit": left.unit, "count": left.count }))
-        .collect();
-    json!({
-        "from": condensed.from,
-        "to": condensed.to,
-        "method": condensed.method,
-        "content_type": condensed.content_type,
-        "lossless": condensed.lossless,
-        "fits": condensed.fits,
-        "fidelity": done.fidelity,
-        "curve": curve(done),
-        "warning": below(done, args).map(|below| below.to_string()),
-        "left_out": left_out,
-        "pointer": done.pointer.map(|pointer| pointer.id),
-        "text": condensed.text,
-    })
 }
 
 /// Says in one line what was done.
@@ -149,7 +107,7 @@ fn say(done: &Condensation, args: &CondenseArgs) {
         }
     }
     anstream::eprintln!("{line}");
-    if let Some(below) = below(done, args) {
+    if let Some(below) = done.below(args.floor) {
         warning(&below.to_string());
     }
 }

@@ -1,13 +1,10 @@
 //! `tenure gate`: the blocks that are near enough to a task.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde::Serialize;
-use tenure::gate::{Gate, Gating, Standing};
-use tenure::num::Score;
+use tenure::gate::{Gate, Gating};
 use tenure::{AsOf, Budget, Candidates, Error, ErrorKind, Policy, Request};
-use tenure_workspace::{Collect, DEFAULT_MODEL, Workspace};
+use tenure_workspace::{Collect, DEFAULT_MODEL, GateReport, Workspace};
 
 use super::{asking_scorer, gates, print, print_json, reading, with_relevance};
 use crate::args::{Format, GateLimits, GateSourcesArgs, RelevanceArgs};
@@ -55,25 +52,6 @@ fn gates_of(limits: &GateLimits) -> Result<(Option<Gate>, Option<Gate>), Error> 
     }
 }
 
-/// A block of the gated registry, or one that the gate leaves.
-#[derive(Serialize)]
-struct Block<'c> {
-    name: &'c str,
-    /// None when it stays whatever its relevance.
-    relevance: Option<Score>,
-    rank: Option<u32>,
-}
-
-#[derive(Serialize)]
-struct Report<'c> {
-    /// In their order.
-    kept: Vec<Block<'c>>,
-    /// In their order.
-    left: Vec<Block<'c>>,
-    /// Blocks that are not in force, in their order.
-    absent: Vec<&'c str>,
-}
-
 /// Gates and prints.
 pub(crate) fn run(args: &GateSourcesArgs) -> Result<(), Failure> {
     gates_of(&args.limits)?;
@@ -92,57 +70,33 @@ pub(crate) fn run(args: &GateSourcesArgs) -> Result<(), Failure> {
         &args.relevance,
         candidates,
     )?;
-    let gated = gating.gated.iter();
-    let standings: BTreeMap<usize, Standing> = gated
-        .map(|gated| (gated.candidate, gated.standing))
-        .collect();
-    let mut report = Report {
-        kept: Vec::new(),
-        left: Vec::new(),
-        absent: Vec::new(),
-    };
-    for (at, object) in candidates.objects().iter().enumerate() {
-        let name = object.name();
-        let standing = standings.get(&at);
-        let block = Block {
-            name,
-            relevance: standing.map(|standing| standing.relevance),
-            rank: standing.map(|standing| standing.rank),
-        };
-        match standing {
-            Some(standing) if standing.passes => report.kept.push(block),
-            Some(_) => report.left.push(block),
-            None if gating.spared.contains(&at) => report.kept.push(block),
-            None => report.absent.push(name),
-        }
-    }
+    let all: Vec<usize> = (0..candidates.len()).collect();
+    let report = GateReport::of(&gating, candidates, &all);
     match args.format {
         Format::Json => print_json(&report),
-        Format::Text => print(&report.text()),
+        Format::Text => print(&text(&report)),
     }
 }
 
-impl Report<'_> {
-    fn text(&self) -> String {
-        let mut out = format!("{:<6}  {:>5}  {:>9}  NAME\n", "", "RANK", "RELEVANCE");
-        let both = [("kept", &self.kept), ("left", &self.left)];
-        for (word, block) in both
-            .into_iter()
-            .flat_map(|(word, blocks)| blocks.iter().map(move |block| (word, block)))
-        {
-            let rank = block.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            let relevance = block
-                .relevance
-                .map_or("-".to_owned(), |relevance| relevance.to_string());
-            let _ = writeln!(
-                out,
-                "{word:<6}  {rank:>5}  {relevance:>9}  {}",
-                cell(block.name)
-            );
-        }
-        for name in &self.absent {
-            let _ = writeln!(out, "absent  {:>5}  {:>9}  {}", "-", "-", cell(name));
-        }
-        out
+fn text(report: &GateReport) -> String {
+    let mut out = format!("{:<6}  {:>5}  {:>9}  NAME\n", "", "RANK", "RELEVANCE");
+    let both = [("kept", &report.kept), ("left", &report.left)];
+    for (word, block) in both
+        .into_iter()
+        .flat_map(|(word, blocks)| blocks.iter().map(move |block| (word, block)))
+    {
+        let rank = block.rank.map_or("-".to_owned(), |rank| rank.to_string());
+        let relevance = block
+            .relevance
+            .map_or("-".to_owned(), |relevance| relevance.to_string());
+        let _ = writeln!(
+            out,
+            "{word:<6}  {rank:>5}  {relevance:>9}  {}",
+            cell(&block.name)
+        );
     }
+    for name in &report.absent {
+        let _ = writeln!(out, "absent  {:>5}  {:>9}  {}", "-", "-", cell(name));
+    }
+    out
 }

@@ -1,13 +1,7 @@
 //! `tenure import`.
 
-use std::sync::Arc;
-
 use serde_json::json;
-use tenure::error::nearest;
-use tenure::object::clip;
-use tenure::registry::{Kind, Library};
-use tenure::{ContextObject, Error};
-use tenure_workspace::{Collect, ReadAs};
+use tenure_workspace::{Collect, Imported, ReadAs};
 
 use super::{print, print_json, reading, registry};
 use crate::args::{Format, ImportArgs};
@@ -25,23 +19,17 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let collected = workspace.collect(&args.paths, &options)?;
     reading::warn(&collected.warnings);
     let objects = collected.candidates.objects();
-    let chosen = chosen(objects, &args.blocks)?;
-    let library = Library::new(chosen.map(|object| ("import", Arc::clone(object))))?;
     let unfetched = collected.candidates.unfetched();
     let mut file = workspace.snapshot_or_begin(&args.snapshot)?;
-    let registries = &mut file.registries;
     let label = args.registry.as_str();
-    let capability = if registries.labels().any(|known| known == label) {
-        registries.issue(label)?
-    } else {
-        registries.create(label, Kind::Agent)?
-    };
-    let drawn = workspace.draw_all(registries, &capability, label, &library)?;
-    let summary = registries.view(label)?.summary();
+    let Imported {
+        imported,
+        registry: summary,
+    } = workspace.import(&mut file.registries, label, objects, &args.blocks)?;
     file.save()?;
     match args.output.format {
         Format::Json => print_json(&json!({
-            "imported": drawn.len(),
+            "imported": imported,
             "registry": summary,
             "unfetched": unfetched,
         })),
@@ -55,32 +43,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
             print(&format!(
                 "{}: {} imported, {} in all, {} bytes\n",
                 cell(label),
-                registry::count(drawn.len(), "block"),
+                registry::count(imported, "block"),
                 summary.blocks,
                 summary.bytes
             ))
         }
     }
-}
-
-/// The objects of these names, or all where none is named.
-fn chosen<'o>(
-    objects: &'o [Arc<ContextObject>],
-    wanted: &'o [String],
-) -> Result<impl Iterator<Item = &'o Arc<ContextObject>>, Error> {
-    let names = || objects.iter().map(|object| object.name());
-    if let Some(missing) = wanted
-        .iter()
-        .find(|wanted| !names().any(|name| name == **wanted))
-    {
-        let error = Error::input(format!("no source has a block named `{}`", clip(missing)));
-        return Err(match nearest(missing, names()) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.expected("the name of one of their blocks"),
-        });
-    }
-    let is_wanted = |object: &&Arc<ContextObject>| {
-        wanted.is_empty() || wanted.iter().any(|wanted| wanted == object.name())
-    };
-    Ok(objects.iter().filter(is_wanted))
 }

@@ -136,8 +136,9 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Prepared, Error> {
 pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result<Prepared, Error> {
     let mut request = request(args, said)?;
     request.validate().map_err(|error| match &args.request {
-        Some(path) => error.or_at(path.display().to_string(), None),
-        None => error,
+        Some(path) => error.at(path.display().to_string(), None),
+        // Arguments have other names than the fields of a request.
+        None => Error { at: None, ..error },
     })?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),

@@ -10,11 +10,11 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tenure::object::clip;
-use tenure::request::json_error;
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, ObjectDocument};
 use tenure_store::{Tenant, Writing};
 
+use super::fields::{self, BODY, InField, read_body};
 use crate::app::App;
 use crate::arriving::Arriving;
 use crate::body::whole_body;
@@ -54,11 +54,10 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Json<T> {
         let read = move || {
             // An array would be taken for the fields in their order.
             if body.trim_ascii_start().first() == Some(&b'[') {
-                let error = Error::input("the request is an array").expected("a JSON object");
-                return Err(Refusal::from(error));
+                let error = Error::input("the request is an array").at(BODY, None);
+                return Err(Refusal::from(error.expected("a JSON object")));
             }
-            let read = serde_json::from_slice(&body);
-            Ok(read.map_err(|error| json_error(&error, "request"))?)
+            Ok(read_body(&body)?)
         };
         Ok(Json(if small {
             read()?
@@ -80,7 +79,8 @@ impl FromRequestParts<Arc<App>> for Named {
             Err(_) => Err(Refusal::new(
                 StatusCode::BAD_REQUEST,
                 "the path names something that is no text",
-            )),
+            )
+            .at_field("path")),
         }
     }
 }
@@ -97,7 +97,13 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
             Err(error) => {
                 let text = std::error::Error::source(&error)
                     .map_or_else(|| error.to_string(), ToString::to_string);
-                Err(tenure::error::parse_error(&text).into())
+                // A value that is wrong stands behind the name of its parameter.
+                let (field, rest) = text
+                    .split_once(": ")
+                    .filter(|(field, _)| field.bytes().all(|c| c.is_ascii_lowercase() || c == b'_'))
+                    .unwrap_or(("query", &text));
+                let field = fields::named(rest).unwrap_or(field);
+                Err(tenure::error::parse_error(rest).at(field, None).into())
             }
         }
     }
@@ -147,6 +153,7 @@ pub(super) fn writing(headers: &HeaderMap, caller: &Caller) -> Result<Writing, R
             1..=256 if text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(text.to_owned()),
             _ => Err(
                 Refusal::new(StatusCode::BAD_REQUEST, "the idempotency key is none")
+                    .at_field("Idempotency-Key")
                     .expected("1 to 256 visible ASCII characters"),
             ),
         }
@@ -172,6 +179,7 @@ pub(super) fn expectation(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
             StatusCode::BAD_REQUEST,
             "`If-Match` is not the ETag of a read",
         )
+        .at_field("If-Match")
         .expected("\"17\"")
     })
 }
@@ -210,10 +218,7 @@ pub(super) fn names(value: &HeaderValue, tag: &str) -> bool {
 pub(super) fn instant(text: Option<&str>, name: &str) -> Result<Option<Instant>, Error> {
     let parse = |text: &str| {
         let parsed: Result<Instant, Error> = text.parse();
-        parsed.map_err(|error| Error {
-            what: format!("{name}: {}", error.what),
-            ..error
-        })
+        parsed.in_field(name)
     };
     text.map(parse).transpose()
 }
@@ -249,7 +254,9 @@ pub(super) fn page<T, M: PartialEq>(
 pub(super) fn limit(asked: Option<u32>) -> Result<u32, Error> {
     match asked.unwrap_or(100) {
         limit @ 1..=1_000 => Ok(limit),
-        limit => Err(Error::input(format!("limit: {limit} is out of range")).expected("1 to 1000")),
+        limit => Err(Error::input(format!("{limit} is out of range"))
+            .at("limit", None)
+            .expected("1 to 1000")),
     }
 }
 

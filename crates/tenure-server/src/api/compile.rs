@@ -7,18 +7,17 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tenure::inspect::Quality;
 use tenure::object::Sealer;
 use tenure::policy::{PiiRule, PolicyDocument};
-use tenure::request::json_error;
 use tenure::trace::View;
 use tenure::{Candidates, Error, ErrorKind, ObjectDocument, Outcome, Policy, Request};
 use tenure_workspace::{Ask, Choice, Done, Job, Reach, StoreAsk};
 
 use super::call::{Json, Said, own, tenant};
+use super::fields::{InField, read_field};
 use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
@@ -69,11 +68,11 @@ pub(super) struct Call {
 #[schemars(deny_unknown_fields)]
 pub(super) struct Question {
     /// What is compiled.
-    #[schemars(flatten)]
-    call: Call,
+    #[schemars(flatten, with = "Call")]
+    call: Value,
     /// The object to say about why it is in or out, and what would have let it in. Only for operators.
-    #[schemars(default)]
-    why: Option<String>,
+    #[schemars(default, with = "Option<String>")]
+    why: Value,
 }
 
 // A derived `flatten` lets fields through that nobody knows.
@@ -81,9 +80,10 @@ impl<'de> Deserialize<'de> for Question {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Question, D::Error> {
         let mut fields = Map::deserialize(from)?;
         let why = fields.remove("why").unwrap_or_default();
-        let why = Option::deserialize(why).map_err(D::Error::custom)?;
-        let call = Call::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
-        Ok(Question { call, why })
+        Ok(Question {
+            call: Value::Object(fields),
+            why,
+        })
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn compile(
         let wants_quality = call.quality;
         let job = prepare(&app, &caller, call, Reach::Resident)?;
         let started = Clock::now();
-        let done = app.workspace.run(&job)?;
+        let done = app.workspace.run(&job).in_field("request")?;
         let candidates = job.candidates();
         let took = started.elapsed();
         let what = Word(match &done.outcome {
@@ -148,13 +148,15 @@ pub(super) async fn explain(
     Json(Question { call, why }): Json<Question>,
 ) -> Result<Response, Refusal> {
     let explained = crate::blocking(move || {
+        let why: Option<String> = read_field(why, "why")?;
+        let call: Call = read_field(call, "")?;
         if why.is_some() && !caller.grant.operator {
             let what = "why an object is in or out is for operators to ask";
             return Err(Error::new(ErrorKind::Policy, what).into());
         }
         let mut job = prepare(&app, &caller, call, Reach::Resident)?;
         job.request.dry_run = true;
-        let done = app.workspace.run(&job)?;
+        let done = app.workspace.run(&job).in_field("request")?;
         let mut traces = done.outcome.compiled().map(|compiled| &compiled.trace);
         let Some(name) = &why else {
             let traces: Vec<Value> = traces
@@ -169,7 +171,7 @@ pub(super) async fn explain(
         let first = traces
             .next()
             .ok_or_else(|| Error::input("the compile gave nothing"))?;
-        let answer = app.workspace.why_not(&job, first, name)?;
+        let answer = app.workspace.why_not(&job, first, name).in_field("why")?;
         Ok(serde_json::to_value(answer).map_err(|error| unwritable(&error))?)
     });
     Ok(Said(explained.await?).into_response())
@@ -212,15 +214,23 @@ pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
     } else {
         None
     };
+    let own = store.as_ref().map(|store: &StoreAsk<'_>| &store.tenant);
+    let chosen = policy(caller, call.policy.as_ref())?;
+    let chosen = app
+        .workspace
+        .chosen_policy(chosen, own, request.as_of.known)
+        .in_field("policy")?;
     let ask = Ask {
         request,
-        policy: policy(caller, call.policy.as_ref())?,
+        policy: Choice::Given(Box::new(chosen)),
         sources: Box::new(|| sources(caller, call.objects, own_words)),
         store,
         originals: app.settings.originals.clone(),
         view,
     };
-    app.workspace.prepare(ask, app)
+    // Whatever else names no field is the registry's.
+    let field = call.registry.as_ref().map_or("request", |_| "registry");
+    app.workspace.prepare(ask, app).in_field(field)
 }
 
 /// The objects that a call brings.
@@ -231,12 +241,13 @@ fn sources(
 ) -> Result<Candidates, Error> {
     let mut sealer = Sealer::default();
     let mut objects = Vec::with_capacity(documents.len());
-    for mut document in documents {
+    for (at, mut document) in documents.into_iter().enumerate() {
         own(&mut document, caller)?;
         document.untyped_is_data();
         document.distrust_the_web();
-        document.check_provenance()?;
-        objects.push(sealer.seal(document)?);
+        let within = format!("objects[{at}]");
+        document.check_provenance().in_field(&within)?;
+        objects.push(sealer.seal(document).in_field(&within)?);
     }
     let sources = Candidates::new(objects);
     Ok(if own_words { sources.said() } else { sources })
@@ -245,14 +256,13 @@ fn sources(
 /// The request, on behalf of no more than the caller is.
 fn request(caller: &Caller, value: Value) -> Result<Request, Error> {
     let unnamed = value.get("principal").is_none();
-    let mut request: Request =
-        serde_json::from_value(value).map_err(|error| json_error(&error, "request"))?;
+    let mut request: Request = read_field(value, "request")?;
     request.principal = if unnamed {
         caller.grant.principal()
     } else {
         caller.grant.bind(request.principal)?
     };
-    request.validate()?;
+    request.validate().within("request")?;
     Ok(request)
 }
 
@@ -262,13 +272,13 @@ pub(super) fn policy<'a>(caller: &Caller, asked: Option<&'a Value>) -> Result<Ch
         None => Ok(Choice::Named("standard")),
         Some(Value::String(name)) => Ok(Choice::Named(name)),
         Some(whole) => {
-            let document =
-                PolicyDocument::deserialize(whole).map_err(|error| json_error(&error, "policy"))?;
+            let document: PolicyDocument = read_field(whole.clone(), "policy")?;
             if document.pii == PiiRule::Off && !(caller.grant.pii || caller.grant.operator) {
                 let what = "the policy shows personal data, which is not granted";
                 return Err(Error::new(ErrorKind::Policy, what).expected("`pii` = `tagged`"));
             }
-            Ok(Choice::Given(Box::new(Policy::seal(document)?)))
+            let sealed = Policy::seal(document).in_field("policy")?;
+            Ok(Choice::Given(Box::new(sealed)))
         }
     }
 }

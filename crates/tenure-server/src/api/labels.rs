@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tenure::num::Score;
 
 use super::call::{Json, Named, Said, tenant};
+use super::fields::InField;
 use super::records::unknown;
 use crate::app::App;
 use crate::caller::Caller;
@@ -43,7 +44,8 @@ pub(super) async fn label(
         if tenant.record(&id)?.is_none() {
             return Err(unknown(&id));
         }
-        let choice = app.workspace.label(&tenant, &id, relevant, app.now())?;
+        let choice = app.workspace.label(&tenant, &id, relevant, app.now());
+        let choice = choice.in_field("relevant")?;
         let metrics = [
             ("context_precision", choice.context_precision),
             ("context_recall", choice.context_recall),

@@ -1,8 +1,12 @@
 //! The API: the workspace's verbs, as JSON. One table says what there is; the router, the description and
 //! the metrics all read it.
 
+mod bodies;
 mod call;
 mod compile;
+mod condense;
+mod erase;
+mod fields;
 mod labels;
 mod objects;
 mod openapi;
@@ -10,6 +14,7 @@ mod query;
 mod records;
 mod registries;
 mod sessions;
+mod shares;
 mod words;
 
 use std::sync::{Arc, LazyLock};
@@ -46,12 +51,18 @@ struct Operation {
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.
-const READS: [&str; 6] = [
+const READS: [&str; 12] = [
     "compile",
     "explain",
     "diff",
     "query",
     "countTokens",
+    "condense",
+    "check",
+    "planCache",
+    "explainCache",
+    "gate",
+    "allocate",
     "replay",
 ];
 
@@ -103,10 +114,16 @@ const OBJECT: Parameter = parameter(
     "path",
     "The object's id, or its name where only one has it",
 );
+const SUBJECT: Parameter = parameter(
+    "subject",
+    "path",
+    "The person, as `subjects` of objects or the user of sessions and requests name them",
+);
 const MODEL: Parameter = parameter("name", "path", "The model's name");
 const RECORD: Parameter = parameter("record", "path", "The record's id");
 const FORM: Parameter = parameter("form", "query", "record, principle, otlp or prov")
     .taking(Takes::OneOf(&["record", "principle", "otlp", "prov"]));
+const POINTER: Parameter = parameter("pointer", "path", "The id in the pointer to it");
 const LABEL: Parameter = parameter("label", "path", "The registry's label");
 const SESSION: Parameter = parameter("session", "path", "The session's id")
     .taking(Takes::Form("^[A-Za-z0-9_.:-]{1,128}$"));
@@ -279,6 +296,91 @@ fn table() -> Vec<Entry> {
             post(words::tokens),
         ),
         (
+            Operation {
+                body: Some(openapi::shape::<condense::Long>),
+                ..operation(
+                    "post",
+                    "/api/v1/condense",
+                    "condense",
+                    "Make a text fit a number of tokens by the least harmful means",
+                )
+            },
+            post(condense::condense),
+        ),
+        (
+            Operation {
+                parameters: &[POINTER],
+                answer: openapi::shape::<condense::Original>,
+                ..operators(
+                    "get",
+                    "/api/v1/originals/{pointer}",
+                    "getOriginal",
+                    "Read back the original of what was condensed",
+                )
+            },
+            get(condense::original),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Checked>),
+                ..operation(
+                    "post",
+                    "/api/v1/check",
+                    "check",
+                    "List the rules of its provider that a request's body breaks",
+                )
+            },
+            post(bodies::check),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Planned>),
+                ..operation(
+                    "post",
+                    "/api/v1/cache/plan",
+                    "planCache",
+                    "Plan what a provider's cache does with a request",
+                )
+            },
+            post(bodies::plan_cache),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Successive>),
+                ..operation(
+                    "post",
+                    "/api/v1/cache/explain",
+                    "explainCache",
+                    "Explain how much of a request a provider's cache has after the one before",
+                )
+            },
+            post(bodies::explain_cache),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<compile::Call>),
+                ..operation(
+                    "post",
+                    "/api/v1/gate",
+                    "gate",
+                    "Say which objects a request's gate lets pass, the nearest first",
+                )
+            },
+            post(shares::gate),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<shares::Allocation>),
+                ..operation(
+                    "post",
+                    "/api/v1/allocate",
+                    "allocate",
+                    "Share a budget among sections or claims, and say how others would be shared",
+                )
+            },
+            post(shares::allocate),
+        ),
+        (
             operation(
                 "get",
                 "/api/v1/models",
@@ -440,6 +542,31 @@ fn table() -> Vec<Entry> {
             get(objects::history),
         ),
         (
+            Operation {
+                parameters: &[SUBJECT],
+                ..operators(
+                    "get",
+                    "/api/v1/subjects/{subject}",
+                    "getSubject",
+                    "Show what is kept of a person: objects about them, what was made from these, and their own objects, sessions and records",
+                )
+            },
+            get(erase::subject),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<erase::Erasure>),
+                ..operators(
+                    "post",
+                    "/api/v1/erase",
+                    "erase",
+                    "Erase objects, what is about a person, or a session; of a person it says what is theirs and left",
+                )
+            },
+            post(erase::erase),
+        ),
+        (
             operators(
                 "get",
                 "/api/v1/registries",
@@ -485,6 +612,19 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(registries::apply),
+        ),
+        (
+            Operation {
+                parameters: &[LABEL, IF_STATE, ONCE],
+                body: Some(openapi::shape::<registries::Import>),
+                ..operators(
+                    "post",
+                    "/api/v1/registries/{label}/import",
+                    "importBlocks",
+                    "Put objects, or what texts hold, into a registry behind its blocks: all of them, or none",
+                )
+            },
+            post(registries::import),
         ),
         (
             Operation {
@@ -689,6 +829,7 @@ async fn only_what_is_taken(taken: &'static [Parameter], request: Request, next:
     };
     let what = format!("this write takes no `{name}`");
     Refusal::new(StatusCode::BAD_REQUEST, what)
+        .at_field(name)
         .expected("a request without it")
         .hint("GET /openapi.json says which headers each write takes")
         .into_response()

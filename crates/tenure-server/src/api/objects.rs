@@ -19,6 +19,7 @@ use tenure_store::{Expect, Put, Sees, StoredObject, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
 use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
+use super::fields::{BODY, InField, read_field};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -43,13 +44,13 @@ impl Reader {
             // A list would be taken for the fields in their order.
             Some(json) if !json.trim_start().starts_with('{') => {
                 return Err(Error::input("the principal is no JSON object")
+                    .at("principal", None)
                     .expected("as a compile takes it: {\"tenant\": …}"));
             }
             Some(json) => {
                 let named = serde_json::from_str(json);
-                caller
-                    .grant
-                    .bind(named.map_err(|error| json_error(&error, "principal"))?)?
+                let named = named.map_err(|error| json_error(&error, "principal"))?;
+                caller.grant.bind(read_field(named, "principal")?)?
             }
         };
         // Personal data is what is tagged so, whatever policies a tenant keeps.
@@ -169,7 +170,9 @@ impl Reader {
             several => {
                 let ids: Vec<String> = several.iter().map(ObjectId::to_string).collect();
                 let what = format!("{} objects are named `{}`", several.len(), clip(named));
-                Err(Error::input(what).expected(format!("the id of one: {}", ids.join(", "))))
+                Err(Error::input(what)
+                    .at("object", None)
+                    .expected(format!("the id of one: {}", ids.join(", "))))
             }
         }
     }
@@ -241,6 +244,7 @@ pub(super) async fn list(
         let resident = match (&asked.search, known) {
             (Some(_), Some(_)) => {
                 return Err(Error::input("`search` looks into what is believed now")
+                    .at("search", None)
                     .expected("no `as_of` beside it")
                     .into());
             }
@@ -263,7 +267,8 @@ pub(super) async fn list(
                     .iter()
                     .rposition(|object| object.revision().object_id() == after);
                 at.map(|at| at + 1).ok_or_else(|| {
-                    Error::input(format!("after: the list has no object `{after}`"))
+                    Error::input(format!("the list has no object `{after}`"))
+                        .at("after", None)
                         .expected("`next` of the page before")
                 })?
             }
@@ -431,7 +436,8 @@ pub(super) async fn put_all(
             Put::new(document)
         };
         let puts = writes.objects.into_iter().map(typed).collect();
-        Ok(tenant(&app, &caller)?.put(puts, &writing)?)
+        let written = tenant(&app, &caller)?.put(puts, &writing);
+        Ok(written.in_field("objects")?)
     });
     Ok(Said(written.await?))
 }
@@ -451,6 +457,7 @@ pub(super) async fn put(
             clip(&document.name),
             clip(&named)
         ))
+        .at("name", None)
         .expected("the object's own name or id in the path")
         .into());
     }
@@ -458,7 +465,13 @@ pub(super) async fn put(
     let writing = writing(&headers, &caller)?;
     let written = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        conditional(expect, tenant.put(vec![Put { document, expect }], &writing))
+        let written = tenant.put(vec![Put { document, expect }], &writing);
+        // The body is the one object.
+        let written = written.map_err(|error| match error.kind {
+            ErrorKind::Input => error.at(BODY, None),
+            _ => error,
+        });
+        conditional(expect, written)
     });
     let written = written.await?;
     let created = written
@@ -521,16 +534,17 @@ pub(super) async fn judge(
         };
         let by = match &judgement.superseded_by {
             None => None,
-            Some(named) => Some(object_id(&tenant, named)?),
+            Some(named) => Some(object_id(&tenant, named).in_field("superseded_by")?),
         };
         let status = judgement.contradiction_status;
-        Ok(tenant.judge(id, status, by, &writing)?)
+        let judged = tenant.judge(id, status, by, &writing);
+        Ok(judged.in_field("contradiction_status")?)
     });
     Ok(Said(written.await?))
 }
 
-/// The object that a path names, where there is one.
-fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+/// The object of this id or name, where there is one.
+pub(super) fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
     if let Ok(id) = named.parse() {
         let known = !tenant.labels(named)?.is_empty();
         return Ok(known.then_some(id));
@@ -538,24 +552,32 @@ fn existing(tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
     if tenant.named(named)?.is_empty() {
         return Ok(None);
     }
-    object_id(tenant, named).map(Some)
+    object_id(tenant, named).in_field("object").map(Some)
 }
 
-fn unknown(named: &str) -> Refusal {
+pub(super) fn unknown(named: &str) -> Refusal {
     Error::not_found(format!("there is no object `{}`", clip(named))).into()
 }
 
 /// What a write expects to find, by its headers.
 fn expectation(headers: &HeaderMap) -> Result<Expect, Refusal> {
-    let wrong = |what: &str| Refusal::new(StatusCode::BAD_REQUEST, what.to_owned());
+    let wrong = |field: &str, what: &str| {
+        Refusal::new(StatusCode::BAD_REQUEST, what.to_owned()).at_field(field)
+    };
     match (
         headers.get(header::IF_MATCH),
         headers.get(header::IF_NONE_MATCH),
     ) {
         (None, None) => Ok(Expect::Any),
-        (Some(_), Some(_)) => Err(wrong("`If-Match` and `If-None-Match` exclude each other")),
+        (Some(_), Some(_)) => Err(wrong(
+            "If-None-Match",
+            "`If-Match` and `If-None-Match` exclude each other",
+        )),
         (None, Some(none)) if none == "*" => Ok(Expect::Absent),
-        (None, Some(_)) => Err(wrong("`If-None-Match` of a write must be `*`")),
+        (None, Some(_)) => Err(wrong(
+            "If-None-Match",
+            "`If-None-Match` of a write must be `*`",
+        )),
         (Some(tag), None) => {
             let text = tag.to_str().unwrap_or_default().trim();
             let text = text
@@ -565,7 +587,8 @@ fn expectation(headers: &HeaderMap) -> Result<Expect, Refusal> {
             let revision = text.map(|text| text.split_once('.').map_or(text, |(own, _)| own));
             let revision = revision.and_then(|revision| revision.parse().ok());
             revision.map(Expect::Revision).ok_or_else(|| {
-                wrong("`If-Match` is not the ETag of a revision").expected("\"sha256:…\"")
+                wrong("If-Match", "`If-Match` is not the ETag of a revision")
+                    .expected("\"sha256:…\"")
             })
         }
     }

@@ -192,7 +192,7 @@ fn problem() -> Value {
             "status": { "type": "integer" },
             "kind": { "enum": ["usage", "input", "budget", "policy", "conflict", "unavailable", "internal"] },
             "detail": { "type": "string", "description": "What happened" },
-            "at": { "type": "object", "description": "Where" },
+            "at": { "type": "object", "description": "Where: `source` is the field of the request, as a path such as `request.budget.tokens`, or the parameter or header" },
             "expected": { "type": "string", "description": "What was expected instead" },
             "hint": { "type": "string", "description": "What to do about it" },
             "mandatory": { "type": "array", "description": "What must go in and does not fit" },

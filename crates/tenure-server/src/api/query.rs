@@ -7,12 +7,13 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure::{AsOf, ObjectDocument, Principal};
+use tenure::{AsOf, Error, ObjectDocument, Principal};
 use tenure_workspace::Reach;
 use tenure_workspace::archive::{Ask, Found};
 
 use super::call::{Json, Said};
 use super::compile::{Call, prepare};
+use super::fields::InField;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -59,6 +60,17 @@ pub(super) struct Query {
     version: Option<u64>,
 }
 
+/// The error of the request that a query is made into, at the query's own fields.
+fn as_asked(error: Error) -> Error {
+    let Some(at) = &error.at else { return error };
+    let field = match at.source.strip_prefix("request.") {
+        Some("task.objective") => "text".to_owned(),
+        Some(field) => field.to_owned(),
+        None => return error,
+    };
+    error.at(field, None)
+}
+
 pub(super) async fn query(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -87,7 +99,7 @@ pub(super) async fn query(
             view: None,
             quality: false,
         };
-        let job = prepare(&app, &caller, call, Reach::Archive)?;
+        let job = prepare(&app, &caller, call, Reach::Archive).map_err(as_asked)?;
         let ask = Ask {
             tokens: query.tokens.unwrap_or(4_000),
             limit: query.limit,
@@ -95,9 +107,10 @@ pub(super) async fn query(
             ..Ask::new(&query.text)
         };
         let (world, policy, request) = (&job.world, &job.policy, &job.request);
-        Ok(app
+        let found = app
             .workspace
-            .query(world, policy, request, job.candidates(), &ask)?)
+            .query(world, policy, request, job.candidates(), &ask);
+        Ok(found.in_field("text")?)
     });
     Ok(Said(found.await?))
 }

@@ -69,7 +69,8 @@ fn place(mark: &str) -> Result<(String, Instant), Error> {
     let parts = mark.split_once('/');
     let place = parts.and_then(|(at, id)| Some((id.to_owned(), at.parse().ok()?)));
     place.ok_or_else(|| {
-        Error::input(format!("after: `{}` is no place in the list", clip(mark)))
+        Error::input(format!("`{}` is no place in the list", clip(mark)))
+            .at("after", None)
             .expected("`next` of the page before")
     })
 }

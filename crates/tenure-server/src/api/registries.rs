@@ -3,6 +3,7 @@
 //! A registry is the fold of its log, so its state has a number, which is its `ETag`. A write that names it
 //! (`If-Match`) is done on that state or not at all; one under an `Idempotency-Key` is done once.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -10,18 +11,21 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure::object::clip;
-use tenure::registry::{Applied, Kind, Op, Registries};
+use tenure::registry::{Applied, Capability, Kind, Op, Registries};
 use tenure::request::json_error;
-use tenure::{Error, ObjectDocument};
+use tenure::{ContextObject, Error, ObjectDocument};
 use tenure_store::{Tenant, WriteKey};
-use tenure_workspace::KeptRegistries;
+use tenure_workspace::sources::Formats;
+use tenure_workspace::sources::markdown::Split;
+use tenure_workspace::{Imported, KeptRegistries};
 
 use super::call::{
     Json, Named, Said, conditional, expectation, names, own, tag, tenant, unless_known, writing,
 };
+use super::fields::{InField, read_field};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Refusal;
@@ -98,10 +102,12 @@ pub(super) async fn create(
         let tenant = tenant(&app, &caller)?;
         let mut kept = app.workspace.registries_of(&tenant)?;
         if done_before(&tenant, key.as_ref())?.is_none() {
-            let fresh = kept.registries.create(&new.label, new.kind)?;
+            let fresh = kept.registries.create(&new.label, new.kind);
+            let fresh = fresh.in_field("label")?;
             for label in &new.writes_to {
-                let to = kept.registries.issue(label)?;
-                kept.registries.refer(&fresh, &to)?;
+                let to = kept.registries.issue(label).in_field("writes_to")?;
+                let refer = kept.registries.refer(&fresh, &to);
+                refer.in_field("writes_to")?;
             }
             save(kept, key.as_ref(), 0)?;
         }
@@ -185,6 +191,130 @@ pub(super) async fn apply(
     Ok(([tag(number)], Said(said)).into_response())
 }
 
+/// Objects and texts to put into a registry.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Import {
+    /// Objects, which are the tenant's.
+    #[serde(default)]
+    objects: Vec<ObjectDocument>,
+    /// Texts of seed files, behind the objects.
+    #[serde(default)]
+    documents: Vec<Document>,
+    /// The names of the blocks that are wanted. Default: all.
+    #[serde(default)]
+    blocks: Vec<String>,
+}
+
+/// The text of a file.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    /// The file's path: its end says the format, and the rest is the name of a block that has none of its own.
+    path: String,
+    /// The text.
+    text: String,
+}
+
+impl Import {
+    fn objects(self, caller: &Caller) -> Result<Vec<Arc<ContextObject>>, Error> {
+        let mut sealed = Vec::with_capacity(self.objects.len());
+        let mut seal = |mut document: ObjectDocument, field: String| {
+            own(&mut document, caller)?;
+            document.distrust_the_web();
+            sealed.push(document.seal().in_field(&field)?);
+            Ok::<(), Error>(())
+        };
+        for (at, document) in self.objects.into_iter().enumerate() {
+            seal(document, format!("objects[{at}]"))?;
+        }
+        let formats = Formats::standard();
+        for (at, Document { path, text }) in self.documents.iter().enumerate() {
+            let name = Path::new(path).with_extension("");
+            let name = name.to_string_lossy();
+            let read = formats.parse(Path::new(path), &name, text, Split::default());
+            let read = read.map_err(|error| {
+                let line = error.at.as_ref().and_then(|at| at.line);
+                error.at(format!("documents[{at}]"), line)
+            })?;
+            for sourced in read {
+                seal(sourced.document, format!("documents[{at}]"))?;
+            }
+        }
+        Ok(sealed)
+    }
+}
+
+pub(super) async fn import(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Named(label): Named,
+    headers: HeaderMap,
+    Json(import): Json<Import>,
+) -> Result<Response, Refusal> {
+    let expected = expectation(&headers)?;
+    let asked = json!([
+        "import",
+        label,
+        import.objects,
+        import.documents,
+        import.blocks
+    ]);
+    let key = key(&headers, &caller, &asked)?;
+    let done = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let mut kept = app.workspace.registries_of(&tenant)?;
+        let mut count = done_before(&tenant, key.as_ref())?;
+        if count.is_none() {
+            as_expected(&mut kept, &label, expected)?;
+            let wanted = import.blocks.clone();
+            let objects = import.objects(&caller)?;
+            let field = if wanted.is_empty() {
+                "objects"
+            } else {
+                "blocks"
+            };
+            let done = app
+                .workspace
+                .import(&mut kept.registries, &label, &objects, &wanted)
+                .in_field(field)?;
+            match save(kept, key.as_ref(), done.imported as u64) {
+                Ok(None) => return Ok(done),
+                Ok(before) => count = before,
+                Err(error) => return Err(conditional(expected, error)),
+            }
+            kept = app.workspace.registries_of(&tenant)?;
+        }
+        Ok(Imported {
+            imported: usize::try_from(count.unwrap_or(0)).unwrap_or(usize::MAX),
+            registry: kept.registries.view(&label)?.summary(),
+        })
+    });
+    let done = done.await?;
+    Ok(([tag(done.registry.operations)], Said(done)).into_response())
+}
+
+/// Refuses a state of a registry that is not the one that a write names.
+fn as_expected(
+    kept: &mut KeptRegistries,
+    label: &str,
+    expected: Option<u64>,
+) -> Result<(), Refusal> {
+    let Some(expected) = expected else {
+        return Ok(());
+    };
+    if !has(&kept.registries, label) {
+        return Err(unknown(label));
+    }
+    let stands = kept.registries.view(label)?.summary().operations;
+    if expected == stands {
+        return Ok(());
+    }
+    let what = format!("somebody else changed the registry `{}`", clip(label));
+    let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, what);
+    Err(refusal.expected(format!("the ETag \"{stands}\"")))
+}
+
 /// Changes a registry that is as it is expected.
 fn changed(
     mut kept: KeptRegistries,
@@ -193,25 +323,22 @@ fn changed(
     change: Change,
     expected: Option<u64>,
 ) -> Result<(KeptRegistries, Applied), Refusal> {
-    let operation = operation(change.operation, caller)?;
     if !has(&kept.registries, label) {
         return Err(unknown(label));
     }
     let by = kept
         .registries
-        .issue(change.actor.as_deref().unwrap_or(label))?;
+        .issue(change.actor.as_deref().unwrap_or(label))
+        .in_field("actor")?;
+    let operation = operation(change.operation, caller, &kept.registries, &by)?;
+    as_expected(&mut kept, label, expected)?;
     let view = kept.registries.view(label)?;
-    let stands = view.summary().operations;
-    if expected.is_some_and(|expected| expected != stands) {
-        let what = format!("somebody else changed the registry `{}`", clip(label));
-        let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, what);
-        return Err(refusal.expected(format!("the ETag \"{stands}\"")));
-    }
     let operation = operation.try_map(|name| {
-        let block = view.named(&name)?;
+        let block = view.named(&name).in_field("operation")?;
         Ok::<_, Error>(view.address(&kept.registries, block))
     })?;
-    let applied = kept.registries.apply(&by, label, operation)?;
+    let applied = kept.registries.apply(&by, label, operation);
+    let applied = applied.in_field("operation")?;
     Ok((kept, applied))
 }
 
@@ -229,20 +356,27 @@ fn said<Block>(label: &str, done: &Applied<Block>) -> Value {
     })
 }
 
-/// The operation, whose objects are of the caller's tenant.
-fn operation(mut said: Value, caller: &Caller) -> Result<Op<String>, Error> {
-    let bad = |error| json_error(&error, "operation");
+/// The operation, whose objects are of the caller's tenant, and by the registry that acts.
+fn operation(
+    mut said: Value,
+    caller: &Caller,
+    registries: &Registries,
+    by: &Capability,
+) -> Result<Op<String>, Error> {
     for field in ["object", "prefix", "suffix"] {
         if let Some(object) = said.get_mut(field).filter(|object| object.is_object()) {
-            let mut document: ObjectDocument =
-                serde_json::from_value(object.take()).map_err(bad)?;
+            let within = format!("operation.{field}");
+            let mut document: ObjectDocument = read_field(object.take(), &within)?;
             own(&mut document, caller)?;
             document.distrust_the_web();
-            document.check_provenance()?;
-            *object = serde_json::to_value(document).map_err(bad)?;
+            document.check_provenance().in_field(&within)?;
+            let document = registries.authored(by, document)?;
+            document.clone().seal().in_field(&within)?;
+            *object =
+                serde_json::to_value(document).map_err(|error| json_error(&error, &within))?;
         }
     }
-    serde_json::from_value(said).map_err(bad)
+    read_field(said, "operation")
 }
 
 fn has(registries: &Registries, label: &str) -> bool {

@@ -29,6 +29,7 @@ use super::call::{
     unless_known, writing,
 };
 use super::compile::{Call, policy, prepare};
+use super::fields::InField;
 use crate::app::App;
 use crate::arriving::Traced;
 use crate::caller::Caller;
@@ -151,7 +152,10 @@ pub(super) async fn create(
         let tenant = tenant(&app, &caller)?;
         if user.is_none() && !caller.grant.operator {
             let what = "a session without a user is for operators alone";
-            return Err(Error::input(what).expected("its `user`").into());
+            return Err(Error::input(what)
+                .at("user", None)
+                .expected("its `user`")
+                .into());
         }
         // What cannot be read begins no session.
         let first = if said.is_empty() {
@@ -163,7 +167,7 @@ pub(super) async fn create(
         let id = new.id.as_deref();
         let made =
             Session::create_once(tenant, id, app.now(), (user, project), format, once.clone());
-        let mut session = made?;
+        let mut session = made.in_field("id")?;
         // It may have been there already.
         if !is_theirs(&caller, session.opened()) {
             return Err(unknown(session.id()));
@@ -216,23 +220,28 @@ impl Spoken {
         earlier: &[&ObjectDocument],
     ) -> Result<wire::Conversation, Error> {
         match (&self.messages, &self.text) {
-            (Some(_), Some(_)) => {
-                Err(Error::input("`messages` and `text` exclude each other")
-                    .expected("one of them"))
-            }
-            (None, None) => {
-                Err(Error::input("there is no message").expected("`messages` or `text`"))
-            }
+            (Some(_), Some(_)) => Err(Error::input("`messages` and `text` exclude each other")
+                .at("messages", None)
+                .expected("one of them")),
+            (None, None) => Err(Error::input("there is no message")
+                .at("messages", None)
+                .expected("`messages` or `text`")),
             (None, Some(text)) => {
                 let role = self.role.unwrap_or(Role::User);
                 let message = json!([{ "role": role, "content": text }]).to_string();
-                wire::read_after(Format::OpenAiChat, &message, earlier)
+                let read = wire::read_after(Format::OpenAiChat, &message, earlier);
+                read.map_err(|error| error.at("text", None))
             }
             (Some(messages), None) => {
                 // Bare roles and texts are the same in several formats.
                 let format = self.format.or_else(|| Format::detect(messages.get()));
                 let format = format.or(own).unwrap_or(Format::OpenAiChat);
-                wire::read_after(format, messages.get(), earlier)
+                let read = wire::read_after(format, messages.get(), earlier);
+                read.map_err(|error| match &error.at {
+                    // It counts the messages, or says where in one.
+                    Some(at) if at.source.starts_with("messages") => error,
+                    _ => error.at("messages", None),
+                })
             }
         }
     }
@@ -373,10 +382,7 @@ pub(super) async fn show(
     let most = limit(asked.limit)? as usize;
     let after = match &asked.after {
         None => 0,
-        Some(after) => message_number(after).map_err(|error| Error {
-            what: format!("after: {}", error.what),
-            ..error
-        })?,
+        Some(after) => message_number(after).in_field("after")?,
     };
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let found = crate::blocking(move || {
@@ -464,10 +470,9 @@ pub(super) async fn compile(
             principal.project = principal.project.take().or_else(|| opened.project.clone());
         }
         let started = Clock::now();
-        let done = match app.workspace.run_session(&mut session, &mut job) {
-            Ok(done) => done,
-            Err(error) => return Err(conditional(expected, error)),
-        };
+        let done = app.workspace.run_session(&mut session, &mut job);
+        let done = done.in_field("request");
+        let done = done.map_err(|error| conditional(expected, error))?;
         // The session holds already that this was sent: what misses a threshold is told, not refused.
         let took = started.elapsed();
         let _ = observe(
@@ -487,11 +492,12 @@ pub(super) async fn compile(
 fn call(session: &Session, turn: Turn) -> Result<(Call, bool), Error> {
     let mut request = turn.request.unwrap_or_else(|| json!({}));
     let Some(fields) = request.as_object_mut() else {
-        return Err(Error::input("the request is no JSON object"));
+        return Err(Error::input("the request is no JSON object").at("request", None));
     };
     if !fields.contains_key("task") {
         let said = session.last_request().ok_or_else(|| {
             Error::input("the session has no request of the user, and `task` says none")
+                .at("request.task", None)
                 .hint("append a message, or give the request a task")
         })?;
         fields.insert("task".into(), json!({ "objective": said }));
@@ -543,6 +549,7 @@ pub(super) async fn rehydrate(
 ) -> Result<Response, Refusal> {
     let found = crate::blocking(move || {
         let mut session = open(&app, &caller, &id, None)?;
+        let field = if back.id.is_some() { "id" } else { "query" };
         let wanted = match (back.id, back.query) {
             (Some(id), None) => Wanted::Id(id),
             (None, Some(text)) => Wanted::Query {
@@ -552,13 +559,16 @@ pub(super) async fn rehydrate(
             _ => {
                 return Err(
                     Error::input("`id` and `query` exclude each other, and one is needed")
+                        .at("id", None)
                         .expected("`id` or `query`")
                         .into(),
                 );
             }
         };
-        let world = app.world(back.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
-        let found = session.rehydrate(&wanted, world.tokenizer())?;
+        let world = app.world(back.model.as_deref().unwrap_or(DEFAULT_MODEL));
+        let world = world.in_field("model")?;
+        let found = session.rehydrate(&wanted, world.tokenizer());
+        let found = found.in_field(field)?;
         if back.carry {
             session.carry_over(&found)?;
         }
@@ -597,10 +607,12 @@ pub(super) async fn checkpoint(
     let expected = expectation(&headers)?;
     let done = crate::blocking(move || {
         let mut session = open(&app, &caller, &id, expected)?;
-        let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL))?;
+        let world = app.world(asked.model.as_deref().unwrap_or(DEFAULT_MODEL));
+        let world = world.in_field("model")?;
         let tenant = tenant(&app, &caller)?;
         let choice = policy(&caller, asked.policy.as_ref())?;
-        let policy = app.workspace.chosen_policy(choice, Some(&tenant), None)?;
+        let policy = app.workspace.chosen_policy(choice, Some(&tenant), None);
+        let policy = policy.in_field("policy")?;
         let made = match session.checkpoint(&world, &policy, &asked.task, asked.keep) {
             Ok(made) => made,
             Err(error) => return Err(conditional(expected, error)),
@@ -653,9 +665,9 @@ async fn pinned(
     Json(pin): Json<Pin>,
     apply: fn(&mut Session, u64) -> Result<(), Error>,
 ) -> Result<Response, Refusal> {
-    let turn = message_number(&pin.message)?;
+    let turn = message_number(&pin.message).in_field("message")?;
     write(app, caller, id, &headers, move |session| {
-        apply(session, turn)?;
+        apply(session, turn).in_field("message")?;
         let pinned = session.pinned().iter().map(|turn| format!("t{turn}"));
         Ok(json!({ "id": session.id(), "pinned": pinned.collect::<Vec<_>>() }))
     })

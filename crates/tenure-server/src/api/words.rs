@@ -11,6 +11,7 @@ use tenure::{CountKind, Error, ErrorKind, Trace};
 use tenure_workspace::KnownModel;
 
 use super::call::{Json, Named, Said};
+use super::fields::InField;
 use crate::app::App;
 use crate::error::Refusal;
 
@@ -59,7 +60,7 @@ pub(super) async fn tokens(
     Json(asked): Json<Text>,
 ) -> Result<Said<Counted>, Refusal> {
     let job = move || {
-        let world = app.world(&asked.model)?;
+        let world = app.world(&asked.model).in_field("model")?;
         let tokenizer = world.tokenizer();
         Ok(Counted {
             tokens: tokenizer.count(&asked.text),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tenure::object::{Authority, ObjectId, RevisionId};
 use tenure::policy::PolicyDocument;
 use tenure::time::Instant;
@@ -331,7 +331,7 @@ impl Gone {
     }
 
     /// The stand-in for an object in a log: it is valid at no instant, so no compile shows it.
-    fn stub(&self, id: ObjectId, document: &serde_json::Map<String, Value>) -> Value {
+    fn stub(&self, id: ObjectId, document: &Map<String, Value>) -> Value {
         let id = self.ids.get(&id).cloned().unwrap_or_default();
         let mut left = json!({
             "authority_level": Authority::Data,
@@ -356,6 +356,13 @@ impl Gone {
         }
         left
     }
+}
+
+/// Returns whether an object in a log is the stand-in for an erased one.
+pub(super) fn is_stub(document: &Map<String, Value>) -> bool {
+    let says = |field: &str| document.get(field).and_then(Value::as_str);
+    let until = says("valid_until").and_then(|until| until.parse().ok());
+    says("content") == Some("erased") && until == Some(Instant::from_micros(0))
 }
 
 /// By what the parts of a provider's message know each other.

@@ -11,7 +11,7 @@ use tenure::wire::{self, Format};
 use tenure::{ContextObject, Error, ObjectDocument};
 
 use super::fields::{id_of, sealed};
-use super::gone::{ERASED, Gone, Within};
+use super::gone::{ERASED, Gone, Within, is_stub};
 use crate::engine::{Read, Write};
 use crate::stored::unwritable;
 
@@ -31,6 +31,7 @@ struct LoggedObject {
     id: ObjectId,
     parents: Vec<ObjectId>,
     subjects: Vec<String>,
+    user: Option<String>,
     /// Set where it stands before a conversation: an instruction, a tool.
     opening: bool,
 }
@@ -61,6 +62,12 @@ impl Logged {
                             .filter_map(|id| id.parse().ok())
                             .collect(),
                         subjects: list("subjects").map(str::to_owned).collect(),
+                        // A stand-in keeps the user of what was erased, and says nothing of them.
+                        user: fields
+                            .get("user_id")
+                            .and_then(Value::as_str)
+                            .filter(|_| !is_stub(fields))
+                            .map(str::to_owned),
                         opening,
                     });
                 });
@@ -82,6 +89,30 @@ impl Logged {
     /// The objects that are about a person.
     pub(super) fn about(&self, subject: &str) -> BTreeSet<ObjectId> {
         self.ids(|held| held.subjects.iter().any(|who| who == subject))
+    }
+
+    /// The objects whose user this is, but for the messages of sessions.
+    pub(super) fn of_user(&self, user: &str) -> BTreeSet<ObjectId> {
+        self.ids(|held| {
+            held.user.as_deref() == Some(user) && !self.logs[held.log].starts_with(SESSION)
+        })
+    }
+
+    /// The names of the logs.
+    pub(super) fn names(&self) -> &[String] {
+        &self.logs
+    }
+
+    /// The logs of sessions, each with the id of its session.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = (&String, &str)> {
+        let logs = self.logs.iter();
+        logs.filter_map(|log| Some((log, log.strip_prefix(SESSION)?)))
+    }
+
+    /// The logs that hold any of these.
+    pub(super) fn logs_with(&self, ids: &BTreeSet<ObjectId>) -> BTreeSet<&String> {
+        let held = self.held.iter().filter(|held| ids.contains(&held.id));
+        held.map(|held| &self.logs[held.log]).collect()
     }
 
     /// The objects that were made from any of these.
@@ -263,12 +294,17 @@ fn conversation(rows: &mut dyn Read, log: &str) -> Result<Vec<LoggedMessage>, Er
     Ok(said)
 }
 
+/// The log of a session.
+pub(super) fn session_log(id: &str) -> String {
+    format!("{SESSION}{id}")
+}
+
 fn session_of(log: &str) -> Option<String> {
     log.strip_prefix(SESSION).map(str::to_owned)
 }
 
 /// Calls `each` with the entries of a log.
-fn each_entry<R: Read + ?Sized>(
+pub(super) fn each_entry<R: Read + ?Sized>(
     rows: &mut R,
     log: &str,
     each: &mut dyn FnMut(u64, Value) -> Result<(), Error>,

@@ -5,6 +5,7 @@
 mod fields;
 mod gone;
 mod logged;
+mod person;
 
 use std::collections::BTreeSet;
 
@@ -13,9 +14,12 @@ use tenure::{Digest, Error};
 
 use self::gone::{Gone, TextSearch};
 use self::logged::Logged;
+use self::person::{nobody, person, texts_only_in};
 use crate::buried::{buried_as, log_buried_as};
 use crate::engine::{Read, RecordRow, Write};
 use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject, with_descendants};
+
+pub use self::person::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 
 /// The request of an erasure.
 enum Wanted {
@@ -23,8 +27,20 @@ enum Wanted {
     Objects(Vec<ObjectId>),
     /// The objects about this person.
     Subject(String),
+    /// The same, and what is theirs: their objects, sessions and records.
+    Person(String),
     /// A log, and the objects in it.
     Log(String),
+}
+
+/// Everything that is named by an erasure, before what it draws along.
+#[derive(Default)]
+struct Chosen {
+    ids: BTreeSet<ObjectId>,
+    /// Logs that go whole.
+    logs: Vec<String>,
+    /// Records that go whole.
+    records: Vec<String>,
 }
 
 impl Tenant {
@@ -42,14 +58,25 @@ impl Tenant {
         self.erase_wanted(Wanted::Objects(ids), asked, writing)
     }
 
-    /// Erases everything that is about a person.
+    /// Erases everything that is about a person. What is theirs and not about them stays: [`Person::own`].
     ///
     /// # Errors
     ///
-    /// As [`Tenant::erase`], except that an unknown person is no error.
+    /// [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when nothing is kept of them; otherwise as [`Tenant::erase`].
     pub fn erase_subject(&self, subject: &str, writing: &Writing) -> Result<Written, Error> {
         let asked = Digest::of(subject.as_bytes());
         self.erase_wanted(Wanted::Subject(subject.to_owned()), asked, writing)
+    }
+
+    /// Erases everything that is about a person and everything that is theirs: the objects of that user, their
+    /// sessions whole, and the records of what they asked, with the texts that only these records name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::erase_subject`].
+    pub fn erase_person(&self, subject: &str, writing: &Writing) -> Result<Written, Error> {
+        let asked = Digest::of_parts([b"person".as_slice(), subject.as_bytes()]);
+        self.erase_wanted(Wanted::Person(subject.to_owned()), asked, writing)
     }
 
     /// Erases a whole log with the objects in it, as [`Tenant::erase`] does. No log is begun under its name
@@ -85,13 +112,13 @@ impl Tenant {
 
 fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Error> {
     rows.stamp()?;
+    let logged = Logged::read(rows)?;
+    let chosen = chosen(rows, &logged, wanted)?;
     let Some(key) = rows.key()? else {
         return Ok(Vec::new());
     };
-    let logged = Logged::read(rows)?;
-    let ids = chosen(rows, &logged, wanted)?;
-    let quoted = with_everything_made_from(rows, &logged, ids)?;
-    let ids = with_what_leans_on(rows, &logged, wanted, &quoted)?;
+    let quoted = with_everything_made_from(rows, &logged, chosen.ids)?;
+    let ids = with_what_leans_on(rows, &logged, &chosen.logs, &quoted)?;
     let mut gone = Gone::new(key, ids.iter().copied());
     let mut tombstones: Vec<Digest> = ids.iter().map(|id| buried_as(&key, *id)).collect();
     let texts = |id: &ObjectId| {
@@ -117,13 +144,12 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     for (digest, object) in &dropped {
         tombstones.push(gone.add_blob(*digest, *object));
     }
-    let dropped: Vec<Digest> = dropped.into_iter().map(|(digest, _)| digest).collect();
+    let mut dropped: Vec<Digest> = dropped.into_iter().map(|(digest, _)| digest).collect();
+    dropped.extend(texts_only_in(rows, &logged, &chosen.records)?);
     gone.seal()?;
-    let mut forgotten = Vec::new();
-    if let Wanted::Log(log) = wanted {
-        tombstones.push(log_buried_as(&key, log));
-        forgotten.push(log.clone());
-    }
+    tombstones.extend(chosen.logs.iter().map(|log| log_buried_as(&key, log)));
+    let mut forgotten = chosen.logs;
+    rows.erase_records(&chosen.records)?;
     let records = rewritten_records(rows, &gone, &ids)?;
     rows.erase(&ids.iter().copied().collect::<Vec<_>>(), &tombstones)?;
     rows.drop_blobs(&dropped)?;
@@ -141,27 +167,51 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     Ok(erased.collect())
 }
 
-/// The objects that are named; each must be somewhere.
-fn chosen(
-    rows: &mut dyn Write,
-    logged: &Logged,
-    wanted: &Wanted,
-) -> Result<BTreeSet<ObjectId>, Error> {
+/// The things that are named; each must be somewhere.
+fn chosen(rows: &mut dyn Write, logged: &Logged, wanted: &Wanted) -> Result<Chosen, Error> {
     match wanted {
         Wanted::Objects(ids) => {
             let standing = rows.standing(ids)?;
             let known = |id: &&ObjectId| standing.contains_key(id) || logged.holds(**id);
             match ids.iter().find(|id| !known(id)) {
                 Some(missing) => Err(Error::input(format!("there is no object `{missing}`"))),
-                None => Ok(ids.iter().copied().collect()),
+                None => Ok(Chosen {
+                    ids: ids.iter().copied().collect(),
+                    ..Chosen::default()
+                }),
             }
         }
         Wanted::Subject(subject) => {
             let mut ids: BTreeSet<ObjectId> = rows.about(subject)?.into_iter().collect();
             ids.extend(logged.about(subject));
-            Ok(ids)
+            if ids.is_empty() && person(rows, logged, subject)?.is_unknown() {
+                return Err(nobody(subject));
+            }
+            Ok(Chosen {
+                ids,
+                ..Chosen::default()
+            })
         }
-        Wanted::Log(log) if rows.last(log)? > 0 => Ok(logged.of_log(log)),
+        Wanted::Person(subject) => {
+            let known = person(rows, logged, subject)?;
+            if known.is_unknown() {
+                return Err(nobody(subject));
+            }
+            let logs = known.own_logs();
+            let mut ids: BTreeSet<ObjectId> =
+                known.objects.iter().map(|known| known.object_id).collect();
+            ids.extend(logs.iter().flat_map(|log| logged.of_log(log)));
+            Ok(Chosen {
+                ids,
+                logs,
+                records: known.own_records(),
+            })
+        }
+        Wanted::Log(log) if rows.last(log)? > 0 => Ok(Chosen {
+            ids: logged.of_log(log),
+            logs: vec![log.clone()],
+            ..Chosen::default()
+        }),
         Wanted::Log(log) => Err(Error::input(format!("there is no log `{}`", clip(log)))),
     }
 }
@@ -188,13 +238,11 @@ fn with_everything_made_from(
 fn with_what_leans_on(
     rows: &mut dyn Read,
     logged: &Logged,
-    wanted: &Wanted,
+    whole_logs: &[String],
     quoted: &BTreeSet<ObjectId>,
 ) -> Result<BTreeSet<ObjectId>, Error> {
     let mut ids = quoted.clone();
-    if let Wanted::Log(log) = wanted {
-        ids.extend(logged.opening_of(log));
-    }
+    ids.extend(whole_logs.iter().flat_map(|log| logged.opening_of(log)));
     loop {
         let before = ids.len();
         ids.extend(logged.grouped_with(rows, &ids)?);

@@ -280,6 +280,14 @@ impl Write for Rows<'_> {
         Ok(dropped.unwrap_or(0))
     }
 
+    fn erase_records(&mut self, ids: &[String]) -> Result<(), Error> {
+        let unlink = "DELETE FROM record_objects WHERE tenant = $1 AND record = ANY($2)";
+        self.execute(unlink, &[&ids])?;
+        let drop = "DELETE FROM records WHERE tenant = $1 AND record = ANY($2)";
+        self.execute(drop, &[&ids])?;
+        Ok(())
+    }
+
     fn put_blob(&mut self, digest: Digest, content: &[u8]) -> Result<(), Error> {
         let sql =
             "INSERT INTO blobs (tenant, digest, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";

@@ -431,6 +431,16 @@ impl Write for Rows<'_> {
         Ok(dropped as u64)
     }
 
+    fn erase_records(&mut self, ids: &[String]) -> Result<(), Error> {
+        for table in ["record_objects", "records"] {
+            let sql = format!("DELETE FROM {table} WHERE tenant = ?1 AND record = ?2");
+            for id in ids {
+                self.execute(&sql, params![self.tenant, id])?;
+            }
+        }
+        Ok(())
+    }
+
     fn put_blob(&mut self, digest: Digest, bytes: &[u8]) -> Result<(), Error> {
         let sql =
             "INSERT INTO blobs (tenant, digest, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";

@@ -429,10 +429,13 @@ impl Session {
     /// [`ErrorKind::Input`] when there is no such session; otherwise as [`Tenant::erase`].
     pub fn erase(tenant: &Tenant, id: &str, writing: &Writing) -> Result<Written, Error> {
         let log = Session::log_of(checked_id(id)?);
-        if tenant.last(&log)? == 0 {
-            return Err(missing(tenant, id)?);
+        // What was erased under a key before is answered, although it is not there any more.
+        match tenant.erase_log(&log, writing) {
+            Err(error) if error.kind == ErrorKind::Input && tenant.last(&log)? == 0 => {
+                Err(missing(tenant, id)?)
+            }
+            erased => erased,
         }
-        tenant.erase_log(&log, writing)
     }
 
     fn fold(&mut self, number: u64, entry: Entry) -> Result<(), Error> {

@@ -421,11 +421,13 @@ impl Request {
         if self.version != REQUEST_VERSION {
             return Err(
                 Error::input(format!("request version {} is unknown", self.version))
+                    .at("version", None)
                     .expected(format!("version {REQUEST_VERSION}")),
             );
         }
         if self.task.objective.trim().is_empty() {
             return Err(Error::input("the task has no objective")
+                .at("task.objective", None)
                 .expected("a text that says what to reach"));
         }
         for (field, text) in [
@@ -435,16 +437,18 @@ impl Request {
             let Some(text) = text else { continue };
             if text.trim().is_empty() {
                 return Err(Error::input(format!("`{field}` is empty"))
+                    .at(field, None)
                     .expected("some text, or leave it out"));
             }
             if text.len() > MAX_TEXT {
                 return Err(Error::input(format!("`{field}` has {} bytes", text.len()))
+                    .at(field, None)
                     .expected(format!("at most {MAX_TEXT}")));
             }
             if text.contains('\0') {
-                return Err(
-                    Error::input(format!("`{field}` holds a NUL character")).expected("text")
-                );
+                return Err(Error::input(format!("`{field}` holds a NUL character"))
+                    .at(field, None)
+                    .expected("text"));
             }
         }
         if self.principal.tenant.trim().is_empty() {
@@ -453,13 +457,17 @@ impl Request {
                 .hint("an unknown scope matches nothing"));
         }
         if self.budget.tokens == Some(0) {
-            return Err(Error::input("the budget is 0 tokens").expected("at least 1"));
+            return Err(Error::input("the budget is 0 tokens")
+                .at("budget.tokens", None)
+                .expected("at least 1"));
         }
         for (field, gate) in [("gate", &self.gate), ("tools", &self.tools)] {
-            gate.as_ref().map_or(Ok(()), |gate| gate.validate(field))?;
+            let valid = gate.as_ref().map_or(Ok(()), |gate| gate.validate(field));
+            valid.map_err(|error| error.or_at(field, None))?;
         }
         let plan = self.retrieval.as_ref();
-        plan.map_or(Ok(()), RetrievalPlan::validate)
+        let valid = plan.map_or(Ok(()), RetrievalPlan::validate);
+        valid.map_err(|error| error.or_at("retrieval", None))
     }
 }
 

@@ -375,8 +375,22 @@ impl Registries {
         at: Place,
     ) -> Result<Applied, Error> {
         document.distrust_the_web();
-        let object = self.actor(by)?.authored(document).seal()?;
+        let object = self.authored(by, document)?.seal()?;
         self.apply(by, label, Op::Write { object, at })
+    }
+
+    /// The document with what follows from who writes it, where it does not say so itself: its author, and for an agent
+    /// at most the authority level of memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Policy`] without the authority.
+    pub fn authored(
+        &self,
+        by: &Capability,
+        document: ObjectDocument,
+    ) -> Result<ObjectDocument, Error> {
+        Ok(self.actor(by)?.authored(document))
     }
 
     /// Puts a seed of the library into a registry, by key or by a name that only one seed has.

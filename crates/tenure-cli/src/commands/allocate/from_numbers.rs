@@ -5,24 +5,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
-use tenure::allocate::{Claim, Problem};
 use tenure::error::parse_error;
 use tenure::section::Section;
 use tenure::{Error, ErrorKind};
+use tenure_workspace::allocate::{Claims, NamedClaim, Study};
 use tenure_workspace::{Workspace, read_text};
 
-use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
-
-/// Claims with their names.
-struct Claims {
-    names: Vec<String>,
-    claims: Vec<Claim>,
-    sensitivity: f64,
-    whose: &'static str,
-    /// The file that they come from.
-    source: String,
-}
 
 /// Shares each budget.
 pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
@@ -32,19 +21,12 @@ pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
     if budget == 0 {
         return Err(Error::new(ErrorKind::Usage, "the budget is 0 tokens").expected("at least 1"));
     }
-    let mut claims = match &args.claims {
+    let claims = match &args.claims {
         Some(path) => from_file(path)?,
         None => from_demands(&args.demands, &args.compile.policy)?,
     };
-    claims.sensitivity = args.sensitivity.unwrap_or(claims.sensitivity);
-    let shares = claims.share(budget)?;
-    let what_if = what_if(&shares, &args.what_if, |budget| claims.share(budget))?;
-    Ok(Study {
-        sensitivity: claims.sensitivity,
-        whose: claims.whose,
-        shares,
-        what_if,
-    })
+    let claims = claims.with_sensitivity(args.sensitivity);
+    claims.study(budget, &args.what_if)
 }
 
 /// The demands of the arguments, with the rest as the policy says.
@@ -57,29 +39,9 @@ fn from_demands(demands: &[String], policy: &str) -> Result<Claims, Error> {
             return Err(Error::new(ErrorKind::Usage, what).expected("each section once"));
         }
     }
-    let source = policy.to_owned();
     // Sharing frames nothing, so no key is needed.
-    let policy = Workspace::without_key()?.policy(policy)?;
-    must_share(&policy)?;
-    let claim = |(section, demand): (&Section, &u32)| {
-        let settings = policy.section(*section);
-        Claim {
-            weight: settings.weight,
-            alpha: settings.alpha,
-            beta: settings.beta,
-            min: settings.min,
-            max: settings.max,
-            demand: *demand,
-            cost: settings.cost,
-        }
-    };
-    Ok(Claims {
-        names: asked.keys().map(Section::to_string).collect(),
-        claims: asked.iter().map(claim).collect(),
-        sensitivity: policy.document().cost_sensitivity,
-        whose: "the policy's",
-        source: format!("policy {source}"),
-    })
+    let sealed = Workspace::without_key()?.policy(policy)?;
+    Claims::from_demands(&asked, &sealed, &format!("policy {policy}"))
 }
 
 /// A section and how many tokens it asks for.
@@ -110,36 +72,6 @@ struct File {
     sensitivity: f64,
 }
 
-/// A claim as it stands in a file. What it leaves out is a claim's default.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct NamedClaim {
-    name: String,
-    weight: f64,
-    alpha: f64,
-    beta: f64,
-    min: u32,
-    max: u32,
-    demand: u32,
-    cost: f64,
-}
-
-impl Default for NamedClaim {
-    fn default() -> NamedClaim {
-        let claim = Claim::default();
-        NamedClaim {
-            name: String::new(),
-            weight: claim.weight,
-            alpha: claim.alpha,
-            beta: claim.beta,
-            min: claim.min,
-            max: claim.max,
-            demand: claim.demand,
-            cost: claim.cost,
-        }
-    }
-}
-
 /// The claims of a file: JSON where it begins like it, else TOML.
 fn from_file(path: &Path) -> Result<Claims, Error> {
     let source = path.display().to_string();
@@ -153,42 +85,7 @@ fn from_file(path: &Path) -> Result<Claims, Error> {
             parse_error(error.message()).at(&source, error.span().map(|span| line(&text, span)))
         })?
     };
-    if file.claims.is_empty() {
-        return Err(Error::input("there are no claims")
-            .at(&source, None)
-            .expected("`claims`, each with a `name` and a `demand`"));
-    }
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for (at, claim) in file.claims.iter().enumerate() {
-        let bad = |what: String| Error::input(what).at(&source, None);
-        if claim.name.trim().is_empty() {
-            return Err(bad(format!("claim {} has no name", at + 1)).expected("a `name`"));
-        }
-        if let Some(first) = places.insert(&claim.name, at) {
-            let (first, second) = (first + 1, at + 1);
-            let what = format!(
-                "claims {first} and {second} are both named `{}`",
-                claim.name
-            );
-            return Err(bad(what).expected("a name for each claim"));
-        }
-    }
-    let claim = |claim: &NamedClaim| Claim {
-        weight: claim.weight,
-        alpha: claim.alpha,
-        beta: claim.beta,
-        min: claim.min,
-        max: claim.max,
-        demand: claim.demand,
-        cost: claim.cost,
-    };
-    Ok(Claims {
-        claims: file.claims.iter().map(claim).collect(),
-        names: file.claims.into_iter().map(|claim| claim.name).collect(),
-        sensitivity: file.sensitivity,
-        whose: "the claims'",
-        source,
-    })
+    Claims::named(file.claims, file.sensitivity, &source)
 }
 
 /// The line where a span begins, counted from one.
@@ -197,47 +94,4 @@ fn line(text: &str, span: Range<usize>) -> usize {
         .iter()
         .filter(|byte| **byte == b'\n')
         .count()
-}
-
-impl Claims {
-    fn share(&self, budget: u32) -> Result<Shares, Error> {
-        let problem = Problem::new(&self.claims, budget)
-            .and_then(|problem| problem.with_sensitivity(self.sensitivity))
-            .map_err(|error| self.named(error))?;
-        let allocation = problem.solve();
-        let shares = allocation.tokens.iter().zip(&allocation.marginals);
-        let rows = self.names.iter().zip(&self.claims).zip(shares).map(
-            |((name, claim), (allocated, marginal))| Row {
-                section: name.clone(),
-                min: claim.min,
-                max: claim.max,
-                demand: claim.demand,
-                cost: claim.cost,
-                allocated: *allocated,
-                used: None,
-                flow_back: None,
-                marginal: *marginal,
-            },
-        );
-        Ok(Shares {
-            budget,
-            mandatory: None,
-            lambda: allocation.certificate.lambda.unwrap_or(0.0),
-            certificate: allocation.certificate,
-            rows: rows.collect(),
-        })
-    }
-
-    /// The library counts the claims; here they have names.
-    fn named(&self, error: Error) -> Error {
-        let what = self.names.iter().enumerate().find_map(|(at, name)| {
-            let rest = error.what.strip_prefix(&format!("section {}: ", at + 1))?;
-            Some(format!("claim `{name}`: {rest}"))
-        });
-        Error {
-            what: what.unwrap_or_else(|| error.what.clone()),
-            ..error
-        }
-        .or_at(&self.source, None)
-    }
 }

@@ -1,9 +1,8 @@
 //! Shares from a request: dry runs at this budget and at the others.
 
-use tenure::{Error, Outcome, Trace};
-use tenure_workspace::Job;
+use tenure::Error;
+use tenure_workspace::allocate::{Study, must_share};
 
-use super::{Row, Shares, Study, must_share, what_if};
 use crate::args::AllocateArgs;
 use crate::commands::prepare::{prepare, without_payload};
 
@@ -15,57 +14,6 @@ pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
     must_share(&prepared.job.policy)?;
     prepared.job.request.dry_run = true;
     let outcome = prepared.compile_as(&args.compile)?.outcome;
-    let job = &prepared.job;
-    let shares = first(job, &outcome)?;
-    let mut request = job.request.clone();
-    let what_if = what_if(&shares, &args.what_if, |budget| {
-        request.budget.tokens = Some(budget);
-        let (world, policy, candidates) = (&job.world, &job.policy, job.candidates());
-        let outcome = prepared
-            .workspace
-            .compile(world, policy, &request, candidates)?;
-        first(job, &outcome)
-    })?;
-    Ok(Study {
-        sensitivity: job.policy.document().cost_sensitivity,
-        whose: "the policy's",
-        shares,
-        what_if,
-    })
-}
-
-/// The shares of the payload; of several, which share alike, of the first.
-fn first(job: &Job, outcome: &Outcome) -> Result<Shares, Error> {
-    match outcome.compiled().next() {
-        Some(compiled) => Ok(shares(job, &compiled.trace)),
-        None => Err(Error::input("the compile ended without a payload")),
-    }
-}
-
-/// The shares in a trace. Tokens that the sections neither have nor leave are mandatory.
-fn shares(job: &Job, trace: &Trace) -> Shares {
-    let certificate = trace.certificate.unwrap_or_default();
-    let rows: Vec<Row> = trace
-        .allocations
-        .iter()
-        .map(|report| Row {
-            section: report.section.to_string(),
-            min: report.min,
-            max: report.max,
-            demand: report.demand,
-            cost: job.policy.section(report.section).cost,
-            allocated: report.allocated,
-            used: Some(report.used),
-            flow_back: Some(report.flow_back),
-            marginal: report.marginal.unwrap_or(0.0),
-        })
-        .collect();
-    let allocated: u32 = rows.iter().map(|row| row.allocated).sum();
-    Shares {
-        budget: trace.budget,
-        mandatory: Some(trace.budget - allocated - certificate.unspent),
-        lambda: trace.lambda.unwrap_or(0.0),
-        certificate,
-        rows,
-    }
+    let (workspace, job) = (&prepared.workspace, &prepared.job);
+    workspace.allocate(job, &outcome, &args.what_if)
 }

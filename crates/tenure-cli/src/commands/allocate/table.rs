@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::ops::Deref;
 
 use tenure::allocate::Certificate;
 use tenure::{Error, ErrorKind};
+use tenure_workspace::allocate::{Row, Shares, Study};
 
-use super::{Row, Shares, Study};
 use crate::failure::cell;
 use crate::plot::{self, COLUMNS, FILLS, Series, clip, gauge};
 use crate::report::{BOLD, DIM, LISTED, shadow_price, worth};
@@ -24,7 +25,18 @@ const ROWS: usize = 12;
 /// A budget with its shares, or why it has none.
 type Answer<'s> = (u32, Result<&'s Shares, &'s Error>);
 
-impl Study {
+/// A study as a table.
+pub(super) struct Table<'s>(pub(super) &'s Study);
+
+impl Deref for Table<'_> {
+    type Target = Study;
+
+    fn deref(&self) -> &Study {
+        self.0
+    }
+}
+
+impl Table<'_> {
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         self.put_shares(&mut out);
@@ -272,17 +284,6 @@ impl Study {
         let rows: Vec<plot::Row> = picked.into_iter().map(|at| row(&answers[at])).collect();
         let _ = writeln!(out, "{BOLD}SHARES OF EACH BUDGET{BOLD:#}");
         out.push_str(&plot::stacked(&series, &rows, COLUMNS));
-    }
-}
-
-impl Shares {
-    fn allocated(&self) -> u32 {
-        self.rows.iter().map(|row| row.allocated).sum()
-    }
-
-    fn of(&self, section: &str) -> u32 {
-        let row = self.rows.iter().find(|row| row.section == section);
-        row.map_or(0, |row| row.allocated)
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn workspace(args: &OutputArgs) -> Result<Workspace, Error> {
     }
 }
 
-pub(super) fn count(number: usize, noun: &str) -> String {
+pub(in crate::commands) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 

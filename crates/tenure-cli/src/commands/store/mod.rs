@@ -3,6 +3,7 @@
 mod check;
 mod read;
 mod records;
+mod subject;
 mod write;
 
 use serde_json::json;
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
         StoreCommand::Export(args) => read::export(args),
         StoreCommand::Import(args) => write::import(args),
         StoreCommand::Erase(args) => write::erase(args),
+        StoreCommand::Subject(args) => subject::subject(args),
         StoreCommand::Sweep(args) => write::sweep(args),
         StoreCommand::Records(args) => records::records(args),
         StoreCommand::Policy(args) => write::policy(args),

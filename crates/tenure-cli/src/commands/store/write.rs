@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure_store::{Expect, Line, Put, Retention, TextLine};
-use tenure_workspace::sessions::Session;
-use tenure_workspace::{Clock, Collect, Workspace, object_id, text_of};
+use tenure_workspace::{Clock, Collect, Erase, Workspace, object_id, text_of};
 
 use super::{objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
@@ -126,16 +125,23 @@ pub(super) fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
 pub(super) fn erase(args: &EraseArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let writing = writing(&args.writing);
-    let written = match (&args.subject, &args.session, &args.messages) {
-        (Some(subject), ..) => tenant.erase_subject(subject, &writing)?,
-        (_, Some(session), None) => Session::erase(&tenant, session, &writing)?,
-        (_, Some(session), Some(messages)) => {
-            let session = Session::open(tenant.clone(), session)?;
-            tenant.erase(session.objects_of(messages)?, &writing)?
-        }
-        _ => tenant.erase(objects(&tenant, &args.objects)?, &writing)?,
+    let wanted = match (&args.subject, &args.session, &args.messages) {
+        (Some(subject), ..) if args.everything => Erase::Person(subject.clone()),
+        (Some(subject), ..) => Erase::Subject(subject.clone()),
+        (_, Some(session), None) => Erase::Session(session.clone()),
+        (_, Some(session), Some(messages)) => Erase::Messages {
+            session: session.clone(),
+            messages: messages.clone(),
+        },
+        _ => Erase::Objects(objects(&tenant, &args.objects)?),
     };
-    print_written(&written, args.tenant.format)
+    let erased = wanted.run(&tenant, &writing)?;
+    if args.tenant.format == Format::Json {
+        return print_json(&erased);
+    }
+    print_written(&erased.written, Format::Text)?;
+    erased.left.iter().for_each(super::subject::note_left);
+    Ok(())
 }
 
 pub(super) fn policy(args: &PolicyArgs) -> Result<(), Failure> {

@@ -1,0 +1,70 @@
+//! `tenure store subject`: what is kept of a person.
+
+use tenure_store::{Person, Relation};
+
+use super::tenant;
+use crate::args::{Format, SubjectArgs};
+use crate::commands::registry::count;
+use crate::commands::{print, print_json};
+use crate::failure::{Failure, cell};
+
+pub(super) fn subject(args: &SubjectArgs) -> Result<(), Failure> {
+    let person = tenant(&args.tenant)?.person(&args.subject)?;
+    if args.tenant.format == Format::Json {
+        return print_json(&person);
+    }
+    if person.is_unknown() {
+        anstream::eprintln!("note: nothing is kept of `{}`", cell(&person.subject));
+    }
+    print(&lines(&person))
+}
+
+fn word(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Subject => "about",
+        Relation::Derived => "derived",
+        _ => "theirs",
+    }
+}
+
+fn lines(person: &Person) -> String {
+    let mut text = String::new();
+    let mut line = |kind: &str, relation, id: &str, more: &str| {
+        let id = cell(id);
+        let more = cell(more);
+        text.push_str(format!("{kind:<8} {:<8} {id}  {more}", word(relation)).trim_end());
+        text.push('\n');
+    };
+    for object in &person.objects {
+        let name = object.name.as_deref().unwrap_or_default();
+        line(
+            "object",
+            object.relation,
+            &object.object_id.to_string(),
+            name,
+        );
+    }
+    for session in &person.sessions {
+        line("session", session.relation, &session.id, "");
+    }
+    for record in &person.records {
+        let at = record.compiled_at.to_string();
+        line("record", record.relation, &record.record_id, &at);
+    }
+    text
+}
+
+/// Notes what an erasure left of a person.
+pub(super) fn note_left(left: &Person) {
+    let counts = [
+        (left.objects.len(), "object"),
+        (left.sessions.len(), "session"),
+        (left.records.len(), "record"),
+    ];
+    let counts = counts.into_iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<String> = counts.map(|(number, noun)| count(number, noun)).collect();
+    anstream::eprintln!(
+        "note: {} of theirs are left: `tenure store subject` lists them, `--everything` erases them",
+        counts.join(", ")
+    );
+}

@@ -1,0 +1,361 @@
+//! The verbs of the command line that take texts, bodies and numbers, over HTTP.
+
+use crate::support::{Bench, Reply};
+use serde_json::{Value, json};
+use tenure::ObjectDocument;
+use tenure::object::Classification;
+use tenure::time::Instant;
+use tenure_store::{Put, Store, Writing};
+use tenure_workspace::keys::{Grant, Keys};
+
+fn call(bench: &Bench, path: &str, headers: &[&str], body: &Value) -> Reply {
+    let headers = [&["content-type: application/json"], headers].concat();
+    bench.ask("POST", path, &headers, body.to_string().as_bytes())
+}
+
+/// What is answered to a call that succeeds.
+fn post(bench: &Bench, path: &str, body: &Value) -> Value {
+    let reply = call(bench, path, &[], body);
+    assert_eq!(reply.status, 200, "{path}: {}", reply.json());
+    reply.json()
+}
+
+/// Which field a refused call names.
+fn refused(bench: &Bench, path: &str, body: &Value) -> String {
+    let reply = call(bench, path, &[], body);
+    let problem = reply.json();
+    assert_eq!(reply.status, 400, "{path} {body}: {problem}");
+    problem["at"]["source"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn log_of(lines: usize) -> String {
+    (0..lines)
+        .map(|at| {
+            format!(
+                "2026-06-06 12:00:{:02} pump {} runs at {} degrees\n",
+                at % 60,
+                at % 7,
+                at * 37 % 91
+            )
+        })
+        .collect()
+}
+
+/// A key of an operator and one of a reader, of a tenant with an object that only Ana sees.
+fn locked() -> (Bench, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::sqlite(&folder.path().join("store.db")).unwrap();
+    let pay = ObjectDocument {
+        user_id: Some("ana".into()),
+        ..ObjectDocument::named("pay", "What Ana earns when pumps run.")
+    };
+    let open = ObjectDocument::named("pumps", "Pumps run at 41 degrees.");
+    let acme = store.tenant("acme").unwrap();
+    let puts = vec![Put::new(pay), Put::new(open)];
+    acme.put(puts, &Writing::default()).unwrap();
+    let keys = Keys::of(&store).unwrap();
+    let key = |grant| {
+        let made = keys.create(grant, Instant::from_micros(1_000));
+        format!("x-api-key: {}", made.unwrap().1)
+    };
+    let operator = key(Grant::owner("acme"));
+    let reader = key(Grant {
+        operator: false,
+        user: Some("bob".into()),
+        clearance: Some(Classification::Restricted),
+        ..Grant::owner("acme")
+    });
+    let bench = Bench::over(folder, store, &[], |options| options);
+    (bench, operator, reader)
+}
+
+#[test]
+fn a_text_is_condensed_and_its_original_read_back() {
+    let bench = Bench::new(&[]);
+    let text = log_of(400);
+    let asked = json!({ "text": text, "tokens": 300, "task": "pump 3", "keep": true });
+    let done = post(&bench, "/api/v1/condense", &asked);
+    assert!(done["to"].as_u64().unwrap() <= 300, "{done}");
+    assert_eq!(done["fits"], true);
+    let pointer = done["pointer"].as_str().unwrap();
+    assert!(done["text"].as_str().unwrap().contains(pointer));
+    let original = bench.get(&format!("/api/v1/originals/{pointer}"));
+    assert_eq!(original.status, 200, "{}", original.json());
+    assert_eq!(original.json()["content"], text);
+    assert_eq!(bench.get("/api/v1/originals/0000000000000000").status, 404);
+    assert_eq!(bench.get("/api/v1/originals/x").status, 400);
+    // Nothing is kept that is not asked to be.
+    let asked = json!({ "text": text, "tokens": 300 });
+    assert!(post(&bench, "/api/v1/condense", &asked)["pointer"].is_null());
+    for (wrong, field) in [
+        (json!({ "text": "x", "tokens": 0 }), "tokens"),
+        (
+            json!({ "text": "x", "tokens": 5, "model": "gpt-4p" }),
+            "model",
+        ),
+    ] {
+        assert_eq!(refused(&bench, "/api/v1/condense", &wrong), field);
+    }
+}
+
+#[test]
+fn only_operators_keep_originals_and_read_them() {
+    let (bench, operator, reader) = locked();
+    let asked = json!({ "text": log_of(300), "tokens": 200, "keep": true });
+    let refused = call(&bench, "/api/v1/condense", &[&reader], &asked);
+    assert_eq!(refused.status, 403, "{}", refused.json());
+    let done = call(&bench, "/api/v1/condense", &[&operator], &asked);
+    assert_eq!(done.status, 200, "{}", done.json());
+    let pointer = done.json()["pointer"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/originals/{pointer}");
+    let read = |key: &str| bench.ask("GET", &path, &[key], b"").status;
+    // The folder of originals is of all tenants, so no key reads it.
+    assert_eq!((read(&reader), read(&operator)), (403, 404));
+}
+
+#[test]
+fn a_body_is_checked() {
+    let bench = Bench::new(&[]);
+    let body = json!({ "model": "gpt-4o", "messages": [
+        { "role": "user", "content": "How warm is pump 7?" },
+        { "role": "tool", "tool_call_id": "c1", "content": "41" },
+    ] });
+    let checked = post(&bench, "/api/v1/check", &json!({ "body": body }));
+    assert_eq!(checked["target"], "openai-chat", "{checked}");
+    assert!(!checked["violations"].as_array().unwrap().is_empty());
+    let fine = json!({ "body": { "messages": [{ "role": "user", "content": "Hi." }] }, "target": "openai-chat" });
+    assert_eq!(
+        post(&bench, "/api/v1/check", &fine)["violations"],
+        json!([])
+    );
+    assert_eq!(
+        refused(&bench, "/api/v1/check", &json!({ "body": { "x": 1 } })),
+        "body"
+    );
+    let wrong = json!({ "body": body, "model": "gpt-4p" });
+    assert_eq!(refused(&bench, "/api/v1/check", &wrong), "model");
+}
+
+#[test]
+fn a_cache_is_planned_and_explained() {
+    let bench = Bench::new(&[]);
+    let body = |last: &str| {
+        json!({
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 100,
+            "system": log_of(400),
+            "messages": [{ "role": "user", "content": last }],
+        })
+    };
+    let asked = json!({ "body": body("How warm is pump 7?"), "ttl": "5m" });
+    let plan = post(&bench, "/api/v1/cache/plan", &asked);
+    assert!(
+        !plan["breakpoints"].as_array().unwrap().is_empty(),
+        "{plan}"
+    );
+    let mut applied = asked.clone();
+    applied["apply"] = json!(true);
+    let marked = post(&bench, "/api/v1/cache/plan", &applied);
+    assert_eq!(marked["plan"], plan);
+    assert!(marked["body"].to_string().contains("cache_control"));
+    let two = json!({ "before": body("How warm is pump 7?"), "after": body("And pump 8?") });
+    let why = post(&bench, "/api/v1/cache/explain", &two);
+    assert!(why["same_tokens"].as_u64().unwrap() > 1_000, "{why}");
+    let unnamed = json!({ "messages": [{ "role": "user", "content": "Hi." }] });
+    for (path, wrong, field) in [
+        ("plan", json!({ "body": body("x"), "ttl": "soon" }), "ttl"),
+        ("plan", json!({ "body": unnamed }), "model"),
+        (
+            "plan",
+            json!({ "body": body("x"), "previous": { "x": 1 } }),
+            "previous",
+        ),
+        (
+            "explain",
+            json!({ "before": body("x"), "after": { "x": 1 } }),
+            "after",
+        ),
+    ] {
+        let path = format!("/api/v1/cache/{path}");
+        assert_eq!(refused(&bench, &path, &wrong), field, "{wrong}");
+    }
+}
+
+#[test]
+fn a_gate_names_what_its_caller_may_see() {
+    let (bench, operator, reader) = locked();
+    let asked = json!({
+        "request": { "task": { "objective": "How warm do pumps run?" }, "gate": { "top_k": 5 } },
+        "objects": [{ "name": "lunch", "content": "The canteen opens at noon.", "object_type": "preference" }],
+    });
+    let names = |key: &str| {
+        let reply = call(&bench, "/api/v1/gate", &[key], &asked);
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        let lists = reply.json();
+        let of = |list: &str| {
+            let list = lists[list].as_array().unwrap().iter();
+            let name = |item: &Value| item["name"].as_str().or(item.as_str()).unwrap().to_owned();
+            list.map(name).collect::<Vec<_>>()
+        };
+        let mut all = [of("kept"), of("left"), of("absent")].concat();
+        all.sort();
+        all
+    };
+    assert_eq!(names(&reader), ["lunch", "pumps"]);
+    assert!(names(&operator).contains(&"pumps".to_owned()));
+    let mut open = asked.clone();
+    open["request"].as_object_mut().unwrap().remove("gate");
+    let reply = call(&bench, "/api/v1/gate", &[&reader], &open);
+    assert_eq!(
+        (reply.status, &reply.json()["at"]["source"]),
+        (400, &json!("request"))
+    );
+    let mut recorded = asked.clone();
+    recorded["record"] = json!(true);
+    let reply = call(&bench, "/api/v1/gate", &[&operator], &recorded);
+    assert_eq!(
+        (reply.status, &reply.json()["at"]["source"]),
+        (400, &json!("record"))
+    );
+}
+
+#[test]
+fn a_budget_is_shared() {
+    let bench = Bench::new(&[]);
+    let asked = json!({ "budget": 1000, "demands": { "evidence": 4000, "history": 500 }, "what_if": [500] });
+    let study = post(&bench, "/api/v1/allocate", &asked);
+    let allocated = study["allocations"].as_array().unwrap().iter();
+    let allocated: u64 = allocated
+        .map(|row| row["allocated"].as_u64().unwrap())
+        .sum();
+    assert_eq!(allocated, 1000, "{study}");
+    assert_eq!(study["what_if"][0]["budget"], 500);
+    let claims = json!([{ "name": "a", "demand": 10 }, { "name": "b", "demand": 900 }]);
+    let study = post(
+        &bench,
+        "/api/v1/allocate",
+        &json!({ "budget": 100, "claims": claims }),
+    );
+    assert_eq!(study["allocations"][1]["section"], "b");
+    let compile = json!({
+        "request": { "task": { "objective": "Report the pressure." }, "budget": { "tokens": 500 } },
+        "objects": [{ "name": "units", "content": "Report pressure in pascal." }],
+    });
+    let study = post(&bench, "/api/v1/allocate", &json!({ "compile": compile }));
+    assert_eq!(
+        (&study["budget"], study["what_if"].as_array().unwrap().len()),
+        (&json!(500), 5)
+    );
+    assert_eq!(bench.get("/api/v1/records").json()["records"], json!([]));
+    let twice = json!([{ "name": "a", "demand": 1 }, { "name": "a", "demand": 2 }]);
+    for (wrong, field) in [
+        (json!({ "budget": 100 }), "demands"),
+        (json!({ "demands": { "evidence": 1 } }), "budget"),
+        (
+            json!({ "budget": 0, "demands": { "evidence": 1 } }),
+            "budget",
+        ),
+        (json!({ "budget": 9, "compile": compile }), "budget"),
+        (json!({ "budget": 9, "claims": twice }), "claims"),
+        (
+            json!({ "budget": 9, "claims": claims, "policy": "standard" }),
+            "policy",
+        ),
+        (
+            json!({ "budget": 9, "demands": { "evidence": 1 }, "policy": "none" }),
+            "policy",
+        ),
+        (
+            json!({ "budget": 9, "claims": claims, "what_if": vec![7; 17] }),
+            "what_if",
+        ),
+        (
+            json!({ "budget": 9, "claims": claims, "what_if": [0] }),
+            "what_if",
+        ),
+    ] {
+        assert_eq!(
+            refused(&bench, "/api/v1/allocate", &wrong),
+            field,
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn a_write_says_who_writes_where_it_says_nothing_else() {
+    let bench = Bench::new(&[]);
+    for kind in ["agent", "orchestrator"] {
+        let new = json!({ "label": kind, "kind": kind });
+        let made = call(&bench, "/api/v1/registries", &[], &new);
+        assert_eq!(made.status, 201, "{}", made.json());
+        let path = format!("/api/v1/registries/{kind}/ops");
+        let write = |object: Value| {
+            let operation = json!({ "op": "write", "object": object, "at": "back" });
+            call(&bench, &path, &[], &json!({ "operation": operation }))
+        };
+        let done = write(json!({ "name": "note", "content": "Remember." }));
+        assert_eq!(done.status, 200, "{}", done.json());
+        let shown = bench.get(&format!("/api/v1/registries/{kind}")).json();
+        assert_eq!(shown["blocks"][0]["author"], kind, "{shown}");
+        // Who claims to be another is refused.
+        let other = write(json!({ "name": "seed", "content": "A seed.", "author": "seed" }));
+        assert_eq!(other.status, 403, "{}", other.json());
+        let revise = json!({ "op": "revise", "block": "note", "object": { "name": "note", "content": "Forget." } });
+        let revised = call(&bench, &path, &[], &json!({ "operation": revise }));
+        assert_eq!(revised.status == 200, kind == "agent", "{}", revised.json());
+    }
+}
+
+#[test]
+fn objects_and_texts_are_imported_into_a_registry() {
+    let bench = Bench::new(&[]);
+    let path = "/api/v1/registries/main/import";
+    let import = json!({
+        "objects": [{ "name": "units", "content": "Report pressure in pascal." }],
+        "documents": [{ "path": "rules/digits.md", "text": "# digits\n\nRound to three digits.\n" }],
+    });
+    let once = ["idempotency-key: i1"];
+    let done = call(&bench, path, &once, &import);
+    assert_eq!(
+        (done.status, &done.json()["imported"]),
+        (200, &json!(2)),
+        "{}",
+        done.json()
+    );
+    assert_eq!(done.json()["registry"]["blocks"], 2);
+    let tag = done.header("etag").unwrap().to_owned();
+    let again = call(&bench, path, &once, &import);
+    assert_eq!((again.status, again.json()), (200, done.json()));
+    // A block of the name is there; none of them comes.
+    let more = json!({ "objects": [
+        { "name": "tone", "content": "Be brief." }, { "name": "units", "content": "Report bar." },
+    ] });
+    assert_eq!(call(&bench, path, &[], &more).status, 400);
+    let chosen = json!({ "objects": more["objects"], "blocks": ["tone"] });
+    let stale = call(&bench, path, &["if-match: \"0\""], &chosen);
+    assert_eq!(stale.status, 412, "{}", stale.json());
+    let fresh = format!("if-match: {tag}");
+    let added = call(&bench, path, &[&fresh], &chosen);
+    assert_eq!((added.status, &added.json()["imported"]), (200, &json!(1)));
+    let shown = bench.get("/api/v1/registries/main").json();
+    assert_eq!(shown["blocks"].as_array().unwrap().len(), 3);
+    for (wrong, field) in [
+        (
+            json!({ "objects": [{ "name": "x", "content": "" }, { "name": "", "content": "y" }] }),
+            "objects[0]",
+        ),
+        (
+            json!({ "documents": [{ "path": "x.bin", "text": "x" }] }),
+            "documents[0]",
+        ),
+        (json!({ "blocks": ["none"] }), "blocks"),
+    ] {
+        assert_eq!(refused(&bench, path, &wrong), field, "{wrong}");
+    }
+    let (bench, _, reader) = locked();
+    assert_eq!(call(&bench, path, &[&reader], &import).status, 403);
+}
