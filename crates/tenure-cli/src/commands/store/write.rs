@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
-use tenure_store::{Expect, Line, Put, Retention, TextLine};
+use tenure_store::{Expect, Line, Outcome, Put, Retention, TextLine, Written};
 use tenure_workspace::{Clock, Collect, Erase, Workspace, object_id, text_of};
 
 use super::{objects, print_written, tenant, tenant_to_write, writing};
@@ -55,9 +55,38 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         document.subjects.extend_from_slice(&args.subjects);
         puts.push(Put { document, expect });
     }
-    print_written(
-        &tenant.put(puts, &writing(&args.writing))?,
-        args.tenant.format,
+    let written = tenant.put(puts, &writing(&args.writing))?;
+    if args.verbose || args.tenant.format == Format::Json {
+        return print_written(&written, args.tenant.format);
+    }
+    print(&counted(&written))
+}
+
+/// The number of objects that were written, by what became of them.
+fn counted(written: &Written) -> String {
+    let count = written.objects.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let of = |outcome: Outcome| {
+        let same = written.objects.iter();
+        same.filter(|object| object.outcome == outcome).count()
+    };
+    let kinds = [
+        ("created", of(Outcome::Created)),
+        ("revised", of(Outcome::Revised)),
+        ("unchanged", of(Outcome::Unchanged)),
+    ];
+    let kinds = kinds.iter().filter(|(_, count)| *count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let kinds = if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", kinds.join(", "))
+    };
+    format!(
+        "{count} object{plural}{kinds}, version {} at {}\n",
+        written.version, written.at
     )
 }
 
