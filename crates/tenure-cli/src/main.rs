@@ -11,12 +11,12 @@ mod report;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let read = Cli::command().try_get_matches();
+    let read = args::command().try_get_matches();
     let read = read.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, asks_json(&matches))));
     let (cli, is_json) = match read {
         Ok(read) => read,

@@ -23,6 +23,7 @@ mod contract;
 mod crowd;
 mod damage;
 mod eval;
+mod help;
 mod least;
 mod log;
 mod models;
