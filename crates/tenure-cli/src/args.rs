@@ -17,6 +17,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
@@ -314,9 +315,48 @@ pub(crate) struct CallerArgs {
     /// A role of the caller (may be repeated)
     #[arg(long = "role", value_name = "R")]
     pub(crate) roles: Vec<String>,
+    /// The session: objects of others are left out
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) session: Option<String>,
+    /// The task: objects of others are left out
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) task_id: Option<String>,
+    /// A web origin whose memory may be read
+    ///
+    /// Scheme, host and port, such as https://example.com. May be repeated.
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin)]
+    pub(crate) origins: Vec<String>,
+    /// Whether objects tagged `pii` may be seen
+    ///
+    /// `--pii` alone is `--pii=true`. Default: true, or what --request says.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) pii: Option<bool>,
     /// The most sensitive class that the caller may see [default: highly_restricted]
+    ///
+    /// One of public, restricted, confidential and highly_restricted.
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
+}
+
+/// A web origin as objects have it: scheme, host and port.
+fn origin(text: &str) -> Result<String, String> {
+    let written = text.to_ascii_lowercase();
+    let (scheme, host) = written.split_once("://").unwrap_or_default();
+    let port = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "",
+    };
+    let host = host.strip_suffix('/').unwrap_or(host);
+    let is_host = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);
+    if port.is_empty() || host.is_empty() || !host.chars().all(is_host) {
+        return Err(
+            "expected the scheme, the host and the port of a web address, such as https://example.com or http://localhost:8080"
+                .to_owned(),
+        );
+    }
+    let host = host.strip_suffix(port).unwrap_or(host);
+    Ok(format!("{scheme}://{host}"))
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod support;
 
 mod allocate;
 mod cache;
+mod caller;
 mod check;
 mod code_tree;
 mod condense;

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use super::{CompileArgs, tokens};
 
 /// The arguments that only a request has.
-const REQUEST: [&str; 27] = [
+const REQUEST: [&str; 31] = [
     "sources",
     "near",
     "skills",
@@ -31,6 +31,10 @@ const REQUEST: [&str; 27] = [
     "user",
     "project",
     "roles",
+    "session",
+    "task_id",
+    "origins",
+    "pii",
     "clearance",
     "view",
     "trace",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl};
+use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl, origin};
 
 /// The longest time that a limit may be, in seconds.
 #[cfg(feature = "server")]
@@ -136,7 +136,7 @@ pub(crate) struct KeysCreateArgs {
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
     /// A web origin whose memory it may read (may be repeated)
-    #[arg(long = "origin", value_name = "ORIGIN")]
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin)]
     pub(crate) origins: Vec<String>,
     /// It may see objects tagged `pii`
     #[arg(long)]

@@ -54,11 +54,15 @@ fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, 
 /// Speaks for the caller that the arguments name, as far as they name one.
 fn speak(principal: &mut Principal, args: &CallerArgs) -> Result<(), Error> {
     if let Some(class) = &args.clearance {
-        principal.clearance = usage(class.parse())?;
+        principal.clearance = flagged("--clearance", class.parse())?;
     }
     principal.user = args.user.clone().or(principal.user.take());
     principal.project = args.project.clone().or(principal.project.take());
     principal.roles.extend(args.roles.iter().cloned());
+    principal.session = args.session.clone().or(principal.session.take());
+    principal.task = args.task_id.clone().or(principal.task.take());
+    principal.origins.extend(args.origins.iter().cloned());
+    principal.pii_authorized = args.pii.unwrap_or(principal.pii_authorized);
     Ok(())
 }
 
@@ -152,12 +156,17 @@ fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     })
 }
 
-/// The instant that a flag names.
-fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
-    usage(text.parse().map_err(|error: Error| Error {
+/// The same error as a mistake in the value of a flag.
+fn flagged<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
+    usage(result).map_err(|error| Error {
         what: format!("{flag}: {}", error.what),
         ..error
-    }))
+    })
+}
+
+/// The instant that a flag names.
+fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
+    flagged(flag, text.parse())
 }
 
 /// Writes data to standard output as it is; on a terminal, without what could steer it.

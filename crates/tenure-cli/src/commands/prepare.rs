@@ -21,7 +21,7 @@ use tenure_workspace::{
 };
 
 use super::cache::Read;
-use super::{reading, speak, usage, whole_name};
+use super::{flagged, reading, speak, whole_name};
 use crate::args::{CompileArgs, View};
 use crate::failure::printable;
 
@@ -304,16 +304,16 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     }
     request.late_tools |= args.late_tools;
     if let Some(task_type) = &args.task_type {
-        request.task.task_type = Some(usage(task_type.parse::<TaskType>())?);
+        request.task.task_type = Some(flagged("--task-type", task_type.parse::<TaskType>())?);
     }
     if let Some(class) = &args.task_class {
-        request.task.task_class = Some(usage(class.parse::<TaskClass>())?);
+        request.task.task_class = Some(flagged("--task-class", class.parse::<TaskClass>())?);
     }
     if let Some(mode) = &args.context {
-        request.context = Some(usage(mode.parse::<ContextMode>())?);
+        request.context = Some(flagged("--context", mode.parse::<ContextMode>())?);
     }
     if let Some(target) = &args.target {
-        request.target = usage(whole_name(target).parse::<Target>())?;
+        request.target = flagged("--target", whole_name(target).parse::<Target>())?;
     }
     if args.chat_template.is_some() {
         request.target = match (request.target, &args.target) {

@@ -13,7 +13,7 @@ use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key,
 
 use super::instant;
 use super::stores::open;
-use super::{print, print_json, usage, with_models, with_relevance};
+use super::{flagged, print, print_json, with_models, with_relevance};
 use crate::args::{
     Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
 };
@@ -28,7 +28,7 @@ pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
 #[cfg(feature = "server")]
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let upstreams = args.upstreams.iter().map(|text| text.parse());
-    let mut upstreams: Vec<Upstream> = usage(upstreams.collect())?;
+    let mut upstreams: Vec<Upstream> = flagged("--upstream", upstreams.collect())?;
     if let Some(path) = &args.upstream_ca {
         let pem = read_text(path)?;
         let trusting = upstreams
@@ -37,7 +37,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         let trusting: Result<_, Error> = trusting.collect();
         upstreams = trusting.map_err(|error| error.or_at(path.display().to_string(), None))?;
     }
-    let mode: Mode = usage(args.mode.parse())?;
+    let mode: Mode = flagged("--mode", args.mode.parse())?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
@@ -70,17 +70,23 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
             .collect::<Result<_, _>>()?,
         mode,
         fail_closed: args.fail_closed,
-        rejects: usage(args.rejects.iter().map(|text| text.parse()).collect())?,
+        rejects: flagged(
+            "--reject",
+            args.rejects.iter().map(|text| text.parse()).collect(),
+        )?,
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),
-        log: usage(args.log.parse())?,
+        log: flagged("--log", args.log.parse())?,
         otlp: args
             .otlp
             .as_deref()
-            .map(|url| usage(url.parse()))
+            .map(|url| flagged("--otlp", url.parse()))
             .transpose()?,
-        thresholds: usage(args.thresholds.iter().map(|text| text.parse()).collect())?,
+        thresholds: flagged(
+            "--quality",
+            args.thresholds.iter().map(|text| text.parse()).collect(),
+        )?,
         originals: args.originals.clone(),
         ..Options::new(workspace)
     };
@@ -105,7 +111,7 @@ pub(crate) fn keys(args: &KeysArgs) -> Result<(), Failure> {
 
 fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
     let clearance = args.clearance.as_deref();
-    let clearance = clearance.map(|class| usage(class.parse::<Classification>()));
+    let clearance = clearance.map(|class| flagged("--clearance", class.parse::<Classification>()));
     let expires = args.expires.as_deref();
     let expires = expires.map(|text| instant(text, "--expires"));
     let grant = Grant {

@@ -12,7 +12,7 @@ use tenure_workspace::{Clock, Workspace};
 
 use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
-use super::{print, print_json, read_or_stdin, usage, without_key};
+use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{
     AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, LearnArgs,
     ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs, SessionCommand,
@@ -109,7 +109,7 @@ fn append(args: &AppendArgs) -> Result<(), Failure> {
     let recent: Vec<&ObjectDocument> = recent.iter().collect();
     let conversation = match (&args.text, &args.file) {
         (Some(text), _) => {
-            let role: Role = usage(args.role.parse())?;
+            let role: Role = flagged("--role", args.role.parse())?;
             let message = json!([{ "role": role, "content": text }]).to_string();
             wire::read_after(Wire::OpenAiChat, &message, &recent)?
         }

@@ -15,7 +15,7 @@ use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RetractArgs,
     SweepArgs,
 };
-use crate::commands::{instant, print, print_json, reading, usage};
+use crate::commands::{flagged, instant, print, print_json, reading};
 use crate::failure::{Failure, cell};
 
 /// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
@@ -43,7 +43,7 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         }
         Some(digest) => {
             let digest = digest.parse().map_err(|error: String| Error::input(error));
-            Expect::Revision(usage(digest)?)
+            Expect::Revision(flagged("--over", digest)?)
         }
     };
     let tenant = tenant_to_write(&args.tenant)?;
@@ -135,7 +135,7 @@ pub(super) fn retract(args: &RetractArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
-    let status = usage(args.status.parse())?;
+    let status = flagged("--status", args.status.parse())?;
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
     let by = args.superseded_by.as_deref();
