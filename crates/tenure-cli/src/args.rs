@@ -71,6 +71,9 @@ pub(crate) enum Command {
     /// From numbers: `--demand` for each section, under a policy, or `--claims FILE`. Or from a
     /// request: sources and a task, as `tenure compile` takes them, compiled at each budget without a
     /// payload. All budgets, demands and shares are in tokens.
+    ///
+    /// λ is the price in weight of the last token: one token more would add that much. It is 0 where the budget does not
+    /// bind.
     Allocate(AllocateArgs),
     /// Condense a text to a number of tokens
     ///

@@ -16,7 +16,7 @@ const NOT_RUN: [&str; 6] = [
 ];
 
 /// The pages, each as the words that name it, from what `-h` lists.
-fn pages(bench: &Bench, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
+pub(crate) fn pages(bench: &Bench, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
     args.push("-h");
     let page = bench.ok(&args);

@@ -64,7 +64,7 @@ pub(crate) struct RehydrateArgs {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) originals: OriginalsArgs,

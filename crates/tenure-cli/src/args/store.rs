@@ -235,7 +235,7 @@ pub(crate) struct ConfirmArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     /// Also write the texts that are kept by their digests: originals of condensed texts, policies, and the objects
     /// of files that records name
@@ -366,7 +366,7 @@ pub(crate) struct ReplayArgs {
     #[arg(value_name = "RECORD_ID")]
     pub(crate) record: String,
     /// Write the payload to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,

@@ -34,13 +34,16 @@ use std::path::{Path, PathBuf};
 use tenure::policy::{PolicyDocument, Scorer};
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, Policy, Principal};
+use tenure_store::Store;
 use tenure_workspace::embed::Embedder;
 use tenure_workspace::{
     Originals, RelevanceScorer, Workspace, default_catalogue_path, default_frame_key_path,
     default_originals_path, read_text,
 };
 
-use crate::args::{CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs};
+use crate::args::{
+    CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs, StoreUrl,
+};
 use crate::failure::{Failure, printable};
 
 /// The workspace with the models that the arguments name, or else the user's own.
@@ -126,8 +129,12 @@ fn read_or_stdin(path: &Path) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A workspace with the places where its originals may be: that to which they go comes first.
-fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Vec<Originals>), Error> {
+/// A workspace with the places where its originals may be, with the store as it is opened: that to which they go comes
+/// first.
+fn with_originals(
+    args: &OriginalsArgs,
+    store: fn(&StoreUrl) -> Result<Option<Store>, Error>,
+) -> Result<(Workspace, Vec<Originals>), Error> {
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
@@ -136,7 +143,7 @@ fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Vec<Originals>), E
     if let Some(folder) = &args.originals {
         return Ok((workspace, vec![Originals::at(folder)]));
     }
-    let store = stores::opened(&args.url)?;
+    let store = store(&args.url)?;
     let tenant = store.map(|store| store.tenant(&args.tenant)).transpose()?;
     let folder = default_originals_path().map(Originals::at);
     Ok(match tenant {

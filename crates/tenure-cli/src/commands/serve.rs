@@ -12,7 +12,7 @@ use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
 use super::instant;
-use super::stores::open;
+use super::stores;
 use super::{flagged, print, print_json, with_models, with_relevance};
 use crate::args::{
     Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
@@ -51,7 +51,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let store = if args.no_store {
         None
     } else {
-        Some(open(&args.url, true)?)
+        Some(stores::to_write(&args.url)?)
     };
     let limits = Limits::default()
         .with_body(args.max_body)
@@ -125,7 +125,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
         operator: args.operator,
         expires: expires.transpose()?,
     };
-    let keys = Keys::of(&open(&args.url, true)?)?;
+    let keys = Keys::of(&stores::to_write(&args.url)?)?;
     let (key, shown) = keys.create(grant, Clock::machine().now())?;
     if args.format == Format::Json {
         return print_json(&json!({ "id": key.id, "key": shown, "grant": key.grant }));
@@ -138,7 +138,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &KeysListArgs) -> Result<(), Failure> {
-    let set = Keys::of(&open(&args.url, false)?)?.load()?;
+    let set = Keys::of(&stores::existing(&args.url, "tenure keys create")?)?.load()?;
     let now = Clock::machine().now();
     if args.format == Format::Json {
         let shown = set.iter().map(|key| shown(key, now));
@@ -187,7 +187,7 @@ fn list(args: &KeysListArgs) -> Result<(), Failure> {
 }
 
 fn revoke(args: &KeysRevokeArgs) -> Result<(), Failure> {
-    let keys = Keys::of(&open(&args.url, false)?)?;
+    let keys = Keys::of(&stores::existing(&args.url, "tenure keys create")?)?;
     let now = Clock::machine().now();
     let key = keys.revoke(&args.id, now)?;
     match args.format {

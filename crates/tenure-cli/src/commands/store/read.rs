@@ -184,7 +184,8 @@ pub(super) fn log(args: &LogArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
-    let tenant = crate::commands::stores::open(&args.url, false)?.tenant(&args.tenant)?;
+    let store = crate::commands::stores::existing(&args.url, "tenure store put")?;
+    let tenant = store.tenant(&args.tenant)?;
     let mut bytes = Vec::new();
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let to_file = args.out.is_some();
