@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod failure;
 mod plot;
+mod progress;
 mod report;
 
 use std::ffi::OsString;

@@ -15,6 +15,7 @@ mod server;
 mod support;
 
 mod allocate;
+mod archive;
 mod cache;
 mod caller;
 mod check;
@@ -25,6 +26,7 @@ mod crowd;
 mod damage;
 mod eval;
 mod help;
+mod interrupt;
 mod least;
 mod log;
 mod models;

@@ -1,10 +1,8 @@
 //! The inputs of a compile, read from the arguments.
 
-use std::cell::{Cell, LazyCell};
-use std::io::IsTerminal;
+use std::cell::LazyCell;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
 
 use serde::Serialize;
 use tenure::cache::{Explanation, Options, Sent, explain, plan};
@@ -24,6 +22,7 @@ use super::cache::Read;
 use super::{flagged, reading, speak, whole_name};
 use crate::args::{CompileArgs, View};
 use crate::failure::printable;
+use crate::progress::Working;
 
 /// The inputs of a compile, and the call before it.
 pub(super) struct Prepared {
@@ -45,7 +44,9 @@ impl Prepared {
 
     /// Compiles, and finishes as the arguments say.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Done, Error> {
+        let working = Working::on("ranking and compiling");
         let done = self.workspace.run(&self.job);
+        drop(working);
         let done = done.map_err(|error| self.with_way_out(args, error))?;
         self.finish(args, done)
     }
@@ -238,8 +239,8 @@ fn sources(
         count: &tokens,
         window: &window,
     });
-    let count = LateCount::begin();
-    let progress = |progress: Progress| count.show(progress);
+    let working = Working::on("reading files");
+    let progress = |progress: Progress| working.count(progress.files, progress.of);
     let collect = Collect {
         mandatory,
         tenant: Some(tenant),
@@ -253,7 +254,7 @@ fn sources(
         workspace.collect(&args.sources, &collect)
     });
     drop(collect);
-    drop(count);
+    drop(working);
     let collected = collected?;
     reading::warn(&collected.warnings);
     Ok(collected.candidates)
@@ -369,47 +370,6 @@ fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Err
     let json = serde_json::to_string_pretty(trace)
         .map_err(|error| Error::input(format!("cannot write `{}`: {error}", path.display())))?;
     write_whole(path, format!("{json}\n").as_bytes())
-}
-
-/// The progress of loading, shown only when it takes over a second, and only on a terminal.
-struct LateCount {
-    started: Clock,
-    /// The instant at which it was last shown; `None` while the line is empty.
-    told: Cell<Option<Clock>>,
-}
-
-impl LateCount {
-    /// The time between two numbers.
-    const PAUSE: Duration = Duration::from_millis(100);
-
-    fn begin() -> LateCount {
-        LateCount {
-            started: Clock::now(),
-            told: Cell::new(None),
-        }
-    }
-
-    fn show(&self, progress: Progress) {
-        let is_soon = self.started.elapsed() < Duration::from_secs(1);
-        let was_told = self
-            .told
-            .get()
-            .is_some_and(|told| told.elapsed() < LateCount::PAUSE);
-        if is_soon || was_told || !std::io::stderr().is_terminal() {
-            return;
-        }
-        anstream::eprint!("\r{} of {} files read", progress.files, progress.of);
-        self.told.set(Some(Clock::now()));
-    }
-}
-
-impl Drop for LateCount {
-    /// Rubs it out, so that what is said next begins its line.
-    fn drop(&mut self) {
-        if self.told.get().is_some() {
-            anstream::eprint!("\r\x1b[K");
-        }
-    }
 }
 
 /// The payload of an outcome that has one.

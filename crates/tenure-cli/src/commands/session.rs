@@ -19,6 +19,7 @@ use crate::args::{
     SessionCompileArgs, ShowSessionArgs, WhichSession,
 };
 use crate::failure::{Failure, cell, printable};
+use crate::progress::Working;
 use crate::report;
 
 /// Does what the subcommand says.
@@ -98,7 +99,10 @@ fn read(
 fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
     let conversation = read(&args.file, args.from.as_deref(), Wire::OpenAiChat, &[])?;
     let mut session = begin(None, &args.begin, Some(conversation.format))?;
-    let added = session.append(conversation, Clock::machine().now())?;
+    let working = Working::on("writing to the store");
+    let added = session.append(conversation, Clock::machine().now());
+    drop(working);
+    let added = added?;
     id(&session, &added, args.begin.tenant.format)
 }
 
@@ -199,9 +203,12 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
         prepared.job.request.target = session.target();
     }
     prepared.turn_stays = true;
+    let working = Working::on("ranking and compiling");
     let done = prepared
         .workspace
-        .run_session(&mut session, &mut prepared.job)?;
+        .run_session(&mut session, &mut prepared.job);
+    drop(working);
+    let done = done?;
     let done = prepared.finish(&args.compile, done)?;
     if args.compile.payload {
         return report::bytes(one_payload(&done.outcome)?.bytes());

@@ -17,6 +17,7 @@ use crate::args::{
 };
 use crate::commands::{flagged, instant, print, print_json, reading};
 use crate::failure::{Failure, cell};
+use crate::progress::Working;
 
 /// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
 const MAX_LINE: u64 = 400 << 20;
@@ -28,9 +29,8 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         typed_objects: true,
         ..reading::options(&args.reading)?
     };
-    let collected = workspace.collect(&args.sources, &collect)?;
-    reading::warn(&collected.warnings);
-    let sources = collected.candidates.objects();
+    let candidates = reading::collect(&workspace, &args.sources, &collect)?;
+    let sources = candidates.objects();
     let expect = match &args.over {
         _ if args.new => Expect::Absent,
         None => Expect::Any,
@@ -55,7 +55,10 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         document.subjects.extend_from_slice(&args.subjects);
         puts.push(Put { document, expect });
     }
-    let written = tenant.put(puts, &writing(&args.writing))?;
+    let working = Working::on("writing to the store");
+    let written = tenant.put(puts, &writing(&args.writing));
+    drop(working);
+    let written = written?;
     if args.verbose || args.tenant.format == Format::Json {
         return print_written(&written, args.tenant.format);
     }
@@ -100,7 +103,9 @@ struct TextMark {
 pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
     let mut lines: Vec<Line> = Vec::new();
     let mut texts: Vec<TextLine> = Vec::new();
+    let working = Working::on("reading lines");
     each_line(&args.file, |line| {
+        working.count(lines.len() + texts.len(), 0);
         let read = match serde_json::from_str::<TextMark>(line) {
             Ok(_) => serde_json::from_str(line).map(|line| texts.push(line)),
             Err(_) => serde_json::from_str(line).map(|line| lines.push(line)),
@@ -110,9 +115,13 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
                 .expected("a line of `tenure store export`, or an `object` to write")
         })
     })?;
+    drop(working);
     let tenant = tenant_to_write(&args.tenant)?;
     let kept = texts.len();
-    let written = tenant.import_with_texts(lines, texts, &writing(&args.writing))?;
+    let working = Working::on("writing to the store");
+    let written = tenant.import_with_texts(lines, texts, &writing(&args.writing));
+    drop(working);
+    let written = written?;
     if kept > 0 {
         anstream::eprintln!("note: {kept} texts are kept by their digests");
     }
