@@ -9,6 +9,9 @@ use tenure::Error;
 /// The largest file, in bytes.
 pub const MAX_FILE: u64 = 64 << 20;
 
+/// So many bytes of a file show whether it may be text.
+const BEGINNING: u64 = 8 << 10;
+
 /// The text of a file. A byte order mark is dropped and CRLF becomes LF, so that the same text has
 /// the same digest wherever it was saved.
 ///
@@ -43,7 +46,21 @@ pub fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     if metadata.is_dir() {
         return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
     }
+    // A pipe has no length; what has one need not be read to be refused.
+    if metadata.is_file() && metadata.len() > most {
+        return Err(too_large(&shown, most));
+    }
     take(file, &shown, most)
+}
+
+/// Returns whether a file may be text by its first bytes: there is no NUL among them. What cannot be read is none.
+pub fn begins_as_text(path: &Path) -> bool {
+    let Ok(file) = fs::File::open(path) else {
+        return false;
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(BEGINNING).read_to_end(&mut bytes);
+    read.is_ok() && !bytes.contains(&0)
 }
 
 /// The bytes of what is read under this name.
@@ -63,12 +80,14 @@ fn take(source: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, Error> {
         .read_to_end(&mut bytes)
         .map_err(|error| failed(shown, error))?;
     if bytes.len() as u64 > most {
-        return Err(
-            Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
-                .hint("split it into smaller files"),
-        );
+        return Err(too_large(shown, most));
     }
     Ok(bytes)
+}
+
+fn too_large(shown: &str, most: u64) -> Error {
+    Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
+        .hint("split it into smaller files")
 }
 
 fn failed(shown: &str, error: std::io::Error) -> Error {
