@@ -19,7 +19,16 @@ const BEGINNING: u64 = 8 << 10;
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and, for bytes that are not UTF-8 or NUL, the line.
 pub fn read_text(path: &Path) -> Result<String, Error> {
-    decode(read_bytes(path)?).map_err(|error| {
+    read_text_up_to(path, MAX_FILE)
+}
+
+/// The same of a file that may have `most` bytes.
+///
+/// # Errors
+///
+/// As [`read_text`].
+pub fn read_text_up_to(path: &Path, most: u64) -> Result<String, Error> {
+    decode(read_up_to(path, most)?).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(path.display().to_string(), line)
     })
@@ -102,11 +111,14 @@ fn failed(shown: &str, error: std::io::Error) -> Error {
 /// Bytes as text, or the line at which they are none.
 fn decode(bytes: Vec<u8>) -> Result<String, Error> {
     let text = text_of(&bytes)?;
-    Ok(if text.contains('\r') {
-        text.replace("\r\n", "\n")
-    } else {
-        text.to_owned()
-    })
+    if text.contains('\r') {
+        return Ok(text.replace("\r\n", "\n"));
+    }
+    if text.len() < bytes.len() {
+        return Ok(text.to_owned());
+    }
+    // What is text already is not copied.
+    String::from_utf8(bytes).map_err(|error| Error::input(error.to_string()))
 }
 
 /// Bytes as the text that they are but for a byte order mark; carriage returns stay.

@@ -13,7 +13,7 @@ use tenure::object::{MAX_NAME, ObjectType, clip};
 use tenure::{Digest, Error, ObjectDocument, Unfetched};
 
 use crate::collect::{Warning, WarningKind};
-use crate::read::{KERNEL, is_of_the_kernel};
+use crate::read::{KERNEL, is_of_the_kernel, name_of_path};
 use tenure_adapters::read::{begins_as_text, read_up_to};
 
 /// The most entries that a tree may have.
@@ -102,10 +102,11 @@ pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error
 
 /// The name of a path in a tree.
 fn name_in(root: &Path, prefix: Option<&str>, path: &Path) -> String {
-    let parts = path.strip_prefix(root).unwrap_or(path).components();
-    let parts = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
-    let name = prefix.map(str::to_owned).into_iter().chain(parts);
-    name.collect::<Vec<_>>().join("/")
+    let name = name_of_path(path.strip_prefix(root).unwrap_or(path));
+    match prefix {
+        Some(prefix) => format!("{prefix}/{name}"),
+        None => name,
+    }
 }
 
 impl Tree {

@@ -28,9 +28,9 @@ const MOST_OF_NAME: usize = 64;
 /// The documents of a file: its outline, then its parts in their order. The name of the file is short enough for a part's
 /// to fit behind it.
 pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocument> {
-    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
-    // Without a parser the lines decide.
-    let bodies = outline(text, &ending.to_ascii_lowercase()).unwrap_or_default();
+    // Of what no parser knows, the lines decide.
+    let bodies = code::ending(file).map(|ending| outline(text, ending).unwrap_or_default());
+    let bodies = bodies.unwrap_or_default();
     let found = Provenance {
         source_id: Some(file.to_owned()),
         digest: Some(bytes),
