@@ -340,4 +340,32 @@ mod tests {
         of("all.min.js", &"function f(a){return a+1};".repeat(9_000));
         of("none.py", &"# says nothing\n".repeat(9_000));
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn whatever_stands_in_a_file_stands_once_in_its_parts(
+            pieces in proptest::collection::vec((0..PIECES.len(), 1..400usize), 1..12),
+            ending in 0..4usize,
+        ) {
+            let text: String = pieces.iter().map(|(at, times)| PIECES[*at].repeat(*times)).collect();
+            of(["a.rs", "a.py", "a.js", "a.txt"][ending], &text);
+        }
+    }
+
+    const PIECES: [&str; 12] = [
+        "fn read() { let a = 1; let b = [a, 2, 3]; return a + b + 1234567890; }",
+        "def read(a):\n    \"\"\"Reads ä.\"\"\"\n    return a + 1234567890 + 1234567890 + 12345\n\n",
+        "const é = (a) => { return { b: [1, 2, 3], c: 'ü', d: a, e: 1234567890, f: 12 } };\n",
+        "}",
+        "{",
+        "(",
+        "\"",
+        "\n",
+        "日本語",
+        "// nothing\n",
+        "\t\r\n ",
+        "/* ",
+    ];
 }
