@@ -179,6 +179,18 @@ fn a_large_file_stands_as_its_outline_and_the_function_that_the_task_names() {
         "{payload}"
     );
     assert!(payload.contains("more lines of the outline"), "{payload}");
+    // A name is enough, however much else the task says.
+    let long = "Customers in Norway see strange invoices when they pay late. Please look at brake_gauge_pulley, which Anna \
+        wrote in March, mend whatever is wrong there, and tell me what it was.";
+    let mut asked = args;
+    asked[4] = long;
+    let out: Value = serde_json::from_slice(&bench.run(&asked).stdout).unwrap();
+    let payload = out["envelope"]["payload"].as_str().unwrap();
+    assert!(
+        payload.contains("name=\"all.py/brake_gauge_pulley\""),
+        "{payload}"
+    );
+    assert!(!payload.contains("all.py/parse_header"), "{payload}");
     let why = bench.ok(&[&["explain"], &args[1..7], &["--why", "parse_header"]].concat());
     assert!(why.starts_with("all.py/parse_header: included"), "{why}");
     assert!(

@@ -2,6 +2,9 @@
 //! outline, and its parts. What its owner has ignored (`.gitignore`, `.ignore`) is no part of it.
 
 mod large;
+mod symbols;
+
+pub use symbols::symbols_in;
 
 use std::fs;
 use std::path::Path;

@@ -11,6 +11,8 @@ use tenure::object::{Authority, ChunkBounds, ObjectType, Protection, Provenance}
 use tenure::{Digest, ObjectDocument};
 use tenure_adapters::code::outline;
 
+use super::symbols::id_of;
+
 /// The most bytes of an outline.
 const MOST_OF_OUTLINE: usize = 16 << 10;
 /// Smaller functions stand with the next one.
@@ -60,6 +62,11 @@ pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocu
                 ..found.clone()
             }),
             tags: part.names.iter().map(|name| words_of(name)).collect(),
+            canonical_entity_ids: part
+                .names
+                .iter()
+                .map(|name| id_of(identifier(name)))
+                .collect(),
             ..ObjectDocument::named(
                 names.take(format!("{file}/{name}")),
                 text[part.range].trim_matches(['\n', '\r']).trim_end(),
@@ -184,9 +191,11 @@ fn cut(text: &str, most: usize) -> usize {
         .unwrap_or(window.len())
 }
 
-/// The first word of a name, of what a parser took for one.
+/// The identifier in what a parser took for a name: of `exports.read` the last one.
 fn identifier(name: &str) -> &str {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let is_path = name.chars().all(|c| is_part(c) || c == '.');
+    let name = name.rsplit('.').next().filter(|_| is_path).unwrap_or(name);
     let start = name.find(is_part).unwrap_or(name.len());
     let word = &name[start..];
     let word = &word[..word.find(|c| !is_part(c)).unwrap_or(word.len())];
