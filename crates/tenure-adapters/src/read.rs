@@ -9,6 +9,9 @@ use tenure::Error;
 /// The largest file, in bytes.
 pub const MAX_FILE: u64 = 64 << 20;
 
+/// So many bytes of a file show whether it may be text.
+const BEGINNING: u64 = 8 << 10;
+
 /// The text of a file. A byte order mark is dropped and CRLF becomes LF, so that the same text has
 /// the same digest wherever it was saved.
 ///
@@ -16,7 +19,16 @@ pub const MAX_FILE: u64 = 64 << 20;
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the file and, for bytes that are not UTF-8 or NUL, the line.
 pub fn read_text(path: &Path) -> Result<String, Error> {
-    decode(read_bytes(path)?).map_err(|error| {
+    read_text_up_to(path, MAX_FILE)
+}
+
+/// The same of a file that may have `most` bytes.
+///
+/// # Errors
+///
+/// As [`read_text`].
+pub fn read_text_up_to(path: &Path, most: u64) -> Result<String, Error> {
+    decode(read_up_to(path, most)?).map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);
         error.at(path.display().to_string(), line)
     })
@@ -43,7 +55,21 @@ pub fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     if metadata.is_dir() {
         return Err(Error::input(format!("`{shown}` is a folder")).expected("a file"));
     }
+    // A pipe has no length; what has one need not be read to be refused.
+    if metadata.is_file() && metadata.len() > most {
+        return Err(too_large(&shown, most));
+    }
     take(file, &shown, most)
+}
+
+/// Returns whether a file may be text by its first bytes: there is no NUL among them. What cannot be read is none.
+pub fn begins_as_text(path: &Path) -> bool {
+    let Ok(file) = fs::File::open(path) else {
+        return false;
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(BEGINNING).read_to_end(&mut bytes);
+    read.is_ok() && !bytes.contains(&0)
 }
 
 /// The bytes of what is read under this name.
@@ -63,12 +89,14 @@ fn take(source: impl Read, shown: &str, most: u64) -> Result<Vec<u8>, Error> {
         .read_to_end(&mut bytes)
         .map_err(|error| failed(shown, error))?;
     if bytes.len() as u64 > most {
-        return Err(
-            Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
-                .hint("split it into smaller files"),
-        );
+        return Err(too_large(shown, most));
     }
     Ok(bytes)
+}
+
+fn too_large(shown: &str, most: u64) -> Error {
+    Error::input(format!("`{shown}` is larger than {} MiB", most >> 20))
+        .hint("split it into smaller files")
 }
 
 fn failed(shown: &str, error: std::io::Error) -> Error {
@@ -83,11 +111,14 @@ fn failed(shown: &str, error: std::io::Error) -> Error {
 /// Bytes as text, or the line at which they are none.
 fn decode(bytes: Vec<u8>) -> Result<String, Error> {
     let text = text_of(&bytes)?;
-    Ok(if text.contains('\r') {
-        text.replace("\r\n", "\n")
-    } else {
-        text.to_owned()
-    })
+    if text.contains('\r') {
+        return Ok(text.replace("\r\n", "\n"));
+    }
+    if text.len() < bytes.len() {
+        return Ok(text.to_owned());
+    }
+    // What is text already is not copied.
+    String::from_utf8(bytes).map_err(|error| Error::input(error.to_string()))
 }
 
 /// Bytes as the text that they are but for a byte order mark; carriage returns stay.

@@ -1,5 +1,10 @@
-//! A tree of source code as artifacts: one object for each file of text, in the order of their paths.
-//! What its owner has ignored (`.gitignore`, `.ignore`) is no part of it.
+//! A tree of source code as artifacts: one object for each file of text, in the order of their paths. A large file is its
+//! outline, and its parts. What its owner has ignored (`.gitignore`, `.ignore`) is no part of it.
+
+mod large;
+mod symbols;
+
+pub use symbols::symbols_in;
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +13,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::WalkBuilder;
 use tenure::error::Location;
 use tenure::object::{MAX_NAME, ObjectType, clip};
-use tenure::{Error, ObjectDocument, Unfetched};
+use tenure::{Digest, Error, ObjectDocument, Unfetched};
 
 use crate::collect::{Warning, WarningKind};
-use crate::read::{KERNEL, is_of_the_kernel};
-use tenure_adapters::read::read_up_to;
+use crate::read::{KERNEL, is_of_the_kernel, name_of_path};
+use tenure_adapters::read::{begins_as_text, read_up_to};
 
 /// The most entries that a tree may have.
 const MAX_ENTRIES: usize = 100_000;
+/// The largest file that stands as one object, in bytes. What is larger stands as its outline and its parts.
+const MAX_WHOLE: u64 = 1 << 20;
 /// The largest file of a tree, in bytes: what is larger was made by a program, for a program.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 4 << 20;
+/// The most bytes of all large files of a tree.
+const MAX_LARGE: u64 = 32 << 20;
+/// The longest path of a large file, so that its parts still have names.
+const MAX_LARGE_NAME: usize = MAX_NAME - 80;
 
 /// What was found in a tree.
 #[derive(Default)]
@@ -25,6 +36,8 @@ pub(crate) struct Tree {
     pub(crate) documents: Vec<ObjectDocument>,
     pub(crate) unfetched: Vec<Unfetched>,
     pub(crate) warnings: Vec<Warning>,
+    /// The bytes of its large files.
+    large: u64,
 }
 
 /// Reads a tree. With a prefix, names begin with it, so that several trees can stand beside each other.
@@ -92,10 +105,11 @@ pub(crate) fn read_tree(root: &Path, prefix: Option<&str>) -> Result<Tree, Error
 
 /// The name of a path in a tree.
 fn name_in(root: &Path, prefix: Option<&str>, path: &Path) -> String {
-    let parts = path.strip_prefix(root).unwrap_or(path).components();
-    let parts = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
-    let name = prefix.map(str::to_owned).into_iter().chain(parts);
-    name.collect::<Vec<_>>().join("/")
+    let name = name_of_path(path.strip_prefix(root).unwrap_or(path));
+    match prefix {
+        Some(prefix) => format!("{prefix}/{name}"),
+        None => name,
+    }
 }
 
 impl Tree {
@@ -103,12 +117,24 @@ impl Tree {
         if name.len() > MAX_NAME || name.contains(char::is_control) {
             return self.warn(clip(&name), "its path is no name of an object", path);
         }
-        if bytes.is_none_or(|bytes| bytes > MAX_BYTES) {
-            return self.warn(name, "larger than 1 MiB", path);
+        let Some(size) = bytes else {
+            return self.warn(name, "cannot be read", path);
+        };
+        if size > MAX_BYTES {
+            return self.warn(name, "larger than 4 MiB", path);
+        }
+        let is_large = size > MAX_WHOLE;
+        if is_large && !begins_as_text(path) {
+            return self.warn(name, "not text", path);
+        }
+        if is_large && (self.large + size > MAX_LARGE || name.len() > MAX_LARGE_NAME) {
+            let why = "larger than 1 MiB, behind 32 MiB of such files, or in too long a path";
+            return self.warn(name, why, path);
         }
         let Ok(bytes) = read_up_to(path, MAX_BYTES) else {
             return self.warn(name, "cannot be read", path);
         };
+        let digest = is_large.then(|| Digest::of(&bytes));
         let text = String::from_utf8(bytes).ok();
         let Some(text) = text.filter(|text| !text.contains('\0')) else {
             return self.warn(name, "not text", path);
@@ -119,6 +145,19 @@ impl Tree {
             .replace("\r\n", "\n");
         if text.trim().is_empty() {
             return self.skip(name, "empty");
+        }
+        if let Some(digest) = digest {
+            self.large += size;
+            let parts = large::documents(&name, &text, digest);
+            self.note(
+                name,
+                format!(
+                    "larger than 1 MiB: stands as its outline and {} parts, of which those near to the task go in",
+                    parts.len() - 1
+                ),
+                path,
+            );
+            return self.documents.extend(parts);
         }
         self.documents.push(ObjectDocument {
             object_type: Some(ObjectType::Artifact),
@@ -132,15 +171,19 @@ impl Tree {
     }
 
     fn warn(&mut self, name: String, why: &str, path: &Path) {
+        self.note(name.clone(), format!("left out: {why}"), path);
+        self.skip(name, why);
+    }
+
+    fn note(&mut self, name: String, what: String, path: &Path) {
         self.warnings.push(Warning {
             kind: WarningKind::Code,
-            name: name.clone(),
-            what: format!("left out: {why}"),
+            name,
+            what,
             at: Some(Location {
                 source: path.display().to_string(),
                 line: None,
             }),
         });
-        self.skip(name, why);
     }
 }

@@ -21,11 +21,12 @@ use tenure::{Candidates, ContextObject, Digest, Error, ObjectDocument, Unfetched
 
 use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
+use crate::read::name_of_file;
 use crate::snapshot::{may_be_snapshot, only_label, read_snapshot};
 use crate::sources::{Sourced, is_json, is_json_lines, stem_of};
 use crate::walk::{FoundFiles, Source, find};
 use read_as::{demote, looks_like_rules};
-use tenure_adapters::read::read_text;
+use tenure_adapters::read::read_text_up_to;
 
 /// The objects that were collected, with warnings.
 #[derive(Debug, Default)]
@@ -191,7 +192,7 @@ impl Collector<'_> {
 
     /// Reads a tree of source code.
     fn code(&mut self, root: &Path) -> Result<(), Error> {
-        let folder = root.file_name().map(|name| name.to_string_lossy());
+        let folder = root.file_name().map(name_of_file);
         let prefix = folder.as_deref().filter(|_| self.options.code.len() > 1);
         let tree = read_tree(root, prefix)?;
         self.unfetched.extend(tree.unfetched);
@@ -243,7 +244,7 @@ fn name_by_folder(document: &mut ObjectDocument, path: &Path, origin: &str) {
     let depth = Path::new(origin).components().count();
     let folder = path.ancestors().nth(depth).and_then(Path::file_name);
     if let Some(folder) = folder {
-        let folder = folder.to_string_lossy();
+        let folder = name_of_file(folder);
         document.name = format!("{folder}/{}", document.name);
         document.source_origin = Some(format!("{folder}/{origin}"));
         document.object_id = None;
@@ -356,7 +357,7 @@ fn documents(
     if !options.formats.knows(&source.path) {
         return Err(options.formats.unknown(&source.path));
     }
-    let text = read_text(&source.path)?;
+    let text = read_text_up_to(&source.path, options.formats.limit(&source.path))?;
     let name = name_of(&source.origin);
     let formats = &options.formats;
     let is_data = source.read_as != ReadAs::Guidance;

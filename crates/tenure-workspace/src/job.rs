@@ -115,6 +115,8 @@ impl Workspace {
     pub fn why_not(&self, job: &Job, trace: &Trace, name: &str) -> Result<WhyNot, Error> {
         let (world, policy, request) = (&*job.world, &job.policy, &job.request);
         let facts = self.answer(world, policy, request, job.candidates())?;
+        let names = trace.verdicts.iter().map(|verdict| &*verdict.name);
+        let name = whole_name(names, name);
         why_not(
             world,
             policy,

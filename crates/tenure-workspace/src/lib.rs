@@ -63,6 +63,7 @@ mod workspace;
 
 pub use bodies::{NAME_THE_TARGET, RequestBody, check_body};
 pub use clock::Clock;
+pub use code_tree::symbols_in;
 pub use collect::{
     Collect, Collected, MANIFEST, Mandatory, Progress, ReadAs, Warning, WarningKind,
 };

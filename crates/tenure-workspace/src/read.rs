@@ -1,6 +1,8 @@
 //! What is never read because it belongs to the kernel; where a user's own files are. Files themselves are read by
 //! [`tenure_adapters::read`].
 
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 #[cfg(unix)]
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,24 @@ pub(crate) fn is_of_the_kernel(real: &Path) -> bool {
     }
     #[cfg(not(unix))]
     false
+}
+
+/// A file's name as objects call it. Bytes that are no UTF-8 stand as `%E9`, so that two such files are two.
+pub(crate) fn name_of_file(name: &OsStr) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+/// A path within a folder as objects call it, with `/` between its parts.
+pub(crate) fn name_of_path(path: &Path) -> String {
+    let parts = path.components().map(|part| name_of_file(part.as_os_str()));
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// A folder of the user's: what the variable names, or else a folder below their home. A path that

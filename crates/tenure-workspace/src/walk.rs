@@ -13,7 +13,7 @@ use tenure::error::Location;
 use tenure::{Error, Unfetched};
 
 use crate::collect::{Collect, Declared, MANIFEST, ReadAs, Warning, WarningKind};
-use crate::read::{KERNEL, is_of_the_kernel};
+use crate::read::{KERNEL, is_of_the_kernel, name_of_file, name_of_path};
 use crate::snapshot::may_be_snapshot;
 use crate::sources::agents::Near;
 use crate::sources::claude::{self, Kind};
@@ -137,11 +137,7 @@ impl Root {
 
     /// The path within the root, as objects call it.
     fn relative(&self, real: &Path) -> String {
-        let relative = real.strip_prefix(&self.real).unwrap_or(real);
-        let parts = relative
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy());
-        parts.collect::<Vec<_>>().join("/")
+        name_of_path(real.strip_prefix(&self.real).unwrap_or(real))
     }
 
     /// Returns whether a path below leads through a folder of dependencies.
@@ -261,10 +257,9 @@ impl Finder<'_> {
             self.instructions(&root, &named, kind, &mut Vec::new())?;
             return Ok(root);
         }
-        let name = path
+        let origin = path
             .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let origin = name.unwrap_or_else(|| path.display().to_string());
+            .map_or_else(|| path.display().to_string(), name_of_file);
         self.plain(path.to_owned(), real, origin, false);
         Ok(folder)
     }
@@ -309,7 +304,9 @@ impl Finder<'_> {
                     "`{}` holds more than {MAX_ENTRIES} entries",
                     root.shown.display()
                 ))
-                .hint("name the files or a smaller folder"));
+                .hint(
+                    "name the files or a smaller folder, or put what is generated into `.ignore`",
+                ));
             }
             let entry = entry.map_err(failed)?;
             entries.push((entry.file_name(), entry));

@@ -19,6 +19,7 @@ mod support;
 mod thread_time;
 
 mod adapters;
+mod bad_input;
 mod bound_reasoning;
 mod cache_marks;
 mod cases;

@@ -1,14 +1,15 @@
 //! `tenure explain`.
 
-use tenure::object::clip;
+use tenure::object::{Provenance, clip};
 use tenure::{Error, Outcome};
 use tenure_workspace::Workspace;
 use tenure_workspace::records::EXCHANGE_PREFIX;
 
+use super::models::grouped;
 use super::prepare::{prepare, without_payload};
 use super::print_json;
 use crate::args::{ExplainArgs, Format};
-use crate::failure::Failure;
+use crate::failure::{Failure, printable};
 use crate::report;
 
 /// Compiles and prints how it came to its result.
@@ -35,7 +36,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             .why_not(&prepared.job, &first.trace, name)?;
         return match args.compile.format {
             Format::Json => print_json(&answer),
-            Format::Text => super::print(&answer.to_string()),
+            Format::Text => {
+                let candidates = prepared.job.candidates().objects().iter();
+                let name = &*answer.verdict.name;
+                let place = candidates.filter(|object| object.name() == name);
+                let place = place.filter_map(|object| object.revision().provenance());
+                let place = place.map(place_of).next().unwrap_or_default();
+                super::print(&format!("{answer}{place}"))
+            }
         };
     }
     match args.compile.format {
@@ -48,6 +56,20 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         },
         Format::Text => report::explanation(&outcome, args.stages),
     }
+}
+
+/// The source of an object and its place there, as a line.
+fn place_of(found: &Provenance) -> String {
+    let Some(source) = &found.source_id else {
+        return String::new();
+    };
+    let bytes = found.chunk.map_or(String::new(), |chunk| {
+        format!(", bytes {} to {}", grouped(chunk.start), grouped(chunk.end))
+    });
+    let digest = found
+        .digest
+        .map_or(String::new(), |digest| format!(" ({digest})"));
+    format!("  from {}{bytes}{digest}\n", printable(source))
 }
 
 /// Prints what was done to a request that went through a gateway.

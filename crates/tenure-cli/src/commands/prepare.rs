@@ -1,6 +1,7 @@
 //! The inputs of a compile, read from the arguments.
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use tenure::{
 };
 use tenure_workspace::{
     Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Progress, Reach, Reader, StoreAsk,
-    Workspace, default_frame_key_path, load_template, read_text, write_whole,
+    Workspace, default_frame_key_path, load_template, read_text, symbols_in, write_whole,
 };
 
 use super::cache::Read;
@@ -136,6 +137,9 @@ pub(super) fn prepare(args: &CompileArgs) -> Result<Prepared, Error> {
 /// The same, where a history says the task when no argument does.
 pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result<Prepared, Error> {
     let mut request = request(args, said)?;
+    if !args.reading.code.is_empty() {
+        name_symbols(&mut request);
+    }
     request.validate().map_err(|error| match &args.request {
         Some(path) => error.at(path.display().to_string(), None),
         // Arguments have other names than the fields of a request.
@@ -182,6 +186,16 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
         previous,
         turn_stays: false,
     })
+}
+
+/// Adds the names of source code in the task to the entities, but for those that the request knows already.
+fn name_symbols(request: &mut Request) {
+    let known = request.entities.iter();
+    let known = known.flat_map(|entity| entity.aliases.iter().chain([&entity.name]));
+    let known: BTreeSet<String> = known.map(|name| name.to_lowercase()).collect();
+    let symbols = symbols_in(&request.query_text()).into_iter();
+    let new = symbols.filter(|symbol| !known.contains(&symbol.name.to_lowercase()));
+    request.entities.extend(new);
 }
 
 /// Returns whether a policy is named by its file.

@@ -8,6 +8,34 @@ use tenure::Error;
 /// The largest frontmatter of one section, in bytes.
 pub const MAX_FRONTMATTER: usize = 64 << 10;
 
+/// The most brackets that may be open in YAML. The time of its parser grows with their number for each that follows.
+const MAX_OPEN: usize = 64;
+
+/// Refuses YAML in which too many brackets are open at once.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line in the YAML.
+pub(super) fn check_depth(yaml: &str) -> Result<(), Error> {
+    let mut open = 0usize;
+    for (at, byte) in yaml.bytes().enumerate() {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MAX_OPEN {
+            let line = 1 + yaml[..at].matches('\n').count();
+            return Err(
+                Error::input(format!("more than {MAX_OPEN} brackets are open"))
+                    .at("", Some(line))
+                    .expected("YAML that is nested less"),
+            );
+        }
+    }
+    Ok(())
+}
+
 /// True if a line opens or closes a frontmatter.
 pub(super) fn is_rule(line: &str) -> bool {
     line.trim_end() == "---"
@@ -42,6 +70,10 @@ pub(crate) fn cut(text: &str) -> Result<Option<Cut<'_>>, Error> {
             None if !is_rule(plain) => return Ok(None),
             None => yaml_start = Some(at + line.len()),
             Some(yaml) if is_rule(plain) => {
+                check_depth(&text[yaml..at]).map_err(|error| {
+                    let line = error.at.as_ref().and_then(|at| at.line);
+                    error.at("", line.map(|line| first + line))
+                })?;
                 return Ok(Some(Cut {
                     yaml: &text[yaml..at],
                     yaml_line: first + 1,

@@ -23,6 +23,7 @@ use tenure::{Error, ObjectDocument};
 
 use super::MAX_SECTIONS;
 use super::Sourced;
+use super::frontmatter::check_depth;
 
 /// The largest plain Markdown that stays whole unless the caller says otherwise, in bytes: about
 /// 1,000 tokens.
@@ -395,6 +396,7 @@ impl Hints {
         };
         let inner = part.text[found.inner.clone()].trim();
         let first = line(found.inner.start);
+        check_depth(inner).map_err(|error| error.at("", Some(first)))?;
         serde_norway::from_str::<Hint>(&format!("{{{inner}}}"))
             .map_err(|error| malformed(&error, inner, first))
             .and_then(|hint| match &hint.name {

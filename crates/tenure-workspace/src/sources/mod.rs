@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use tenure::object::{Authority, clip};
 use tenure::{Error, ObjectDocument};
+use tenure_adapters::read::MAX_FILE;
 
 use crate::collect::ReadAs;
 use markdown::Split;
@@ -166,6 +167,14 @@ impl Formats {
     /// Returns whether there is a parser for this file.
     pub fn knows(&self, path: &Path) -> bool {
         self.of(path).is_some()
+    }
+
+    /// The most bytes that such a file may have. What is large in a notebook is its images, which are left out.
+    pub(crate) fn limit(&self, path: &Path) -> u64 {
+        match self.of(path) {
+            Some(Format::Notebook) => notebook::MAX_NOTEBOOK,
+            _ => MAX_FILE,
+        }
     }
 
     /// Returns whether a walk takes this file. In a folder of guidance only `.md` and the formats that the user

@@ -1,12 +1,12 @@
 //! Notebooks of Jupyter: their texts, code and what the code printed. Images and widgets are left out.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tenure::Error;
 
+/// The largest notebook, in bytes.
+pub(super) const MAX_NOTEBOOK: u64 = 256 << 20;
 /// The most bytes of one cell's output: what is printed is often a log.
 const MOST_OF_OUTPUT: usize = 4 << 10;
 
@@ -55,8 +55,6 @@ struct Output {
 struct Data {
     #[serde(default, rename = "text/plain")]
     plain: Text,
-    #[serde(flatten)]
-    _rest: BTreeMap<String, IgnoredAny>,
 }
 
 /// A text, whole or in lines.

@@ -19,7 +19,7 @@ use tenure::{Error, ObjectDocument};
 use super::Sourced;
 use super::foreign;
 pub use super::frontmatter::MAX_FRONTMATTER;
-use super::frontmatter::is_rule;
+use super::frontmatter::{check_depth, is_rule};
 use super::markdown::{self, Split};
 
 pub use super::MAX_SECTIONS;
@@ -154,6 +154,10 @@ fn next_section(lines: &[&str], from: usize) -> usize {
 
 fn frontmatter(lines: &[&str], open: usize, close: usize) -> Result<ObjectDocument, Error> {
     let yaml = lines[open + 1..close].join("\n");
+    check_depth(&yaml).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        at(open + line.unwrap_or(1), error)
+    })?;
     serde_norway::from_str::<ObjectDocument>(&yaml).map_err(|error| {
         let text = error.to_string();
         let line = match error.location() {

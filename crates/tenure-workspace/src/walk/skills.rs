@@ -9,6 +9,7 @@ use tenure_adapters::read::read_text;
 
 use super::{Entry, Finder, Root, Seen, Source, Standing};
 use crate::collect::{ReadAs, WarningKind};
+use crate::read::{name_of_file, name_of_path};
 use crate::sources::Sourced;
 use crate::sources::claude::MAX_IMPORT;
 use crate::sources::skill::{self, Disclosure, MAX_FOLDERS, SKILL_FILE, Skill};
@@ -33,9 +34,7 @@ impl Finder<'_> {
         if self.read.contains_key(&real) {
             return Ok(());
         }
-        let name = folder
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let name = folder.file_name().map(name_of_file);
         let name = name.unwrap_or_default();
         let read = read_text(&shown).and_then(|text| Skill::parse(&text, &name));
         let skill = match read {
@@ -172,12 +171,7 @@ impl Finder<'_> {
             return;
         }
         // Its name is its path in the skill's folder.
-        let inner = path.strip_prefix(home.folder).unwrap_or(path);
-        let inner: Vec<_> = inner
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect();
-        let inner = inner.join("/");
+        let inner = name_of_path(path.strip_prefix(home.folder).unwrap_or(path));
         let shown = root.show(path);
         let why = match fs::metadata(path) {
             Ok(metadata) if metadata.len() > MAX_IMPORT => "larger than 1 MiB".to_owned(),

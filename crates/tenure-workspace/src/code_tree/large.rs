@@ -1,0 +1,380 @@
+//! A file that is too large to stand as one object: its outline, and its parts, which compete by themselves.
+//!
+//! A part is a run of whole functions, or of lines where no parser knows the language. The parts of a file follow each
+//! other without a gap, so that all of the file is there to be found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use tenure::condense::code::{self, Elidable};
+use tenure::object::{Authority, ChunkBounds, ObjectType, Protection, Provenance};
+use tenure::{Digest, ObjectDocument};
+use tenure_adapters::code::outline;
+
+use super::symbols::id_of;
+
+/// The most bytes of an outline.
+const MOST_OF_OUTLINE: usize = 16 << 10;
+/// Smaller functions stand with the next one.
+const LEAST_PART: usize = 512;
+/// A function above this stands in runs of lines, those within it by themselves.
+const MOST_PART: usize = 16 << 10;
+/// The most bytes of a run of lines.
+const MOST_RUN: usize = 4 << 10;
+/// What is left of a line behind a function still belongs to it, up to this many bytes.
+const MOST_OF_LINE: usize = 200;
+/// The most names of one part, and the most bytes of a name.
+const MOST_NAMES: usize = 32;
+const MOST_OF_NAME: usize = 64;
+
+/// The documents of a file: its outline, then its parts in their order. The name of the file is short enough for a part's
+/// to fit behind it.
+pub(super) fn documents(file: &str, text: &str, bytes: Digest) -> Vec<ObjectDocument> {
+    // Of what no parser knows, the lines decide.
+    let bodies = code::ending(file).map(|ending| outline(text, ending).unwrap_or_default());
+    let bodies = bodies.unwrap_or_default();
+    let found = Provenance {
+        source_id: Some(file.to_owned()),
+        digest: Some(bytes),
+        ..Provenance::default()
+    };
+    let outline = ObjectDocument {
+        object_type: Some(ObjectType::Artifact),
+        source_origin: Some(file.to_owned()),
+        provenance: Some(found.clone()),
+        ..ObjectDocument::named(file, shown(text, &bodies))
+    };
+    let mut names = Names::default();
+    let parts = parts(text, &bodies).into_iter().map(|part| {
+        let chunk = ChunkBounds {
+            start: part.range.start as u64,
+            end: part.range.end as u64,
+        };
+        let name = part.names.first().map_or("part", |name| identifier(name));
+        ObjectDocument {
+            object_type: Some(ObjectType::RetrievedPassage),
+            authority_level: Some(Authority::Data),
+            // Without its body it would say what the outline says.
+            protection: Some(Protection::Verbatim),
+            source_origin: Some(file.to_owned()),
+            provenance: Some(Provenance {
+                chunk: Some(chunk),
+                ..found.clone()
+            }),
+            tags: part.names.iter().map(|name| words_of(name)).collect(),
+            canonical_entity_ids: part
+                .names
+                .iter()
+                .map(|name| id_of(identifier(name)))
+                .collect(),
+            ..ObjectDocument::named(
+                names.take(format!("{file}/{name}")),
+                text[part.range].trim_matches(['\n', '\r']).trim_end(),
+            )
+        }
+    });
+    let parts: Vec<ObjectDocument> = parts.collect();
+    std::iter::once(outline).chain(parts).collect()
+}
+
+/// The text without its bodies; of a language that no parser knows the lines that are not indented. What is too long is
+/// cut behind a line, with a remark.
+fn shown(text: &str, bodies: &[Elidable]) -> String {
+    let whole = if bodies.is_empty() {
+        let is_head =
+            |line: &&str| line.starts_with(|c: char| c.is_alphanumeric() || "_#@".contains(c));
+        let lines: Vec<&str> = text.lines().filter(is_head).collect();
+        lines.join("\n")
+    } else {
+        code::outline(text, bodies)
+    };
+    let whole = whole.trim();
+    if whole.len() <= MOST_OF_OUTLINE {
+        let rest = text.lines().count();
+        return if whole.is_empty() {
+            format!("… {rest} lines, no outline")
+        } else {
+            whole.to_owned()
+        };
+    }
+    let end = cut(whole, MOST_OF_OUTLINE);
+    let rest = whole[end..].lines().count();
+    format!(
+        "{}\n… {rest} more lines of the outline",
+        whole[..end].trim_end()
+    )
+}
+
+/// A part of a file.
+struct Part {
+    range: Range<usize>,
+    /// The names of the functions in it.
+    names: Vec<String>,
+}
+
+/// The parts of a text whose bodies are known.
+fn parts(text: &str, bodies: &[Elidable]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut names = Vec::new();
+    let (mut from, mut end) = (0, 0);
+    for body in bodies {
+        let (start, until) = (body.start as usize, body.end as usize);
+        if start < end || until - start > MOST_PART || body.name.is_empty() {
+            continue;
+        }
+        if start - from > MOST_PART {
+            // What stands before a function and is no part of one.
+            let line = text[..start].rfind('\n').map_or(start, |at| at + 1);
+            for until in [end.max(from), line.max(end).max(from)] {
+                close(text, from..until, &mut names, &mut parts);
+                from = until;
+            }
+        }
+        if names.len() < MOST_NAMES {
+            names.push(body.name.clone());
+        }
+        end = end_of(text, until);
+        if end - from >= LEAST_PART {
+            close(text, from..end, &mut names, &mut parts);
+            from = end;
+        }
+    }
+    close(text, from..text.len(), &mut names, &mut parts);
+    parts
+}
+
+/// Ends a part, in several where it is too long.
+fn close(text: &str, range: Range<usize>, names: &mut Vec<String>, parts: &mut Vec<Part>) {
+    let names = std::mem::take(names);
+    let is_whole = range.len() <= MOST_PART && !names.is_empty();
+    let mut from = range.start;
+    while from < range.end {
+        let rest = &text[from..range.end];
+        let length = if is_whole {
+            rest.len()
+        } else {
+            cut(rest, MOST_RUN)
+        };
+        if !rest[..length].trim().is_empty() {
+            parts.push(Part {
+                range: from..from + length,
+                names: names.clone(),
+            });
+        }
+        from += length;
+    }
+}
+
+/// The end of what belongs to a body: its line, or a bracket where the line goes on and on.
+fn end_of(text: &str, until: usize) -> usize {
+    let rest = &text[until..];
+    let line = rest.find('\n').map_or(rest.len(), |at| at + 1);
+    if line <= MOST_OF_LINE {
+        until + line
+    } else {
+        until + usize::from(rest.starts_with(['}', ']', ')']))
+    }
+}
+
+/// The end of the first run of a text: at a blank line where there is one in its second half, else between lines, and
+/// within a line only where it is longer.
+fn cut(text: &str, most: usize) -> usize {
+    if text.len() <= most {
+        return text.len();
+    }
+    let window = &text[..text.floor_char_boundary(most)];
+    let blank = window.rfind("\n\n").map(|at| at + 2);
+    let line = || window.rfind('\n').map(|at| at + 1);
+    blank
+        .filter(|at| *at > most / 2)
+        .or_else(line)
+        .unwrap_or(window.len())
+}
+
+/// The identifier in what a parser took for a name: of `exports.read` the last one.
+fn identifier(name: &str) -> &str {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let is_path = name.chars().all(|c| is_part(c) || c == '.');
+    let name = name.rsplit('.').next().filter(|_| is_path).unwrap_or(name);
+    let start = name.find(is_part).unwrap_or(name.len());
+    let word = &name[start..];
+    let word = &word[..word.find(|c| !is_part(c)).unwrap_or(word.len())];
+    match &word[..word.floor_char_boundary(MOST_OF_NAME)] {
+        "" => "part",
+        word => word,
+    }
+}
+
+/// A name with a space before each capital that follows a small letter, so that `readHeader` is found by its words, too.
+fn words_of(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 4);
+    let mut small = false;
+    for c in name.chars().filter(|c| !c.is_control()) {
+        if small && c.is_uppercase() {
+            words.push(' ');
+        }
+        small = c.is_lowercase();
+        words.push(c);
+    }
+    words
+}
+
+/// The names of the parts of a file, none of them twice.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    /// How often a name was asked for.
+    asked: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// The name, or the next of `NAME-2`, `NAME-3` … that is free.
+    fn take(&mut self, name: String) -> String {
+        let asked = self.asked.entry(name.clone()).or_default();
+        loop {
+            *asked += 1;
+            let next = match *asked {
+                1 => name.clone(),
+                number => format!("{name}-{number}"),
+            };
+            if self.taken.insert(next.clone()) {
+                return next;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of functions of two languages' shapes, each of which speaks of something else.
+    fn source(function: impl Fn(usize) -> String) -> String {
+        (0..300).map(function).collect()
+    }
+
+    fn of(file: &str, text: &str) -> Vec<ObjectDocument> {
+        let documents = documents(file, text, Digest::of(text.as_bytes()));
+        // What was cut is there once, in order, but for white space.
+        let all: String = documents[1..].iter().map(|part| &*part.content).collect();
+        let solid = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(solid(&all), solid(text));
+        let names: BTreeSet<&str> = documents.iter().map(|one| &*one.name).collect();
+        assert_eq!(names.len(), documents.len());
+        for document in &documents {
+            assert!(
+                document.content.len() <= MOST_PART + 100,
+                "{}",
+                document.name
+            );
+            document.clone().seal().unwrap();
+        }
+        let mut at = 0;
+        for part in &documents[1..] {
+            let chunk = part
+                .provenance
+                .as_ref()
+                .and_then(|found| found.chunk)
+                .unwrap();
+            let (start, end) = (chunk.start as usize, chunk.end as usize);
+            assert!(start >= at && text[at..start].trim().is_empty());
+            assert!(text[start..end].contains(&*part.content));
+            at = end;
+        }
+        documents
+    }
+
+    #[test]
+    fn functions_stand_whole_and_are_found_by_their_names() {
+        let body = "    let value = step(value); // so that the body is long enough\n".repeat(12);
+        let rust = source(|at| {
+            format!("/// Reads {at}.\npub fn readPart{at}(value: u32) -> u32 {{\n{body}}}\n\n")
+        });
+        let read = of("src/all.rs", &rust);
+        assert_eq!(read.len(), 301);
+        assert!(
+            read[0]
+                .content
+                .contains("pub fn readPart7(value: u32) -> u32 { … 12 lines left out }")
+        );
+        assert!(
+            read[0].content.ends_with("more lines of the outline"),
+            "{}",
+            read[0].content
+        );
+        assert_eq!(read[8].name, "src/all.rs/readPart7");
+        assert_eq!(read[8].tags, ["read Part7"]);
+        assert!(
+            read[8].content.starts_with("/// Reads 7.\npub fn") && read[8].content.ends_with('}')
+        );
+        let body = "    value = step(value)  # so that the body is long enough\n".repeat(12);
+        let python = source(|at| {
+            format!("def new(value):\n    \"\"\"Makes {at}.\"\"\"\n{body}    return value\n\n\n")
+        });
+        let read = of("all.py", &python);
+        assert_eq!(
+            (read.len(), &*read[1].name, &*read[300].name),
+            (301, "all.py/new", "all.py/new-300")
+        );
+        assert!(
+            read[9]
+                .content
+                .starts_with("def new(value):\n    \"\"\"Makes 8.")
+        );
+    }
+
+    #[test]
+    fn what_no_parser_knows_or_what_has_no_functions_stands_in_runs_of_lines() {
+        let c = source(|at| {
+            format!("int read_{at}(int value)\n{{\n    return step(value) + {at};\n}}\n\n")
+        });
+        let read = of("all.c", &c);
+        assert!(
+            read.len() > 3
+                && read[0]
+                    .content
+                    .starts_with("int read_0(int value)\nint read_1")
+        );
+        assert!(read[1..].iter().all(|part| part.content.ends_with('}')));
+        assert_eq!(read[2].name, "all.c/part-2");
+        let table = format!("VALUES = [\n{}]\n", "    17, 42, 99,\n".repeat(9_000));
+        let read = of("table.py", &table);
+        assert!(
+            read[0].content.len() < 200 && read.len() > 20,
+            "{}",
+            read[0].content
+        );
+        // No line ends, no function either.
+        of("all.txt", &"ä ".repeat(60_000));
+        of("all.min.js", &"function f(a){return a+1};".repeat(9_000));
+        of("none.py", &"# says nothing\n".repeat(9_000));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn whatever_stands_in_a_file_stands_once_in_its_parts(
+            pieces in proptest::collection::vec((0..PIECES.len(), 1..400usize), 1..12),
+            ending in 0..4usize,
+        ) {
+            let text: String = pieces.iter().map(|(at, times)| PIECES[*at].repeat(*times)).collect();
+            of(["a.rs", "a.py", "a.js", "a.txt"][ending], &text);
+        }
+    }
+
+    const PIECES: [&str; 12] = [
+        "fn read() { let a = 1; let b = [a, 2, 3]; return a + b + 1234567890; }",
+        "def read(a):\n    \"\"\"Reads ä.\"\"\"\n    return a + 1234567890 + 1234567890 + 12345\n\n",
+        "const é = (a) => { return { b: [1, 2, 3], c: 'ü', d: a, e: 1234567890, f: 12 } };\n",
+        "}",
+        "{",
+        "(",
+        "\"",
+        "\n",
+        "日本語",
+        "// nothing\n",
+        "\t\r\n ",
+        "/* ",
+    ];
+}
