@@ -4,15 +4,20 @@ mod allocate;
 mod cache;
 mod condense;
 mod eval;
+mod examples;
 mod log;
 mod models;
+mod pages;
 mod registry;
 mod serve;
 mod session;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
@@ -21,13 +26,16 @@ pub(crate) use condense::*;
 pub(crate) use eval::*;
 pub(crate) use log::*;
 pub(crate) use models::*;
+pub(crate) use pages::command;
 pub(crate) use registry::*;
 pub(crate) use serve::*;
 pub(crate) use session::*;
 pub(crate) use store::*;
 
-/// A context compiler for LLM agents: typed, permissioned, dated objects and one task become the
-/// exact bytes that a model sees, within the budget, with a reason for everything.
+/// A context compiler for LLM agents
+///
+/// Typed, permissioned, dated objects and one task become the exact bytes that a model sees, within the budget, with a
+/// reason for everything.
 ///
 /// Standard output is data, messages go to standard error. Exit codes: 0 ok, 1 usage, 2 input,
 /// 3 budget, 4 policy or permission, 5 conflict with another writer,
@@ -58,11 +66,14 @@ pub(crate) enum Command {
     /// Blocks that are not removable stay, with the blocks that they need. Nothing is compiled, and no model is
     /// called but a named encoder or scorer.
     Gate(GateSourcesArgs),
-    /// Show how a budget is shared among sections, and how another budget would be
+    /// Show how a budget is shared, and how another would be
     ///
     /// From numbers: `--demand` for each section, under a policy, or `--claims FILE`. Or from a
     /// request: sources and a task, as `tenure compile` takes them, compiled at each budget without a
     /// payload. All budgets, demands and shares are in tokens.
+    ///
+    /// λ is the price in weight of the last token: one token more would add that much. It is 0 where the budget does not
+    /// bind.
     Allocate(AllocateArgs),
     /// Condense a text to a number of tokens
     ///
@@ -73,9 +84,9 @@ pub(crate) enum Command {
     Condense(CondenseArgs),
     /// Print the original of a pointer, byte for byte
     Rehydrate(RehydrateArgs),
-    /// Find passages in sources and the store, like the tool `query_archive`
+    /// Find passages in sources and the store
     ///
-    /// Searches files, folders and the store, archived and demoted objects included, and prints the passages that are
+    /// Answers as the tool `query_archive` does. Searches files, folders and the store, archived and demoted objects included, and prints the passages that are
     /// nearest to the query, within --tokens.
     Query(QueryArgs),
     /// Count the tokens of a text
@@ -153,8 +164,10 @@ pub(crate) enum View {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArgs {
-    /// Files and folders. Instruction files (CLAUDE.md, AGENTS.md) and skills are guidance; other documents are data,
-    /// unless --as or a folder's tenure.toml says otherwise. Snapshots of registries are as they were
+    /// Files and folders; all but instruction files and skills is data
+    ///
+    /// Instruction files are CLAUDE.md and AGENTS.md. --as or a folder's tenure.toml says otherwise of documents.
+    /// Snapshots of registries are as they were.
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
@@ -182,11 +195,13 @@ pub(crate) struct CompileArgs {
     /// system_orchestration
     #[arg(long, value_name = "TYPE")]
     pub(crate) task_type: Option<String>,
-    /// A whole request as JSON (see `tenure schema request`), overridden by the other arguments
+    /// A whole request as JSON; other arguments override it
+    ///
+    /// `tenure schema request` prints its schema.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) request: Option<PathBuf>,
 
-    /// The most tokens of the payload [default: window minus reserve]
+    /// The most tokens [default: window - reserve]
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) budget: Option<u32>,
     /// The model's window in tokens [default: the catalogue's]
@@ -195,18 +210,21 @@ pub(crate) struct CompileArgs {
     /// Tokens kept for the answer [default: the catalogue's, or 0 with --budget or --window]
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) reserve: Option<u32>,
-    /// A model of the catalogue, or a path to a tokenizer.json [default: gpt-4o]
+    /// A model, or a tokenizer.json [default: gpt-4o]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
     pub(crate) relevance: RelevanceArgs,
-    /// A preset (standard, ordered, stable-floor, prefill) or a TOML file
+    /// A preset or a TOML file
+    ///
+    /// The presets are standard, ordered, stable-floor and prefill; a store may hold others by their names.
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
-    /// The form of the payload: text, openai-chat, openai-responses, anthropic-messages (or
-    /// anthropic) or gemini [default: text]
+    /// text, openai-chat, openai-responses, anthropic or gemini
+    ///
+    /// The form of the payload [default: text]. `anthropic` is short for anthropic-messages.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// For the target text: write it through a model's chat template (Jinja as Hugging Face has it, or a
@@ -265,7 +283,9 @@ pub(crate) struct CompileArgs {
     /// Print the payload alone, byte for byte
     #[arg(long, conflicts_with_all = ["format", "dry_run", "output"])]
     pub(crate) payload: bool,
-    /// Write the payload to this file, byte for byte, and print the report without it
+    /// Write the payload to this file, byte for byte
+    ///
+    /// The report is printed without it.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run")]
     pub(crate) output: Option<PathBuf>,
     /// Write the trace to this file
@@ -298,9 +318,48 @@ pub(crate) struct CallerArgs {
     /// A role of the caller (may be repeated)
     #[arg(long = "role", value_name = "R")]
     pub(crate) roles: Vec<String>,
+    /// The session: objects of others are left out
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) session: Option<String>,
+    /// The task: objects of others are left out
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) task_id: Option<String>,
+    /// A web origin whose memory may be read
+    ///
+    /// Scheme, host and port, such as https://example.com. May be repeated.
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin)]
+    pub(crate) origins: Vec<String>,
+    /// Whether objects tagged `pii` may be seen
+    ///
+    /// `--pii` alone is `--pii=true`. Default: true, or what --request says.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) pii: Option<bool>,
     /// The most sensitive class that the caller may see [default: highly_restricted]
+    ///
+    /// One of public, restricted, confidential and highly_restricted.
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
+}
+
+/// A web origin as objects have it: scheme, host and port.
+fn origin(text: &str) -> Result<String, String> {
+    let written = text.to_ascii_lowercase();
+    let (scheme, host) = written.split_once("://").unwrap_or_default();
+    let port = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "",
+    };
+    let host = host.strip_suffix('/').unwrap_or(host);
+    let is_host = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);
+    if port.is_empty() || host.is_empty() || !host.chars().all(is_host) {
+        return Err(
+            "expected the scheme, the host and the port of a web address, such as https://example.com or http://localhost:8080"
+                .to_owned(),
+        );
+    }
+    let host = host.strip_suffix(port).unwrap_or(host);
+    Ok(format!("{scheme}://{host}"))
 }
 
 #[derive(Debug, Args)]
@@ -339,7 +398,9 @@ pub(crate) struct QueryArgs {
     /// The most passages [default: as many as fit]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u32>,
-    /// The result of a compile (`--format json`), or its trace: objects that stand there whole are left out
+    /// Leave out what stands whole in this result of a compile
+    ///
+    /// FILE is the output of `tenure compile --format json`, or a trace.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) after: Option<PathBuf>,
     #[command(flatten)]
@@ -380,19 +441,23 @@ pub(crate) struct StoredArgs {
 /// Options for reading sources.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
-    /// The file or folder that is worked on: only the CLAUDE.md, AGENTS.md and rules that apply to
-    /// it are loaded, the nearest with the highest priority [default: all of them]
+    /// Load only instruction files that apply to this path
+    ///
+    /// Those are CLAUDE.md, AGENTS.md and rules, the nearest with the highest priority. Default: all of them.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) near: Option<PathBuf>,
-    /// Read a file or folder as guidance (rules, as their frontmatter says), evidence (data, of which what is near to the
-    /// task is quoted) or corpus (data, whole where it fits). PATH is a source, too (may be repeated)
+    /// Read PATH as guidance, evidence or corpus
+    ///
+    /// Guidance is rules, as their frontmatter says; evidence is data, of which what is near to the task is quoted;
+    /// corpus is data, whole where it fits. PATH is a source, too. May be repeated.
     #[arg(long = "as", value_names = ["KIND", "PATH"], num_args = 2, action = ArgAction::Append, value_hint = ValueHint::AnyPath)]
     pub(crate) read_as: Vec<PathBuf>,
     /// Also read what .gitignore and .ignore name, and folders of dependencies
     #[arg(long)]
     pub(crate) no_ignore: bool,
-    /// A tree of source code, each file of which becomes an artifact (may be repeated); files that .gitignore or
-    /// .ignore name and binary files are left out
+    /// A tree of source code, each file an artifact
+    ///
+    /// Files that .gitignore or .ignore name and binary files are left out. May be repeated.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) code: Vec<PathBuf>,
     /// The parts of each skill to load

@@ -86,8 +86,21 @@ pub(crate) fn warning(text: &str) {
     eprintln!("{YELLOW}warning:{YELLOW:#} {}", printable(text));
 }
 
-/// Reports what the argument parser refused. Help and version are no failures.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+/// Reports what the argument parser refused, as JSON where the output would be. Help and version are no failures.
+pub(crate) fn usage(error: &clap::Error, is_json: bool) -> ExitCode {
+    if is_json && error.use_stderr() {
+        let said = error.to_string();
+        let said = said.strip_prefix("error: ").unwrap_or(&said);
+        // What follows the message is the usage, which `--help` prints.
+        let (what, rest) = said.split_once("\n\n").unwrap_or((said, ""));
+        let tip = rest
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("tip: "));
+        let lines = what.lines().map(str::trim);
+        let what = lines.collect::<Vec<_>>().join(" ");
+        let error = Error::new(ErrorKind::Usage, what);
+        return Failure::Refused(error.hint(tip.unwrap_or("try `--help`"))).report(true);
+    }
     let shown = error.print();
     ExitCode::from(u8::from(error.use_stderr() || shown.is_err()))
 }

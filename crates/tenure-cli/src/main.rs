@@ -7,20 +7,22 @@ mod args;
 mod commands;
 mod failure;
 mod plot;
+mod progress;
 mod report;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let read = Cli::command().try_get_matches();
+    let read = args::command().try_get_matches();
     let read = read.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, asks_json(&matches))));
     let (cli, is_json) = match read {
         Ok(read) => read,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(&error, says_json(std::env::args_os())),
     };
     let done = match cli.command {
         Command::Compile(args) => commands::compile::run(&args),
@@ -53,6 +55,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(is_json),
     }
+}
+
+/// Returns whether arguments that are wrong ask for JSON.
+fn says_json(args: impl Iterator<Item = OsString>) -> bool {
+    let args: Vec<OsString> = args.collect();
+    let pair = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
+    args.windows(2).any(pair) || args.iter().any(|arg| arg == "--format=json")
 }
 
 /// Returns whether the output is asked for as JSON: a failure is JSON, too.

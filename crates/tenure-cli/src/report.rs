@@ -138,7 +138,7 @@ fn pending(text: &mut String, outcome: &Outcome) {
     for item in pending.iter().take(LISTED) {
         let _ = writeln!(text, "  {} ({} tokens)", printable(&item.name), item.tokens);
     }
-    text.push('\n');
+    listing::more(text, pending.len());
 }
 
 /// Says how the model gets the corpus, and why.
@@ -170,13 +170,13 @@ fn context(text: &mut String, trace: &Trace) {
     text.push('\n');
 }
 
-/// The worth of one more token, in words.
+/// The price λ of the last token, in words.
 pub(crate) fn shadow_price(lambda: f64, whose: &str) -> String {
     if lambda > 0.0 {
         let worth = worth(lambda);
-        format!("one more token is worth {worth}, in the unit of {whose} weights")
+        format!("λ = {worth}: one token more would add that much, in {whose} weights")
     } else {
-        "one more token is worth nothing: every section has what it can use".to_owned()
+        "λ = 0: one token more would add nothing, the budget does not bind".to_owned()
     }
 }
 
@@ -261,7 +261,9 @@ fn retrieval(text: &mut String, trace: &Trace) {
     );
     for subquery in &report.subqueries {
         let names = subquery.brought.iter().take(LISTED);
-        let names: Vec<_> = names.map(|one| printable(&one.name).to_string()).collect();
+        let mut names: Vec<_> = names.map(|one| printable(&one.name).to_string()).collect();
+        let more = subquery.brought.len() - names.len();
+        names.extend((more > 0).then(|| format!("… and {more} more")));
         let fell_back = subquery
             .fell_back
             .map_or_else(String::new, |strategy| format!(" (no vectors: {strategy})"));
@@ -331,7 +333,7 @@ fn notes(text: &mut String, trace: &Trace) {
         };
         let _ = writeln!(text, "  {}", printable(&line));
     }
-    text.push('\n');
+    listing::more(text, trace.notes.len());
 }
 
 pub(crate) fn put(text: &str) -> Result<(), Failure> {

@@ -108,7 +108,7 @@ a          0    –     100          6  0.133531  █░░░░░░░░░
 b          0    –     100          4  0.133531  █░░░░░░░░░░░░░░░░░░░░░░░
 
 budget 10: 10 allocated, 0 unspent
-one more token is worth 0.133531, in the unit of the claims' weights
+λ = 0.133531: one token more would add that much, in the claims' weights
 optimal: the least token given is worth 0.154151, the best left out 0.133531
 
 BUDGET  ALLOCATED  ONE MORE   a  b
@@ -277,7 +277,7 @@ fn a_request_has_the_shares_of_its_compile() {
     for part in [
         "USED  FLOW-BACK",
         "must go in, ",
-        "one more token is worth 0.00",
+        "λ = 0.00",
         "tokens must go in, but the budget is 40\n",
         "900000  the model's window has no room for it\n",
         "40 does not fit\n",

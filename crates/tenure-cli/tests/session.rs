@@ -1,5 +1,8 @@
 //! Sessions through the real binary: in from a provider's messages, on turn after turn, out again.
 
+use std::io::Write;
+use std::process::Stdio;
+
 use crate::support::{Bench, text};
 use serde_json::{Value, json};
 
@@ -241,7 +244,7 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (
             &["session", "import", "words.txt"],
             2,
-            "the format of the messages is unknown",
+            "JSON Lines of these",
         ),
         (
             &["session", "rehydrate", &id, "--id", "x9"],
@@ -273,6 +276,87 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         bench.json(&["session", "list", "--format", "json"]),
         json!([{ "id": id, "entries": 7 }])
     );
+}
+
+#[test]
+fn what_an_sdk_returns_is_appended() {
+    let bench = Bench::new();
+    let user = r#"{"role":"user","content":"How hot is pump 7?"}"#;
+    let chat = r#"{"id":"c","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"81.5 C.","refusal":null,"annotations":[]}}]}"#;
+    let message = r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"81.5 C."}],"stop_reason":"end_turn","usage":{"input_tokens":1}}"#;
+    let response = r#"{"id":"r","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"81.5 C."}]}]}"#;
+    bench
+        .file("chat.json", chat)
+        .file("message.json", message)
+        .file("response.json", response)
+        .file("one.json", user)
+        .file("list.json", format!("[{user}, {chat}]"))
+        .file("lines.jsonl", format!("{user}\n{chat}\n"));
+    for (files, format) in [
+        (&["one.json", "chat.json"][..], "openai-chat"),
+        (&["one.json", "message.json"], "anthropic"),
+        (&["one.json", "response.json"], "openai-responses"),
+        (&["list.json"], "openai-chat"),
+        (&["lines.jsonl"], "openai-chat"),
+    ] {
+        let id = files.join("-").replace('.', "-");
+        assert_eq!(bench.ok(&["session", "new", &id]).trim(), id);
+        for file in files {
+            bench.ok(&["session", "append", &id, file]);
+        }
+        let shown = bench.ok(&["session", "show", &id]);
+        let said: Vec<&str> = shown.lines().collect();
+        assert_eq!(said.len(), 2, "{shown}");
+        assert!(
+            said[0].contains("user") && said[0].ends_with("How hot is pump 7?"),
+            "{shown}"
+        );
+        assert!(
+            said[1].contains("assistant") && said[1].ends_with("81.5 C."),
+            "{shown}"
+        );
+        // What is kept is what its client sends back.
+        let out = bench.ok(&["session", "export", &id, "--to", format]);
+        let out: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(out[1]["role"], "assistant", "{out}");
+        assert!(
+            out[1].get("refusal").is_none() && out[1].get("usage").is_none(),
+            "{out}"
+        );
+    }
+    let message = bench.refused(1, &["session", "new", "a", "--id", "b"]);
+    assert!(message.contains("--id"), "{message}");
+}
+
+#[test]
+fn plain_messages_come_from_a_file_or_a_pipe() {
+    let bench = Bench::new();
+    let plain = r#"[{"role":"user","content":"Hello."},{"role":"assistant","content":"Hi."}]"#;
+    bench.file("plain.json", plain);
+    let id = bench.ok(&["session", "import", "plain.json"]);
+    assert_eq!(bench.ok(&["session", "export", id.trim()]).trim(), plain);
+    for args in [
+        &["session", "import", "-", "--id", "piped"][..],
+        &["session", "append", "piped", "-"],
+    ] {
+        let mut child = bench
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(plain.as_bytes())
+            .unwrap();
+        assert!(
+            child.wait_with_output().unwrap().status.success(),
+            "{args:?}"
+        );
+    }
+    assert_eq!(bench.ok(&["session", "show", "piped"]).lines().count(), 4);
 }
 
 #[test]

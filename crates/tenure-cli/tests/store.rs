@@ -929,3 +929,42 @@ fn lines_are_read_from_standard_input() {
             .contains("The lamp is green.")
     );
 }
+
+#[test]
+fn many_objects_are_put_from_lines_and_counted() {
+    let bench = Bench::new();
+    let lines: String = (0..300)
+        .map(|at| format!("{{\"name\":\"fact-{at}\",\"content\":\"Pump {at} is new.\"}}\n"))
+        .collect();
+    bench.file("facts.jsonl", &lines);
+    let said = bench.ok(&["store", "put", "facts.jsonl"]);
+    assert!(
+        said.starts_with("300 objects (300 created), version 1 at ") && said.lines().count() == 1,
+        "{said}"
+    );
+    let changed = lines.replace("Pump 7 is new.", "Pump 7 is old.");
+    bench.file(
+        "facts.jsonl",
+        format!("{changed}\n{{\"name\":\"more\",\"content\":\"x\"}}\n"),
+    );
+    let said = bench.ok(&["store", "put", "facts.jsonl", "--verbose"]);
+    assert_eq!(said.lines().count(), 302, "{said}");
+    assert!(
+        said.contains("revised") && said.contains("fact-7\n"),
+        "{said}"
+    );
+    let json = bench.json(&["store", "put", "facts.jsonl", "--format", "json"]);
+    assert_eq!(json["objects"].as_array().unwrap().len(), 301);
+    assert!(json["objects"][0]["object_id"].is_string());
+    // As over HTTP, what states no type is data.
+    let kept = bench.json(&["store", "get", "fact-7", "--format", "json"]);
+    assert_eq!(kept[0]["object"]["object_type"], "artifact", "{kept}");
+    // A mistake is named by its line, and nothing is written.
+    bench.file("facts.jsonl", format!("{lines}{{\"name\":\"bad\"}}\n"));
+    let message = bench.refused(2, &["store", "put", "facts.jsonl"]);
+    assert!(message.contains("facts.jsonl:301"), "{message}");
+    // Rows of something else are documents, as in a compile.
+    bench.file("rows.jsonl", "{\"id\":1,\"text\":\"Pump 1 is new.\"}\n");
+    let said = bench.ok(&["store", "put", "rows.jsonl", "--verbose"]);
+    assert!(said.contains("rows"), "{said}");
+}

@@ -23,7 +23,7 @@ use crate::code_tree::read_tree;
 use crate::json_schema::{self, Draft, Malformed};
 use crate::read::name_of_file;
 use crate::snapshot::{may_be_snapshot, only_label, read_snapshot};
-use crate::sources::{Sourced, is_json, stem_of};
+use crate::sources::{Sourced, is_json, is_json_lines, stem_of};
 use crate::walk::{FoundFiles, Source, find};
 use read_as::{demote, looks_like_rules};
 use tenure_adapters::read::read_text_up_to;
@@ -149,7 +149,7 @@ impl Collector<'_> {
         let options = self.options;
         let document = &mut sourced.document;
         match bytes.filter(|_| about.read_as != ReadAs::Guidance) {
-            Some(_) if about.is_named && options.typed_objects && is_json(&about.path) => {
+            Some(_) if options.typed_objects && about.holds_objects(is_named_by_file) => {
                 document.untyped_is_data();
             }
             Some(bytes) => {
@@ -266,6 +266,12 @@ fn name_of(origin: &str) -> &str {
 }
 
 impl About {
+    /// Returns whether a document is an object of a file that the user named, in its published form.
+    fn holds_objects(&self, is_named_by_file: bool) -> bool {
+        let is_line = is_json_lines(&self.path) && !is_named_by_file;
+        self.is_named && (is_json(&self.path) || is_line)
+    }
+
     /// The provenance of a document: the file and its bytes. What an object says in a JSON file that the user names, such
     /// as a retriever's passages, is its own; a page that is walked over cannot say where it is from.
     fn found(&self, document: &ObjectDocument, bytes: Digest) -> Provenance {
@@ -356,10 +362,11 @@ fn documents(
     let formats = &options.formats;
     let is_data = source.read_as != ReadAs::Guidance;
     let is_typed = options.typed_objects && !source.is_come_upon;
-    let parsed = if is_data && !is_typed {
-        formats.parse_data(&source.path, name, &text, options.split)
-    } else {
-        formats.parse(&source.path, name, &text, options.split)
+    let (path, split) = (&source.path, options.split);
+    let parsed = match (is_data, is_typed) {
+        (true, false) => formats.parse_data(path, name, &text, split),
+        (true, true) => formats.parse_typed(path, name, &text, split),
+        (false, _) => formats.parse(path, name, &text, split),
     };
     let documents = parsed.map_err(|error| {
         let line = error.at.as_ref().and_then(|at| at.line);

@@ -77,7 +77,7 @@ pub use originals::{Originals, Pointer, default_originals_path};
 pub use prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
 pub use registries::{Imported, Loaded, SeedSource};
 pub use snapshot::{KeptRegistries, only_label};
-pub use stored::{Gathered, ReadRegistry, RegistryRef, project_store};
+pub use stored::{Gathered, ReadRegistry, RegistryRef, existing_store, project_store};
 pub use template::load_template;
 pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of};
 pub use tenure_adapters::{

@@ -9,12 +9,13 @@ use tenure::object::{LOCAL_TENANT, clip};
 use tenure::registry::{
     Applied, BlockId, Capability, Kind, Library, Place, Registries, Secrets, Summary,
 };
-use tenure::{ContextObject, Error, Unfetched};
+use tenure::{ContextObject, Error, ErrorKind, Unfetched};
 use tenure_store::{Store, Tenant};
 
 use crate::collect::{Collect, ReadAs, Warning};
 use crate::logs;
 use crate::snapshot::{KeptRegistries, read_snapshot};
+use crate::stored::existing_store;
 use crate::workspace::Workspace;
 
 /// A source of seeds: a file or folder, and the blocks to load of it.
@@ -76,14 +77,21 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
 }
 
-/// The local tenant of the store that a path is the URL of.
-fn store_at(path: &Path) -> Result<Option<Tenant>, Error> {
+/// The local tenant of the store that a path is the URL of, opened so.
+fn store_at(path: &Path, open: fn(&str) -> Result<Store, Error>) -> Result<Option<Tenant>, Error> {
     let url = path.to_str().filter(|path| {
         let schemes = ["sqlite://", "postgres://", "postgresql://"];
         schemes.iter().any(|scheme| path.starts_with(scheme))
     });
-    url.map(|url| Store::open(url)?.tenant(LOCAL_TENANT))
-        .transpose()
+    url.map(|url| open(url)?.tenant(LOCAL_TENANT)).transpose()
+}
+
+/// A store that is there, with the command that makes one.
+fn opened(url: &str) -> Result<Store, Error> {
+    existing_store(url).map_err(|error| match error.kind {
+        ErrorKind::NotFound => error.hint("`tenure registry create` makes one"),
+        _ => error,
+    })
 }
 
 fn random() -> Result<[u8; 32], Error> {
@@ -234,7 +242,7 @@ impl Workspace {
     pub fn read_snapshot(&self, path: &Path) -> Result<Registries, Error> {
         // Looking signs and redeems no token, so it needs no key.
         let secrets = Secrets::new(random()?, random()?);
-        match store_at(path)? {
+        match store_at(path, opened)? {
             Some(tenant) => Ok(KeptRegistries::stored(tenant, secrets)?.registries),
             None => read_snapshot(path, secrets),
         }
@@ -247,7 +255,7 @@ impl Workspace {
     ///
     /// As [`Workspace::read_snapshot`].
     pub fn snapshot(&self, path: &Path) -> Result<KeptRegistries, Error> {
-        match store_at(path)? {
+        match store_at(path, opened)? {
             Some(tenant) => KeptRegistries::stored(tenant, self.secrets()?),
             None => KeptRegistries::open(path, self.secrets()?),
         }
@@ -282,7 +290,7 @@ impl Workspace {
     ///
     /// As [`Workspace::read_snapshot`].
     pub fn snapshot_or_begin(&self, path: &Path) -> Result<KeptRegistries, Error> {
-        match store_at(path)? {
+        match store_at(path, Store::open)? {
             Some(tenant) => KeptRegistries::stored(tenant, self.secrets()?),
             None => KeptRegistries::open_or_begin(path, self.secrets()?),
         }

@@ -9,7 +9,7 @@ use tenure::error::unknown_name;
 use tenure::object::{ObjectId, clip};
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, Unfetched};
-use tenure_store::{Resident, Tenant};
+use tenure_store::{Resident, Store, Tenant};
 
 use crate::logs::{blocks_at, labels};
 
@@ -21,6 +21,21 @@ pub fn project_store(folder: &Path) -> PathBuf {
     let known = folder.ancestors().map(|above| above.join(PROJECT_STORE));
     let mut known = known.filter(|path| path.is_file());
     known.next().unwrap_or_else(|| folder.join(PROJECT_STORE))
+}
+
+/// Opens a store that is there: a file that is missing is not made.
+///
+/// # Errors
+///
+/// As [`Store::open`]; [`ErrorKind::NotFound`](tenure::ErrorKind::NotFound) when there is no such file.
+pub fn existing_store(url: &str) -> Result<Store, Error> {
+    let path = url
+        .strip_prefix("sqlite://")
+        .filter(|path| !path.is_empty());
+    match path.filter(|path| !Path::new(path).is_file()) {
+        Some(path) => Err(Error::not_found(format!("there is no store `{path}`"))),
+        None => Store::open(url),
+    }
 }
 
 /// Candidates, and where they are from: enough to gather the same ones again.

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use super::{CompileArgs, tokens};
 
 /// The arguments that only a request has.
-const REQUEST: [&str; 27] = [
+const REQUEST: [&str; 31] = [
     "sources",
     "near",
     "skills",
@@ -31,6 +31,10 @@ const REQUEST: [&str; 27] = [
     "user",
     "project",
     "roles",
+    "session",
+    "task_id",
+    "origins",
+    "pii",
     "clearance",
     "view",
     "trace",
@@ -39,50 +43,53 @@ const REQUEST: [&str; 27] = [
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "tenure allocate --budget N --demand SECTION=TOKENS... [--policy PRESET|FILE]
+    override_usage = "tenure allocate --budget N --demand SECTION=TOKENS... [OPTIONS]
        tenure allocate --budget N --claims FILE
        tenure allocate --budget N [SOURCE]... --task TEXT [OPTIONS]"
 )]
 pub(crate) struct AllocateArgs {
     #[command(flatten)]
     pub(crate) compile: CompileArgs,
-    /// The tokens that a section asks for, such as evidence=40000 (may be repeated); the policy gives the rest
+    /// The tokens that a section asks for
+    ///
+    /// Such as evidence=40000; the policy gives the rest. May be repeated.
     #[arg(
         long = "demand",
         value_name = "SECTION=TOKENS",
-        conflicts_with_all = REQUEST,
-        help_heading = "Shares"
+        conflicts_with_all = REQUEST
     )]
     pub(crate) demands: Vec<String>,
-    /// A TOML or JSON file of `claims`, each with a `name`, a `demand`, `min` and `max` in tokens,
-    /// `weight`, `alpha`, `beta` (in tokens) and the `cost` of a token
+    /// A TOML or JSON file of `claims`
+    ///
+    /// Each has a `name`, a `demand`, `min` and `max` in tokens, `weight`, `alpha`, `beta` (in tokens) and the `cost` of a
+    /// token.
     #[arg(
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
         conflicts_with_all = REQUEST,
-        conflicts_with_all = ["demands", "policy"],
-        help_heading = "Shares"
+        conflicts_with_all = ["demands", "policy"]
     )]
     pub(crate) claims: Option<PathBuf>,
-    /// The cost sensitivity μ: the worth that a cost of 1 takes from a token; with numbers [default: the file's, or
-    /// the policy's]
+    /// The worth that a cost of 1 takes from a token
+    ///
+    /// The cost sensitivity μ, with numbers alone. Default: the file's, or the policy's.
     #[arg(
         long,
         value_name = "MU",
         value_parser = sensitivity,
         allow_hyphen_values = true,
-        conflicts_with_all = REQUEST,
-        help_heading = "Shares"
+        conflicts_with_all = REQUEST
     )]
     pub(crate) sensitivity: Option<f64>,
-    /// Another budget in tokens (may be repeated) [default: the budget × ½, ¾, 1, 1½ and 2]
+    /// Another budget in tokens
+    ///
+    /// May be repeated [default: the budget × ½, ¾, 1, 1½ and 2].
     #[arg(
         long = "what-if",
         value_name = "N",
         value_parser = tokens,
-        allow_hyphen_values = true,
-        help_heading = "Shares"
+        allow_hyphen_values = true
     )]
     pub(crate) what_if: Vec<u32>,
 }

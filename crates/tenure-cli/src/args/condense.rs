@@ -24,20 +24,24 @@ pub(crate) struct CondenseArgs {
         allow_hyphen_values = true
     )]
     pub(crate) task: String,
-    /// The type of the text: prose, markdown, json, log, search, stack_trace, diff, code, table or turns (messages of
-    /// a conversation as JSON) [default: detected, except turns]
+    /// The type of the text [default: detected]
+    ///
+    /// prose, markdown, json, log, search, stack_trace, diff, code, table or turns (messages of a conversation as JSON,
+    /// which is not detected).
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
     /// Leave nothing out: print a lossless form, or the text unchanged
     #[arg(long)]
     pub(crate) lossless: bool,
-    /// Warn if less than this share of the text's statements is left [default: 0.9 for prose, else no limit]
+    /// Warn if less than this share of its statements is left
+    ///
+    /// From 0 to 1 [default: 0.9 for prose, else no limit].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) floor: Option<Score>,
     /// Keep no original and print no pointer
     #[arg(long)]
     pub(crate) no_keep: bool,
-    /// A model of the catalogue, or a path to a tokenizer.json
+    /// A model, or a path to a tokenizer.json
     #[arg(long, value_name = "NAME", default_value = "gpt-4o")]
     pub(crate) model: String,
     #[command(flatten)]
@@ -60,7 +64,7 @@ pub(crate) struct RehydrateArgs {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) originals: OriginalsArgs,

@@ -4,16 +4,7 @@ use clap::Args;
 
 use super::TenantArgs;
 
-const EXAMPLES: &str = "\
-Examples:
-  tenure log                                  the newest conversation, request by request
-  tenure log --session ses-5f0c2a91           that of a session
-  tenure log --request 7                      all that is known of its seventh request
-  tenure log --last --format json             the records themselves
-  tenure log --store postgres://db --tenant acme";
-
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct ConversationArgs {
     /// The conversation of the newest request [default]
     #[arg(long, conflicts_with = "session")]

@@ -9,8 +9,9 @@ use super::Format;
 /// The catalogue of models.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogueArgs {
-    /// A file of models, laid over the built-in ones [default: $XDG_CONFIG_HOME/tenure/models.toml,
-    /// if there is one]
+    /// A file of models, laid over the built-in ones
+    ///
+    /// Default: $XDG_CONFIG_HOME/tenure/models.toml, if there is one.
     #[arg(long, value_name = "FILE", env = "TENURE_CATALOGUE", value_hint = ValueHint::FilePath)]
     pub(crate) catalogue: Option<PathBuf>,
 }

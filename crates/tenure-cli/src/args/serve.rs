@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl};
+use super::{CatalogueArgs, Format, RelevanceArgs, StoreUrl, origin};
 
 /// The longest time that a limit may be, in seconds.
 #[cfg(feature = "server")]
@@ -14,30 +14,39 @@ const LONGEST: u64 = u64::MAX;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// The address and port to listen on; port 0 picks one. An address that other machines reach needs
-    /// a key (`tenure keys create`) or --jwt
+    /// The address and port to listen on
+    ///
+    /// Port 0 picks one. An address that other machines reach needs a key (`tenure keys create`) or --jwt.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
     pub(crate) listen: String,
     #[command(flatten)]
     pub(crate) url: StoreUrl,
-    /// Use no store: nothing is recorded, and there are no keys
+    /// Record nothing; there are no keys
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// An upstream of the gateway (may be repeated): openai=URL, anthropic=URL, or a URL that speaks both protocols
+    /// An upstream: openai=URL or anthropic=URL
+    ///
+    /// Or a URL alone, of what speaks both protocols. May be repeated.
     #[arg(long = "upstream", value_name = "NAME=URL")]
     pub(crate) upstreams: Vec<String>,
     /// A PEM file of authorities to trust for upstreams over TLS, in addition to the system's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) upstream_ca: Option<PathBuf>,
-    /// Accept the tokens (JWT) of an identity provider that this TOML file describes, in addition to the store's keys
-    /// (may be repeated: a token is checked against the file of its issuer only)
+    /// Accept the tokens of an identity provider
+    ///
+    /// The TOML file describes it; the store's keys are accepted, too. May be repeated: a token (JWT) is checked against
+    /// the file of its issuer only.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) jwt: Vec<PathBuf>,
-    /// The gateway's mode: observe (only record requests), fit (cut those that exceed the model's window, as turns of
-    /// a session) or full (also add what the store knows, under the stored policy `gateway` if there is one)
+    /// The gateway's mode: observe, fit or full
+    ///
+    /// observe only records requests; fit cuts those that exceed the model's window, as turns of a session; full also adds
+    /// what the store knows, under the stored policy `gateway` if there is one.
     #[arg(long, value_name = "MODE", default_value = "observe")]
     pub(crate) mode: String,
-    /// In `fit` and `full`: refuse a request that cannot be compiled, instead of forwarding it unchanged
+    /// Refuse requests that cannot be compiled
+    ///
+    /// In `fit` and `full`; without it they are forwarded unchanged.
     #[arg(long)]
     pub(crate) fail_closed: bool,
     /// In `fit` and `full`: reject an answer with this fault, if it is not streamed (may be repeated):
@@ -45,7 +54,7 @@ pub(crate) struct ServeArgs {
     /// constraint_broken or constraint_unchecked
     #[arg(long = "reject", value_name = "FAULT")]
     pub(crate) rejects: Vec<String>,
-    /// The tenant of all requests while there are no keys
+    /// The tenant while there are no keys
     #[arg(long, value_name = "T", default_value = "local")]
     pub(crate) tenant: String,
     /// A host name that requests may use (may be repeated), in addition to addresses and `localhost`
@@ -63,11 +72,14 @@ pub(crate) struct ServeArgs {
     /// The most requests of one tenant in a minute [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
-    /// Append a line for each request to this file: caller, operation and outcome, no contents
+    /// Append a line for each request to this file
+    ///
+    /// The line has caller, operation and outcome, no contents.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
-    /// Log JSON lines on the standard error, without contents: off, error (what failed on the server's
-    /// side), warn, or info (every request)
+    /// What is logged: off, error, warn or info
+    ///
+    /// JSON lines on the standard error, without contents: error is what failed on the server's side, info every request.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     pub(crate) log: String,
     /// Send traces to this collector, as OTLP JSON over HTTP: http://127.0.0.1:4318
@@ -124,7 +136,7 @@ pub(crate) struct KeysCreateArgs {
     #[arg(long, value_name = "CLASS")]
     pub(crate) clearance: Option<String>,
     /// A web origin whose memory it may read (may be repeated)
-    #[arg(long = "origin", value_name = "ORIGIN")]
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin)]
     pub(crate) origins: Vec<String>,
     /// It may see objects tagged `pii`
     #[arg(long)]

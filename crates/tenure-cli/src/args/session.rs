@@ -72,6 +72,9 @@ pub(crate) struct BeginArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct NewSessionArgs {
+    /// Its id [default: a random one]
+    #[arg(value_name = "NAME", conflicts_with = "id")]
+    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) begin: BeginArgs,
 }
@@ -80,10 +83,15 @@ pub(crate) struct NewSessionArgs {
 pub(crate) struct AppendArgs {
     #[command(flatten)]
     pub(crate) session: WhichSession,
-    /// A request, or its messages, as JSON; `-` is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "text")]
+    /// What an SDK gives or takes, as JSON; `-` is standard input
+    ///
+    /// A whole answer (a chat completion, a response, a message of Anthropic's), a message, a list of messages, JSON Lines
+    /// of these, or the body of a request.
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath, required_unless_present = "text")]
     pub(crate) file: Option<PathBuf>,
-    /// The format of the messages: openai-chat, openai-responses, anthropic or gemini [default: detected]
+    /// openai-chat, openai-responses, anthropic or gemini
+    ///
+    /// The format of the messages [default: detected].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
     /// Append one message with this text instead
@@ -187,16 +195,21 @@ pub(crate) struct LearnArgs {
     #[command(flatten)]
     pub(crate) session: WhichSession,
     /// The error; `-` is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportSessionArgs {
-    /// A request, or its messages, as JSON; `-` is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// A request or its messages, as JSON; `-` is standard input
+    ///
+    /// The body of a request, a list of messages, or what `tenure session append` takes. Plain messages, a role and a text
+    /// each, are read as openai-chat.
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// The format of the messages: openai-chat, openai-responses, anthropic or gemini [default: detected]
+    /// openai-chat, openai-responses, anthropic or gemini
+    ///
+    /// The format of the messages [default: detected].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
     #[command(flatten)]

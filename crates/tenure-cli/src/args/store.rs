@@ -9,8 +9,9 @@ use super::{CallerArgs, CatalogueArgs, Format, ReadingArgs};
 /// The store.
 #[derive(Debug, Args)]
 pub(crate) struct StoreUrl {
-    /// The store: `sqlite://PATH` or `postgres://…` [default: `.tenure/store.db` of the project, the nearest folder
-    /// upwards that has one, else the current folder]
+    /// The store, sqlite://PATH or postgres://… [default: the project's]
+    ///
+    /// The project's store is `.tenure/store.db` of the nearest folder upwards that has one, else of the current folder.
     #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 }
@@ -124,7 +125,9 @@ pub(crate) struct CheckStoreArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PutArgs {
-    /// Files and folders, as `tenure compile` takes them
+    /// Files and folders as for `tenure compile`, and objects in JSON Lines
+    ///
+    /// A `.jsonl` file that is named holds objects where its first line has a `name` and a `content`.
     #[arg(value_name = "SOURCE", required_unless_present = "read_as", value_hint = ValueHint::AnyPath)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
@@ -142,6 +145,9 @@ pub(crate) struct PutArgs {
     /// A person that the objects are about (may be repeated)
     #[arg(long = "subject", value_name = "ID")]
     pub(crate) subjects: Vec<String>,
+    /// Print a line for each object, with its id
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     #[command(flatten)]
@@ -229,7 +235,7 @@ pub(crate) struct ConfirmArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     /// Also write the texts that are kept by their digests: originals of condensed texts, policies, and the objects
     /// of files that records name
@@ -360,7 +366,7 @@ pub(crate) struct ReplayArgs {
     #[arg(value_name = "RECORD_ID")]
     pub(crate) record: String,
     /// Write the payload to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tenant: TenantArgs,

@@ -15,7 +15,7 @@ use tenure_workspace::{NAME_THE_TARGET, RequestBody, Workspace};
 
 use super::models::grouped;
 use super::whole_name;
-use super::{print, print_bytes, print_json, read_or_stdin, usage, without_key};
+use super::{flagged, print, print_bytes, print_json, read_or_stdin, usage, without_key};
 use crate::args::{CacheArgs, CacheCommand, CacheExplainArgs, CacheOf, CachePlanArgs, Format};
 use crate::failure::{Failure, cell};
 
@@ -47,7 +47,7 @@ impl Read {
     }
 
     pub(super) fn sent(&self, target: Option<&str>) -> Result<Sent<'_>, Error> {
-        let target = target.map(|target| usage(whole_name(target).parse::<Form>()));
+        let target = target.map(|target| flagged("--target", whole_name(target).parse::<Form>()));
         self.0.sent(target.transpose()?).map_err(named_by_target)
     }
 }

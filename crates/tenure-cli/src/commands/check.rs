@@ -10,7 +10,7 @@ use tenure_workspace::check_body;
 
 use super::cache::named_by_target;
 use super::whole_name;
-use super::{print, print_json, read_or_stdin, usage, without_key};
+use super::{flagged, print, print_json, read_or_stdin, without_key};
 use crate::args::{CheckArgs, Format};
 use crate::failure::{Failure, printable};
 
@@ -18,7 +18,7 @@ use crate::failure::{Failure, printable};
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let text = read_or_stdin(&args.file)?;
     let format = args.target.as_deref();
-    let format = format.map(|target| usage(whole_name(target).parse::<Form>()));
+    let format = format.map(|target| flagged("--target", whole_name(target).parse::<Form>()));
     let model = args.model.as_deref();
     let model = model
         .map(|name| without_key(&args.catalogue)?.world(name))

@@ -8,8 +8,8 @@ use tenure::{CountKind, Error, ErrorKind};
 use tenure_workspace::{Condensation, Condensing, counted, read_bytes, read_bytes_from, text_of};
 
 use super::models::grouped;
-use super::{print_bytes, print_json, usage, with_originals, without_key};
-use crate::args::{CondenseArgs, Format};
+use super::{print_bytes, print_json, stores, usage, with_originals, without_key};
+use crate::args::{CondenseArgs, Format, StoreUrl};
 use crate::failure::{Failure, warning};
 
 /// Condenses, keeps the original where something was left out, and prints.
@@ -36,7 +36,12 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<(), Failure> {
     let world = without_key(&args.catalogue)?.world(&args.model)?;
     let tokenizer = world.tokenizer();
     // Where nothing is left out neither a key nor a folder is needed, so neither is made.
-    let (workspace, originals) = with_originals(&args.originals)?;
+    let store = if args.no_keep {
+        |_: &StoreUrl| Ok(None)
+    } else {
+        stores::opened_to_keep
+    };
+    let (workspace, originals) = with_originals(&args.originals, store)?;
     let wanted = Condensing {
         tokens: args.to,
         task: &args.task,

@@ -74,7 +74,7 @@ fn place_of(found: &Provenance) -> String {
 
 /// Prints what was done to a request that went through a gateway.
 fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
-    let store = super::stores::open(&args.compile.stored.url, false)?;
+    let store = super::stores::existing(&args.compile.stored.url, "tenure serve")?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let workspace = Workspace::without_key()?;
     let record = workspace.exchange(&tenant, id)?;

@@ -9,6 +9,7 @@ use tenure_workspace::{Collect, DEFAULT_MODEL, GateReport, Workspace};
 use super::{asking_scorer, gates, print, print_json, reading, with_relevance};
 use crate::args::{Format, GateLimits, GateSourcesArgs, RelevanceArgs};
 use crate::failure::{Failure, cell};
+use crate::progress::Working;
 
 /// Evaluates the gate of a task for these candidates.
 pub(super) fn gating(
@@ -60,16 +61,17 @@ pub(crate) fn run(args: &GateSourcesArgs) -> Result<(), Failure> {
         ..reading::options(&args.reading)?
     };
     let workspace = workspace(&args.relevance)?;
-    let collected = workspace.collect(&args.sources, &collect)?;
-    reading::warn(&collected.warnings);
-    let candidates = &collected.candidates;
+    let candidates = &reading::collect(&workspace, &args.sources, &collect)?;
+    let working = Working::on("ranking");
     let gating = gating(
         &workspace,
         &args.task,
         &args.limits,
         &args.relevance,
         candidates,
-    )?;
+    );
+    drop(working);
+    let gating = gating?;
     let all: Vec<usize> = (0..candidates.len()).collect();
     let report = GateReport::of(&gating, candidates, &all);
     match args.format {

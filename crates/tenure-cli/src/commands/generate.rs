@@ -2,23 +2,23 @@
 
 use std::io;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
 use super::print;
-use crate::args::{Cli, CompletionsArgs};
+use crate::args::{self, CompletionsArgs};
 use crate::failure::Failure;
 
 /// Prints a shell's completions.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut out = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tenure", &mut out);
+    clap_complete::generate(args.shell, &mut args::command(), "tenure", &mut out);
     print(&String::from_utf8_lossy(&out))
 }
 
 /// Prints the man page of the command and of each of its parts.
 pub(crate) fn man() -> Result<(), Failure> {
     let mut out = Vec::new();
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     pages(&command, &mut out)?;
     print(&String::from_utf8_lossy(&out))

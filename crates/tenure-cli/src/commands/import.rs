@@ -16,10 +16,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
         read_as: ReadAs::Guidance,
         ..reading::options(&args.reading)?
     };
-    let collected = workspace.collect(&args.paths, &options)?;
-    reading::warn(&collected.warnings);
-    let objects = collected.candidates.objects();
-    let unfetched = collected.candidates.unfetched();
+    let candidates = reading::collect(&workspace, &args.paths, &options)?;
+    let (objects, unfetched) = (candidates.objects(), candidates.unfetched());
     let mut file = workspace.snapshot_or_begin(&args.snapshot)?;
     let label = args.registry.as_str();
     let Imported {

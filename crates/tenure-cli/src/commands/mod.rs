@@ -34,13 +34,16 @@ use std::path::{Path, PathBuf};
 use tenure::policy::{PolicyDocument, Scorer};
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, Policy, Principal};
+use tenure_store::Store;
 use tenure_workspace::embed::Embedder;
 use tenure_workspace::{
     Originals, RelevanceScorer, Workspace, default_catalogue_path, default_frame_key_path,
     default_originals_path, read_text,
 };
 
-use crate::args::{CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs};
+use crate::args::{
+    CallerArgs, CatalogueArgs, EmbedderArgs, OriginalsArgs, RelevanceArgs, StoreUrl,
+};
 use crate::failure::{Failure, printable};
 
 /// The workspace with the models that the arguments name, or else the user's own.
@@ -54,11 +57,15 @@ fn with_models(workspace: Workspace, args: &CatalogueArgs) -> Result<Workspace, 
 /// Speaks for the caller that the arguments name, as far as they name one.
 fn speak(principal: &mut Principal, args: &CallerArgs) -> Result<(), Error> {
     if let Some(class) = &args.clearance {
-        principal.clearance = usage(class.parse())?;
+        principal.clearance = flagged("--clearance", class.parse())?;
     }
     principal.user = args.user.clone().or(principal.user.take());
     principal.project = args.project.clone().or(principal.project.take());
     principal.roles.extend(args.roles.iter().cloned());
+    principal.session = args.session.clone().or(principal.session.take());
+    principal.task = args.task_id.clone().or(principal.task.take());
+    principal.origins.extend(args.origins.iter().cloned());
+    principal.pii_authorized = args.pii.unwrap_or(principal.pii_authorized);
     Ok(())
 }
 
@@ -122,8 +129,12 @@ fn read_or_stdin(path: &Path) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A workspace with the places where its originals may be: that to which they go comes first.
-fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Vec<Originals>), Error> {
+/// A workspace with the places where its originals may be, with the store as it is opened: that to which they go comes
+/// first.
+fn with_originals(
+    args: &OriginalsArgs,
+    store: fn(&StoreUrl) -> Result<Option<Store>, Error>,
+) -> Result<(Workspace, Vec<Originals>), Error> {
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
@@ -132,7 +143,7 @@ fn with_originals(args: &OriginalsArgs) -> Result<(Workspace, Vec<Originals>), E
     if let Some(folder) = &args.originals {
         return Ok((workspace, vec![Originals::at(folder)]));
     }
-    let store = stores::opened(&args.url)?;
+    let store = store(&args.url)?;
     let tenant = store.map(|store| store.tenant(&args.tenant)).transpose()?;
     let folder = default_originals_path().map(Originals::at);
     Ok(match tenant {
@@ -152,12 +163,17 @@ fn usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     })
 }
 
-/// The instant that a flag names.
-fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
-    usage(text.parse().map_err(|error: Error| Error {
+/// The same error as a mistake in the value of a flag.
+fn flagged<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
+    usage(result).map_err(|error| Error {
         what: format!("{flag}: {}", error.what),
         ..error
-    }))
+    })
+}
+
+/// The instant that a flag names.
+fn instant(text: &str, flag: &str) -> Result<Instant, Error> {
+    flagged(flag, text.parse())
 }
 
 /// Writes data to standard output as it is; on a terminal, without what could steer it.

@@ -1,11 +1,9 @@
 //! The inputs of a compile, read from the arguments.
 
-use std::cell::{Cell, LazyCell};
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
 
 use serde::Serialize;
 use tenure::cache::{Explanation, Options, Sent, explain, plan};
@@ -22,9 +20,10 @@ use tenure_workspace::{
 };
 
 use super::cache::Read;
-use super::{reading, speak, usage, whole_name};
+use super::{flagged, reading, speak, whole_name};
 use crate::args::{CompileArgs, View};
 use crate::failure::printable;
+use crate::progress::Working;
 
 /// The inputs of a compile, and the call before it.
 pub(super) struct Prepared {
@@ -46,7 +45,9 @@ impl Prepared {
 
     /// Compiles, and finishes as the arguments say.
     pub(super) fn compile_as(&self, args: &CompileArgs) -> Result<Done, Error> {
+        let working = Working::on("ranking and compiling");
         let done = self.workspace.run(&self.job);
+        drop(working);
         let done = done.map_err(|error| self.with_way_out(args, error))?;
         self.finish(args, done)
     }
@@ -252,8 +253,8 @@ fn sources(
         count: &tokens,
         window: &window,
     });
-    let count = LateCount::begin();
-    let progress = |progress: Progress| count.show(progress);
+    let working = Working::on("reading files");
+    let progress = |progress: Progress| working.count(progress.files, progress.of);
     let collect = Collect {
         mandatory,
         tenant: Some(tenant),
@@ -267,7 +268,7 @@ fn sources(
         workspace.collect(&args.sources, &collect)
     });
     drop(collect);
-    drop(count);
+    drop(working);
     let collected = collected?;
     reading::warn(&collected.warnings);
     Ok(collected.candidates)
@@ -318,16 +319,16 @@ fn request(args: &CompileArgs, said: Option<String>) -> Result<Request, Error> {
     }
     request.late_tools |= args.late_tools;
     if let Some(task_type) = &args.task_type {
-        request.task.task_type = Some(usage(task_type.parse::<TaskType>())?);
+        request.task.task_type = Some(flagged("--task-type", task_type.parse::<TaskType>())?);
     }
     if let Some(class) = &args.task_class {
-        request.task.task_class = Some(usage(class.parse::<TaskClass>())?);
+        request.task.task_class = Some(flagged("--task-class", class.parse::<TaskClass>())?);
     }
     if let Some(mode) = &args.context {
-        request.context = Some(usage(mode.parse::<ContextMode>())?);
+        request.context = Some(flagged("--context", mode.parse::<ContextMode>())?);
     }
     if let Some(target) = &args.target {
-        request.target = usage(whole_name(target).parse::<Target>())?;
+        request.target = flagged("--target", whole_name(target).parse::<Target>())?;
     }
     if args.chat_template.is_some() {
         request.target = match (request.target, &args.target) {
@@ -383,47 +384,6 @@ fn write_trace(path: &Path, trace: &(impl Serialize + ?Sized)) -> Result<(), Err
     let json = serde_json::to_string_pretty(trace)
         .map_err(|error| Error::input(format!("cannot write `{}`: {error}", path.display())))?;
     write_whole(path, format!("{json}\n").as_bytes())
-}
-
-/// The progress of loading, shown only when it takes over a second, and only on a terminal.
-struct LateCount {
-    started: Clock,
-    /// The instant at which it was last shown; `None` while the line is empty.
-    told: Cell<Option<Clock>>,
-}
-
-impl LateCount {
-    /// The time between two numbers.
-    const PAUSE: Duration = Duration::from_millis(100);
-
-    fn begin() -> LateCount {
-        LateCount {
-            started: Clock::now(),
-            told: Cell::new(None),
-        }
-    }
-
-    fn show(&self, progress: Progress) {
-        let is_soon = self.started.elapsed() < Duration::from_secs(1);
-        let was_told = self
-            .told
-            .get()
-            .is_some_and(|told| told.elapsed() < LateCount::PAUSE);
-        if is_soon || was_told || !std::io::stderr().is_terminal() {
-            return;
-        }
-        anstream::eprint!("\r{} of {} files read", progress.files, progress.of);
-        self.told.set(Some(Clock::now()));
-    }
-}
-
-impl Drop for LateCount {
-    /// Rubs it out, so that what is said next begins its line.
-    fn drop(&mut self) {
-        if self.told.get().is_some() {
-            anstream::eprint!("\r\x1b[K");
-        }
-    }
 }
 
 /// The payload of an outcome that has one.

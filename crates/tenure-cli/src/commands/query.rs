@@ -12,6 +12,7 @@ use tenure_workspace::{Ask, Choice, Collect, Reach, StoreAsk};
 use super::{diff, print, print_json, reading, with_embedder, without_key};
 use crate::args::{Format, QueryArgs};
 use crate::failure::{Failure, printable};
+use crate::progress::Working;
 
 /// Asks and prints.
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
@@ -33,13 +34,13 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
         tenant: Some(args.tenant.clone()),
         ..reading::options(&args.reading)?
     };
-    let collected = workspace.collect(&args.sources, &collect)?;
-    reading::warn(&collected.warnings);
+    let candidates = reading::collect(&workspace, &args.sources, &collect)?;
     let principal = Principal {
         tenant: args.tenant.clone(),
         ..Principal::owner()
     };
     let store = store.map(|store| store.tenant(&args.tenant)).transpose()?;
+    let working = Working::on("searching");
     let job = workspace.prepare(
         Ask {
             request: Request {
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
                 ..Request::new(&*args.text, Budget::default())
             },
             policy: Choice::Named("standard"),
-            sources: Box::new(|| Ok(collected.candidates)),
+            sources: Box::new(|| Ok(candidates)),
             store: store.map(everything),
             originals: None,
             view: View::Operator,
@@ -62,7 +63,9 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
         standing: standing(args)?,
     };
     let (world, policy, request) = (&job.world, &job.policy, &job.request);
-    let found = workspace.query(world, policy, request, job.candidates(), &asked)?;
+    let found = workspace.query(world, policy, request, job.candidates(), &asked);
+    drop(working);
+    let found = found?;
     match args.format {
         Format::Json => print_json(&found),
         Format::Text => print(&shown(&found)),

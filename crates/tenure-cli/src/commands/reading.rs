@@ -1,12 +1,15 @@
 //! Options for reading sources, from the arguments, and the warnings for their owner.
 
-use tenure::{Error, ErrorKind};
+use std::path::PathBuf;
+
+use tenure::{Candidates, Error, ErrorKind};
 use tenure_workspace::sources::markdown::Split;
 use tenure_workspace::sources::skill::Disclosure;
-use tenure_workspace::{Collect, Encoder, ReadAs, Warning, WarningKind};
+use tenure_workspace::{Collect, Encoder, Progress, ReadAs, Warning, WarningKind, Workspace};
 
 use crate::args::{ReadingArgs, Skills};
 use crate::failure;
+use crate::progress::Working;
 
 /// The most warnings of a kind that are printed one by one.
 const MAX_LINES: usize = 5;
@@ -56,6 +59,27 @@ pub(crate) fn options(args: &ReadingArgs) -> Result<Collect<'static>, Error> {
         encoder,
         ..Collect::default()
     })
+}
+
+/// Reads sources, says how far it is, and prints the warnings.
+pub(crate) fn collect(
+    workspace: &Workspace,
+    sources: &[PathBuf],
+    options: &Collect<'_>,
+) -> Result<Candidates, Error> {
+    let working = Working::on("reading files");
+    let progress = |progress: Progress| working.count(progress.files, progress.of);
+    let collected = workspace.collect(
+        sources,
+        &Collect {
+            progress: Some(&progress),
+            ..options.clone()
+        },
+    );
+    drop(working);
+    let collected = collected?;
+    warn(&collected.warnings);
+    Ok(collected.candidates)
 }
 
 /// Prints warnings, a few lines however many there are.

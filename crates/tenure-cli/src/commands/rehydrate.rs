@@ -4,14 +4,14 @@ use serde_json::json;
 use tenure::{Digest, Error, PointerId};
 use tenure_workspace::write_whole;
 
-use super::{print_bytes, print_json, usage, with_originals};
+use super::{print_bytes, print_json, stores, usage, with_originals};
 use crate::args::{Format, RehydrateArgs};
 use crate::failure::Failure;
 
 /// Reads an original back and prints it.
 pub(crate) fn run(args: &RehydrateArgs) -> Result<(), Failure> {
     let id = usage(PointerId::of(&args.id))?;
-    let (workspace, originals) = with_originals(&args.originals)?;
+    let (workspace, originals) = with_originals(&args.originals, stores::opened)?;
     let content = workspace.rehydrate_from(&originals, id)?;
     if args.format == Format::Text {
         return match &args.out {

@@ -12,8 +12,8 @@ use tenure_workspace::keys::{Grant, Key, Keys};
 use tenure_workspace::{Clock, Workspace, default_frame_key_path, load_frame_key, read_text};
 
 use super::instant;
-use super::stores::open;
-use super::{print, print_json, usage, with_models, with_relevance};
+use super::stores;
+use super::{flagged, print, print_json, with_models, with_relevance};
 use crate::args::{
     Format, KeysArgs, KeysCommand, KeysCreateArgs, KeysListArgs, KeysRevokeArgs, ServeArgs,
 };
@@ -28,7 +28,7 @@ pub(crate) fn serve(_: &ServeArgs) -> Result<(), Failure> {
 #[cfg(feature = "server")]
 pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let upstreams = args.upstreams.iter().map(|text| text.parse());
-    let mut upstreams: Vec<Upstream> = usage(upstreams.collect())?;
+    let mut upstreams: Vec<Upstream> = flagged("--upstream", upstreams.collect())?;
     if let Some(path) = &args.upstream_ca {
         let pem = read_text(path)?;
         let trusting = upstreams
@@ -37,7 +37,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
         let trusting: Result<_, Error> = trusting.collect();
         upstreams = trusting.map_err(|error| error.or_at(path.display().to_string(), None))?;
     }
-    let mode: Mode = usage(args.mode.parse())?;
+    let mode: Mode = flagged("--mode", args.mode.parse())?;
     let frame_key = match &args.frame_key {
         Some(path) => path.clone(),
         None => default_frame_key_path()?,
@@ -51,7 +51,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let store = if args.no_store {
         None
     } else {
-        Some(open(&args.url, true)?)
+        Some(stores::to_write(&args.url)?)
     };
     let limits = Limits::default()
         .with_body(args.max_body)
@@ -70,17 +70,23 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<(), Failure> {
             .collect::<Result<_, _>>()?,
         mode,
         fail_closed: args.fail_closed,
-        rejects: usage(args.rejects.iter().map(|text| text.parse()).collect())?,
+        rejects: flagged(
+            "--reject",
+            args.rejects.iter().map(|text| text.parse()).collect(),
+        )?,
         hosts: args.hosts.clone(),
         limits,
         audit: args.audit.clone(),
-        log: usage(args.log.parse())?,
+        log: flagged("--log", args.log.parse())?,
         otlp: args
             .otlp
             .as_deref()
-            .map(|url| usage(url.parse()))
+            .map(|url| flagged("--otlp", url.parse()))
             .transpose()?,
-        thresholds: usage(args.thresholds.iter().map(|text| text.parse()).collect())?,
+        thresholds: flagged(
+            "--quality",
+            args.thresholds.iter().map(|text| text.parse()).collect(),
+        )?,
         originals: args.originals.clone(),
         ..Options::new(workspace)
     };
@@ -105,7 +111,7 @@ pub(crate) fn keys(args: &KeysArgs) -> Result<(), Failure> {
 
 fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
     let clearance = args.clearance.as_deref();
-    let clearance = clearance.map(|class| usage(class.parse::<Classification>()));
+    let clearance = clearance.map(|class| flagged("--clearance", class.parse::<Classification>()));
     let expires = args.expires.as_deref();
     let expires = expires.map(|text| instant(text, "--expires"));
     let grant = Grant {
@@ -119,7 +125,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
         operator: args.operator,
         expires: expires.transpose()?,
     };
-    let keys = Keys::of(&open(&args.url, true)?)?;
+    let keys = Keys::of(&stores::to_write(&args.url)?)?;
     let (key, shown) = keys.create(grant, Clock::machine().now())?;
     if args.format == Format::Json {
         return print_json(&json!({ "id": key.id, "key": shown, "grant": key.grant }));
@@ -132,7 +138,7 @@ fn create(args: &KeysCreateArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &KeysListArgs) -> Result<(), Failure> {
-    let set = Keys::of(&open(&args.url, false)?)?.load()?;
+    let set = Keys::of(&stores::existing(&args.url, "tenure keys create")?)?.load()?;
     let now = Clock::machine().now();
     if args.format == Format::Json {
         let shown = set.iter().map(|key| shown(key, now));
@@ -181,7 +187,7 @@ fn list(args: &KeysListArgs) -> Result<(), Failure> {
 }
 
 fn revoke(args: &KeysRevokeArgs) -> Result<(), Failure> {
-    let keys = Keys::of(&open(&args.url, false)?)?;
+    let keys = Keys::of(&stores::existing(&args.url, "tenure keys create")?)?;
     let now = Clock::machine().now();
     let key = keys.revoke(&args.id, now)?;
     match args.format {

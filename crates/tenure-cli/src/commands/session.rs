@@ -7,25 +7,26 @@ use tenure::error::ErrorKind;
 use tenure::object::{ObjectType, Role};
 use tenure::wire::{self, Conversation, Format as Wire};
 use tenure::{Error, ObjectDocument};
-use tenure_workspace::sessions::{Session, SessionReport, Wanted};
-use tenure_workspace::{Clock, Workspace, read_bytes, text_of};
+use tenure_workspace::sessions::{Session, SessionReport, Wanted, read_messages};
+use tenure_workspace::{Clock, Workspace};
 
 use super::prepare::{one_payload, prepare_saying};
 use super::store::{tenant, tenant_to_write};
-use super::{print, print_json, usage, without_key};
+use super::{flagged, print, print_json, read_or_stdin, usage, without_key};
 use crate::args::{
     AppendArgs, BeginArgs, CheckpointArgs, ExportSessionArgs, Format, ImportSessionArgs, LearnArgs,
     ListSessionsArgs, PinArgs, RehydrateSessionArgs, SessionArgs, SessionCommand,
     SessionCompileArgs, ShowSessionArgs, WhichSession,
 };
 use crate::failure::{Failure, cell, printable};
+use crate::progress::Working;
 use crate::report;
 
 /// Does what the subcommand says.
 pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
     match &args.command {
         SessionCommand::New(args) => {
-            let session = begin(&args.begin, None)?;
+            let session = begin(args.name.as_deref(), &args.begin, None)?;
             id(&session, &[], args.begin.tenant.format)
         }
         SessionCommand::Append(args) => append(args),
@@ -42,12 +43,12 @@ pub(crate) fn run(args: &SessionArgs) -> Result<(), Failure> {
     }
 }
 
-fn begin(args: &BeginArgs, format: Option<Wire>) -> Result<Session, Error> {
+fn begin(name: Option<&str>, args: &BeginArgs, format: Option<Wire>) -> Result<Session, Error> {
     let tenant = tenant_to_write(&args.tenant)?;
     let scope = (args.user.clone(), args.project.clone());
     Session::create(
         tenant,
-        args.id.as_deref(),
+        name.or(args.id.as_deref()),
         Clock::machine().now(),
         scope,
         format,
@@ -77,49 +78,46 @@ fn wire_format(term: &str) -> Result<Wire, Error> {
     })
 }
 
-/// Reads messages, in the format that is named or that they seem to have.
+/// Reads messages, in the format that is named, or that they show, or that they have otherwise.
 fn read(
     path: &Path,
     from: Option<&str>,
+    own: Wire,
     earlier: &[&ObjectDocument],
 ) -> Result<Conversation, Error> {
-    let text = text_of(&read_bytes(path)?)?.to_owned();
-    let format = match from {
-        Some(term) => wire_format(term)?,
-        None => Wire::detect(&text).ok_or_else(|| {
-            Error::input("the format of the messages is unknown")
-                .at(path.display().to_string(), None)
-                .expected("messages, input or contents of a request, as JSON")
-                .hint("name the format with --from: openai-chat, openai-responses, anthropic or gemini")
-        })?,
-    };
-    wire::read_after(format, &text, earlier).map_err(|error| {
-        let place = error.at.as_ref().map(|at| format!(", {}", at.source));
-        error.at(
-            format!("{}{}", path.display(), place.unwrap_or_default()),
-            None,
-        )
+    let text = read_or_stdin(path)?;
+    let format = from.map(wire_format).transpose()?;
+    read_messages(&text, format, own, earlier).map_err(|error| {
+        let line = error.at.as_ref().and_then(|at| at.line);
+        let place = error.at.as_ref().map(|at| at.source.clone());
+        let place = place.filter(|place| !place.is_empty());
+        let place = place.map_or_else(String::new, |place| format!(", {place}"));
+        error.at(format!("{}{place}", path.display()), line)
     })
 }
 
 fn import(args: &ImportSessionArgs) -> Result<(), Failure> {
-    let conversation = read(&args.file, args.from.as_deref(), &[])?;
-    let mut session = begin(&args.begin, Some(conversation.format))?;
-    let added = session.append(conversation, Clock::machine().now())?;
+    let conversation = read(&args.file, args.from.as_deref(), Wire::OpenAiChat, &[])?;
+    let mut session = begin(None, &args.begin, Some(conversation.format))?;
+    let working = Working::on("writing to the store");
+    let added = session.append(conversation, Clock::machine().now());
+    drop(working);
+    let added = added?;
     id(&session, &added, args.begin.tenant.format)
 }
 
 fn append(args: &AppendArgs) -> Result<(), Failure> {
     let mut session = open(&args.session)?;
+    let own = session.opened().format.unwrap_or(Wire::OpenAiChat);
     let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
     let recent: Vec<&ObjectDocument> = recent.iter().collect();
     let conversation = match (&args.text, &args.file) {
         (Some(text), _) => {
-            let role: Role = usage(args.role.parse())?;
+            let role: Role = flagged("--role", args.role.parse())?;
             let message = json!([{ "role": role, "content": text }]).to_string();
             wire::read_after(Wire::OpenAiChat, &message, &recent)?
         }
-        (None, Some(file)) => read(file, args.from.as_deref(), &recent)?,
+        (None, Some(file)) => read(file, args.from.as_deref(), own, &recent)?,
         (None, None) => return Err(Error::new(ErrorKind::Usage, "there is no message").into()),
     };
     let added = session.append(conversation, Clock::machine().now())?;
@@ -205,9 +203,12 @@ fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {
         prepared.job.request.target = session.target();
     }
     prepared.turn_stays = true;
+    let working = Working::on("ranking and compiling");
     let done = prepared
         .workspace
-        .run_session(&mut session, &mut prepared.job)?;
+        .run_session(&mut session, &mut prepared.job);
+    drop(working);
+    let done = done?;
     let done = prepared.finish(&args.compile, done)?;
     if args.compile.payload {
         return report::bytes(one_payload(&done.outcome)?.bytes());
@@ -353,8 +354,7 @@ fn pin(
 
 fn learn(args: &LearnArgs) -> Result<(), Failure> {
     let mut session = open(&args.session)?;
-    let bytes = read_bytes(&args.file)?;
-    let window = session.learn(text_of(&bytes)?)?;
+    let window = session.learn(&read_or_stdin(&args.file)?)?;
     match args.session.tenant.format {
         Format::Json => print_json(&json!({ "id": session.id(), "window": window })),
         Format::Text => match window {

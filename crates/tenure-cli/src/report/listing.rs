@@ -155,11 +155,11 @@ fn unread(text: &mut String, trace: &Trace) {
 }
 
 /// Ends a list of so many.
-fn more(text: &mut String, of: usize) {
+pub(super) fn more(text: &mut String, of: usize) {
     if of > LISTED {
         let _ = writeln!(
             text,
-            "  … and {} more; --format json lists all",
+            "  … and {} more; `--format json` lists all",
             of - LISTED
         );
     }

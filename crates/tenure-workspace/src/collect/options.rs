@@ -49,8 +49,8 @@ pub struct Collect<'a> {
     pub declared: Vec<(PathBuf, ReadAs)>,
     /// The choice of instructions that are mandatory in a compile. Default: none; all of them are ranked.
     pub mandatory: Option<Mandatory<'a>>,
-    /// Takes objects of a JSON file that is named at their word where they state their type, as the API does. Default:
-    /// they are documents.
+    /// Takes objects of a JSON file that is named, or of its lines, at their word where they state their type, as the API
+    /// does. Default: they are documents.
     pub typed_objects: bool,
     /// Walks what ignore files name, and folders of dependencies, too. Default: neither.
     pub include_ignored: bool,

@@ -6,6 +6,7 @@
 
 mod append_once;
 mod asked;
+mod brought;
 mod compile;
 mod draft;
 mod draft_inputs;
@@ -31,6 +32,7 @@ use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, ObjectDocument, Target, World};
 use tenure_store::{Tenant, Writing, Written};
 
+pub use brought::read_messages;
 pub use compile::{SessionCompiled, SessionJob, SessionReport};
 pub use entry::{Message, Opened};
 pub use idempotency::IdempotencyKey;

@@ -1,4 +1,4 @@
-//! JSON: one object in its published form, or an array of them.
+//! JSON: one object in its published form, an array of them, or one in each line.
 
 use serde_json::value::RawValue;
 use tenure::{Error, ObjectDocument};
@@ -36,6 +36,37 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
         .collect()
 }
 
+/// Returns whether the first line of JSON Lines is an object in its published form: it has a name and a content.
+pub(super) fn begins_with_object(text: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Mark {
+        #[serde(rename = "name")]
+        _name: String,
+        #[serde(rename = "content")]
+        _content: String,
+    }
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    first.is_some_and(|line| serde_json::from_str::<Mark>(line).is_ok())
+}
+
+/// Reads a document in each line.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub(super) fn parse_lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let read = lines.map(|(at, line)| {
+        let document = serde_json::from_str(line).map_err(|error| {
+            let ours = tenure::request::json_error(&error, stem);
+            ours.at(stem, Some(at + 1))
+        })?;
+        Ok(Sourced::new(document, at + 1))
+    });
+    read.collect()
+}
+
 fn named(mut document: ObjectDocument, stem: &str) -> ObjectDocument {
     if document.name.is_empty() {
         document.name = stem.to_owned();
@@ -61,6 +92,25 @@ mod tests {
         )
         .unwrap();
         assert_eq!(many.iter().map(|one| one.line).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn lines_hold_one_each() {
+        let text =
+            "{\"name\": \"a\", \"content\": \"x\"}\n\n{\"name\": \"b\", \"content\": \"y\"}\n";
+        assert!(begins_with_object(text));
+        let lines = parse_lines(text, "stem").unwrap();
+        assert_eq!(lines.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 3]);
+        let wrong = parse_lines(&text.replace("\"b\"", "7"), "stem").unwrap_err();
+        assert_eq!(wrong.at.and_then(|at| at.line), Some(3));
+        for rows in [
+            "",
+            "x",
+            "{\"role\": \"user\", \"content\": \"x\"}",
+            "{\"text\": \"x\"}",
+        ] {
+            assert!(!begins_with_object(rows), "{rows}");
+        }
     }
 
     #[test]

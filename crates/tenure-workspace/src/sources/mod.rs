@@ -233,6 +233,23 @@ impl Formats {
         }
     }
 
+    /// Returns the documents of a file that is taken at its word: as [`parse`](Self::parse) does, and JSON Lines may hold
+    /// an object in each line.
+    pub(crate) fn parse_typed(
+        &self,
+        path: &Path,
+        name: &str,
+        text: &str,
+        split: Split,
+    ) -> Result<Vec<Sourced>, Error> {
+        match self.of(path) {
+            Some(Format::Text(Markup::Lines)) if json::begins_with_object(text) => {
+                json::parse_lines(text, name)
+            }
+            _ => self.parse(path, name, text, split),
+        }
+    }
+
     /// The error for a file that no parser reads.
     pub(crate) fn unknown(&self, path: &Path) -> Error {
         let known: Vec<String> = self.extensions().map(|name| format!(".{name}")).collect();
@@ -292,6 +309,11 @@ fn is_made(path: &Path) -> bool {
 /// Returns whether a file is JSON, by its name.
 pub(crate) fn is_json(path: &Path) -> bool {
     extension(path).as_deref() == Some("json")
+}
+
+/// Returns whether a file is JSON Lines, by its name.
+pub(crate) fn is_json_lines(path: &Path) -> bool {
+    matches!(extension(path).as_deref(), Some("jsonl" | "ndjson"))
 }
 
 /// A file's name without its extension.

@@ -5,6 +5,7 @@ use tenure_workspace::allocate::{Study, must_share};
 
 use crate::args::AllocateArgs;
 use crate::commands::prepare::{prepare, without_payload};
+use crate::progress::Working;
 
 /// Compiles at each budget.
 pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
@@ -15,5 +16,6 @@ pub(super) fn study(args: &AllocateArgs) -> Result<Study, Error> {
     prepared.job.request.dry_run = true;
     let outcome = prepared.compile_as(&args.compile)?.outcome;
     let (workspace, job) = (&prepared.workspace, &prepared.job);
+    let _working = Working::on("compiling at other budgets");
     workspace.allocate(job, &outcome, &args.what_if)
 }

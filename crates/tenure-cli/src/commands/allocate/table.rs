@@ -102,7 +102,7 @@ impl Table<'_> {
         put(out, &lines);
         if rows.len() > LISTED {
             let more = rows.len() - LISTED;
-            let _ = writeln!(out, "… and {more} more; --format json lists all");
+            let _ = writeln!(out, "… and {more} more; `--format json` lists all");
         }
         out.push('\n');
     }

@@ -18,7 +18,7 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
     drop(read);
     let first = found.len();
     if args.repair && first > 0 {
-        let store = crate::commands::stores::open(&args.url, false)?;
+        let store = crate::commands::stores::existing(&args.url, "tenure store put")?;
         store.rebuild()?;
         for tenant in tenants(&store, args)? {
             store.tenant(&tenant)?.repair(&Writing::default())?;

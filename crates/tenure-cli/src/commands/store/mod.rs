@@ -10,12 +10,12 @@ use serde_json::json;
 use tenure::Error;
 use tenure::object::ObjectId;
 use tenure::time::Instant;
-use tenure_store::{Store, StoredObject, Tenant, Writing, Written};
+use tenure_store::{StoredObject, Tenant, Writing, Written};
 use tenure_workspace::{Belief, object_id};
 
 use super::{print, print_json};
 use crate::args::{Format, MigrateArgs, StoreArgs, StoreCommand, TenantArgs, WritingArgs};
-use crate::commands::stores::open;
+use crate::commands::stores;
 use crate::failure::{Failure, cell};
 
 pub(crate) use records::replay;
@@ -46,12 +46,12 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
-    open(&args.url, false)?.tenant(&args.tenant)
+    stores::existing(&args.url, "tenure store put")?.tenant(&args.tenant)
 }
 
 /// The same, in a store that is made where there is none.
 pub(super) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
-    open(&args.url, true)?.tenant(&args.tenant)
+    stores::to_write(&args.url)?.tenant(&args.tenant)
 }
 
 fn writing(args: &WritingArgs) -> Writing {
@@ -118,10 +118,7 @@ fn print_beliefs(beliefs: &[StoredObject], format: Format, contents: bool) -> Re
 }
 
 fn migrate(args: &MigrateArgs) -> Result<(), Failure> {
-    let store = match &args.url.store {
-        Some(url) => Store::open(url)?,
-        None => open(&args.url, true)?,
-    };
+    let store = stores::to_write(&args.url)?;
     let applied = store.migrate()?;
     if args.format == Format::Json {
         return print_json(&json!({ "store": store.shown(), "applied": applied }));

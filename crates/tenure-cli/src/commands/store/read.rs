@@ -15,6 +15,7 @@ use crate::args::{
 };
 use crate::commands::{instant, print, print_json, query, speak};
 use crate::failure::{Failure, cell, warning};
+use crate::progress::Working;
 
 pub(super) fn get(args: &GetArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.object.tenant)?;
@@ -124,6 +125,7 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     speak(&mut principal, &args.caller)?;
     let tenant = tenant(&args.tenant)?;
     let workspace = Workspace::without_key()?;
+    let working = Working::on("searching");
     let found = Arc::new(tenant.search(&args.query)?);
     let job = workspace.prepare(
         Ask {
@@ -146,6 +148,7 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     };
     let (world, policy, request) = (&job.world, &job.policy, &job.request);
     let found = workspace.query(world, policy, request, job.candidates(), &ask)?;
+    drop(working);
     match args.tenant.format {
         Format::Json => print_json(&found),
         Format::Text => print(&query::shown(&found)),
@@ -184,7 +187,8 @@ pub(super) fn log(args: &LogArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
-    let tenant = crate::commands::stores::open(&args.url, false)?.tenant(&args.tenant)?;
+    let store = crate::commands::stores::existing(&args.url, "tenure store put")?;
+    let tenant = store.tenant(&args.tenant)?;
     let mut bytes = Vec::new();
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let to_file = args.out.is_some();

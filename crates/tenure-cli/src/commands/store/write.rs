@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
-use tenure_store::{Expect, Line, Put, Retention, TextLine};
+use tenure_store::{Expect, Line, Outcome, Put, Retention, TextLine, Written};
 use tenure_workspace::{Clock, Collect, Erase, Workspace, object_id, text_of};
 
 use super::{objects, print_written, tenant, tenant_to_write, writing};
@@ -15,8 +15,9 @@ use crate::args::{
     ConfirmArgs, EraseArgs, Format, ImportLinesArgs, JudgeArgs, PolicyArgs, PutArgs, RetractArgs,
     SweepArgs,
 };
-use crate::commands::{instant, print, print_json, reading, usage};
+use crate::commands::{flagged, instant, print, print_json, reading};
 use crate::failure::{Failure, cell};
+use crate::progress::Working;
 
 /// The longest line of an import, in bytes: room for the largest text that is kept, with every byte escaped.
 const MAX_LINE: u64 = 400 << 20;
@@ -28,9 +29,8 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         typed_objects: true,
         ..reading::options(&args.reading)?
     };
-    let collected = workspace.collect(&args.sources, &collect)?;
-    reading::warn(&collected.warnings);
-    let sources = collected.candidates.objects();
+    let candidates = reading::collect(&workspace, &args.sources, &collect)?;
+    let sources = candidates.objects();
     let expect = match &args.over {
         _ if args.new => Expect::Absent,
         None => Expect::Any,
@@ -43,7 +43,7 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         }
         Some(digest) => {
             let digest = digest.parse().map_err(|error: String| Error::input(error));
-            Expect::Revision(usage(digest)?)
+            Expect::Revision(flagged("--over", digest)?)
         }
     };
     let tenant = tenant_to_write(&args.tenant)?;
@@ -55,9 +55,41 @@ pub(super) fn put(args: &PutArgs) -> Result<(), Failure> {
         document.subjects.extend_from_slice(&args.subjects);
         puts.push(Put { document, expect });
     }
-    print_written(
-        &tenant.put(puts, &writing(&args.writing))?,
-        args.tenant.format,
+    let working = Working::on("writing to the store");
+    let written = tenant.put(puts, &writing(&args.writing));
+    drop(working);
+    let written = written?;
+    if args.verbose || args.tenant.format == Format::Json {
+        return print_written(&written, args.tenant.format);
+    }
+    print(&counted(&written))
+}
+
+/// The number of objects that were written, by what became of them.
+fn counted(written: &Written) -> String {
+    let count = written.objects.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let of = |outcome: Outcome| {
+        let same = written.objects.iter();
+        same.filter(|object| object.outcome == outcome).count()
+    };
+    let kinds = [
+        ("created", of(Outcome::Created)),
+        ("revised", of(Outcome::Revised)),
+        ("unchanged", of(Outcome::Unchanged)),
+    ];
+    let kinds = kinds.iter().filter(|(_, count)| *count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let kinds = if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", kinds.join(", "))
+    };
+    format!(
+        "{count} object{plural}{kinds}, version {} at {}\n",
+        written.version, written.at
     )
 }
 
@@ -71,7 +103,9 @@ struct TextMark {
 pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
     let mut lines: Vec<Line> = Vec::new();
     let mut texts: Vec<TextLine> = Vec::new();
+    let working = Working::on("reading lines");
     each_line(&args.file, |line| {
+        working.count(lines.len() + texts.len(), 0);
         let read = match serde_json::from_str::<TextMark>(line) {
             Ok(_) => serde_json::from_str(line).map(|line| texts.push(line)),
             Err(_) => serde_json::from_str(line).map(|line| lines.push(line)),
@@ -81,9 +115,13 @@ pub(super) fn import(args: &ImportLinesArgs) -> Result<(), Failure> {
                 .expected("a line of `tenure store export`, or an `object` to write")
         })
     })?;
+    drop(working);
     let tenant = tenant_to_write(&args.tenant)?;
     let kept = texts.len();
-    let written = tenant.import_with_texts(lines, texts, &writing(&args.writing))?;
+    let working = Working::on("writing to the store");
+    let written = tenant.import_with_texts(lines, texts, &writing(&args.writing));
+    drop(working);
+    let written = written?;
     if kept > 0 {
         anstream::eprintln!("note: {kept} texts are kept by their digests");
     }
@@ -106,7 +144,7 @@ pub(super) fn retract(args: &RetractArgs) -> Result<(), Failure> {
 }
 
 pub(super) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
-    let status = usage(args.status.parse())?;
+    let status = flagged("--status", args.status.parse())?;
     let tenant = tenant(&args.object.tenant)?;
     let id = object_id(&tenant, &args.object.object)?;
     let by = args.superseded_by.as_deref();

@@ -1,0 +1,408 @@
+//! The pages of `--help`: the groups of the options, those that `-h` shows of a long page, and the examples.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+
+use super::Cli;
+use super::examples::EXAMPLES;
+
+/// The most options of a page that needs no groups.
+const UNGROUPED: usize = 8;
+
+/// The width that `--help` fills at most, where the terminal is wider.
+const WIDTH: usize = 80;
+
+/// The groups of options, in the order in which a page has them. An id with a page before it means that page's.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Sources",
+        &[
+            "near",
+            "read_as",
+            "no_ignore",
+            "code",
+            "skills",
+            "split",
+            "encoder",
+            "strict",
+            "optional_instructions",
+        ],
+    ),
+    (
+        "Task",
+        &[
+            "task",
+            "task_file",
+            "query",
+            "wanted",
+            "request",
+            "task_type",
+            "task_class",
+            "late_tools",
+            "query after",
+        ],
+    ),
+    ("Text", &["text", "file", "content_type", "from", "role"]),
+    (
+        "Budget and model",
+        &[
+            "budget",
+            "window",
+            "reserve",
+            "tokens",
+            "limit",
+            "condense to",
+            "floor",
+            "lossless",
+            "keep",
+            "model",
+            "target",
+            "chat_template",
+            "catalogue",
+            "cache",
+            "ttl",
+            "floor_ttl",
+            "automatic",
+            "turn_stays",
+        ],
+    ),
+    (
+        "Selection",
+        &[
+            "policy",
+            "context",
+            "top_k",
+            "threshold",
+            "tools_top_k",
+            "tools_threshold",
+            "embedder",
+            "onnxruntime",
+            "scorer",
+            "alone",
+        ],
+    ),
+    ("Shares", &["demands", "claims", "sensitivity", "what_if"]),
+    (
+        "Registry",
+        &["snapshot", "registry", "stored_registry", "actor", "blocks"],
+    ),
+    (
+        "Block",
+        &[
+            "object_type",
+            "trajectory",
+            "tags",
+            "priority",
+            "protection",
+            "removable",
+            "not_removable",
+            "rename",
+            "reset",
+        ],
+    ),
+    (
+        "Place",
+        &["front", "back", "to", "before", "after", "steps"],
+    ),
+    (
+        "Limits",
+        &["force", "until_blocks", "until_bytes", "until_tokens"],
+    ),
+    (
+        "Addresses",
+        &["listen", "hosts", "max_body", "rate", "drain"],
+    ),
+    (
+        "Gateway",
+        &[
+            "upstreams",
+            "mode",
+            "fail_closed",
+            "rejects",
+            "upstream_ca",
+            "upstream_timeout",
+        ],
+    ),
+    (
+        "Caller",
+        &[
+            "user",
+            "project",
+            "roles",
+            "session",
+            "task_id",
+            "origins",
+            "clearance",
+            "pii",
+            "operator",
+            "expires",
+            "jwt",
+        ],
+    ),
+    (
+        "Erasing",
+        &["subject", "everything", "store erase session", "messages"],
+    ),
+    (
+        "Time",
+        &["as_of", "known_at", "at", "records_before", "records_keep"],
+    ),
+    (
+        "Writing",
+        &[
+            "new",
+            "over",
+            "derived_from",
+            "subjects",
+            "idempotency_key",
+            "author",
+            "carry",
+        ],
+    ),
+    (
+        "Store",
+        &[
+            "store",
+            "no_store",
+            "tenant",
+            "id",
+            "record",
+            "originals",
+            "no_keep",
+            "frame_key",
+        ],
+    ),
+    ("Reports", &["audit", "log", "otlp", "thresholds"]),
+    (
+        "Output",
+        &[
+            "stages", "why", "previous", "payload", "output", "apply", "trace", "view", "format",
+            "verbose", "dry_run", "help",
+        ],
+    ),
+];
+
+/// The options that `-h` shows of a page that would not fit a screen otherwise; `--help` shows all.
+const SHOWN: &[(&str, &[&str])] = &[
+    (
+        "compile",
+        &[
+            "near",
+            "read_as",
+            "code",
+            "task",
+            "task_file",
+            "request",
+            "budget",
+            "model",
+            "target",
+            "policy",
+            "payload",
+            "output",
+            "format",
+            "dry_run",
+            "help",
+        ],
+    ),
+    (
+        "explain",
+        &[
+            "near",
+            "read_as",
+            "task",
+            "task_file",
+            "request",
+            "budget",
+            "model",
+            "target",
+            "policy",
+            "stages",
+            "why",
+            "format",
+            "help",
+        ],
+    ),
+    (
+        "allocate",
+        &[
+            "task",
+            "budget",
+            "model",
+            "demands",
+            "claims",
+            "sensitivity",
+            "what_if",
+            "format",
+            "help",
+        ],
+    ),
+    (
+        "session compile",
+        &[
+            "task", "request", "budget", "model", "target", "policy", "tenant", "store", "payload",
+            "output", "format", "dry_run", "help",
+        ],
+    ),
+    (
+        "gate",
+        &[
+            "task",
+            "read_as",
+            "code",
+            "top_k",
+            "threshold",
+            "tools_top_k",
+            "tools_threshold",
+            "format",
+        ],
+    ),
+    (
+        "query",
+        &[
+            "read_as", "code", "after", "tokens", "limit", "model", "store", "no_store", "format",
+        ],
+    ),
+    (
+        "import",
+        &[
+            "near", "read_as", "code", "snapshot", "registry", "blocks", "tenant", "format",
+        ],
+    ),
+    (
+        "condense",
+        &[
+            "to",
+            "task",
+            "content_type",
+            "lossless",
+            "floor",
+            "model",
+            "no_keep",
+            "store",
+            "format",
+        ],
+    ),
+    (
+        "store put",
+        &[
+            "read_as", "code", "strict", "new", "over", "subjects", "store", "tenant", "verbose",
+            "format",
+        ],
+    ),
+    (
+        "registry gate",
+        &["query", "top_k", "threshold", "registry", "actor", "format"],
+    ),
+    (
+        "registry write",
+        &[
+            "text",
+            "file",
+            "object_type",
+            "tags",
+            "priority",
+            "not_removable",
+            "front",
+            "to",
+            "before",
+            "after",
+            "registry",
+            "actor",
+            "format",
+        ],
+    ),
+    (
+        "serve",
+        &[
+            "listen",
+            "upstreams",
+            "mode",
+            "fail_closed",
+            "jwt",
+            "store",
+            "no_store",
+            "tenant",
+            "log",
+            "help",
+        ],
+    ),
+];
+
+/// The parser with its pages.
+pub(crate) fn command() -> Command {
+    page(Cli::command(), "")
+}
+
+/// A command's page, and those of its parts. The path is without the program's name.
+fn page(command: Command, path: &str) -> Command {
+    let command = command.mut_subcommands(|part| {
+        let path = format!("{path} {}", part.get_name());
+        page(part, path.trim_start())
+    });
+    let command = match of(EXAMPLES, path) {
+        Some(examples) => command.after_help(shown(examples)),
+        None => command,
+    };
+    let command = match of(SHOWN, path) {
+        Some(shown) => command.mut_args(|arg| {
+            let is_hidden = !arg.is_positional() && !shown.contains(&arg.get_id().as_str());
+            arg.hide_short_help(is_hidden)
+        }),
+        None => command,
+    };
+    grouped(command, path)
+}
+
+/// The entry of a page.
+fn of<T: Copy>(table: &[(&str, T)], path: &str) -> Option<T> {
+    let found = table.iter().find(|(page, _)| *page == path);
+    found.map(|(_, entry)| *entry)
+}
+
+/// The command with its options in groups, where it has many.
+fn grouped(command: Command, path: &str) -> Command {
+    let options = command.get_arguments().filter(|arg| !arg.is_positional());
+    let mut ids: Vec<String> = options.map(|arg| arg.get_id().to_string()).collect();
+    if ids.len() <= UNGROUPED {
+        return command;
+    }
+    let help = Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .help("Print help (all of it with `--help`)");
+    let command = command.disable_help_flag(true).arg(help);
+    ids.push("help".to_owned());
+    // The page has its groups in the order of its options.
+    ids.sort_by_key(|id| group(path, id));
+    ids.iter().fold(command, |command, id| {
+        let heading = group(path, id).and_then(|at| GROUPS.get(at));
+        command.mut_arg(id, |arg| {
+            arg.help_heading(heading.map(|(heading, _)| *heading))
+        })
+    })
+}
+
+/// The group of an option.
+fn group(path: &str, id: &str) -> Option<usize> {
+    let qualified = format!("{path} {id}");
+    let has = |name: &str| GROUPS.iter().position(|(_, ids)| ids.contains(&name));
+    has(&qualified).or_else(|| has(id))
+}
+
+/// The examples as the end of a page: each command, and what it is for.
+fn shown(examples: &[(&str, &str)]) -> String {
+    let widths = examples.iter().map(|(line, _)| line.chars().count());
+    let longest = examples.iter().map(|(_, what)| what.chars().count()).max();
+    let room = WIDTH.saturating_sub(4 + longest.unwrap_or(0));
+    let width = widths.filter(|width| *width <= room).max().unwrap_or(0);
+    let mut text = "Examples:".to_owned();
+    for (line, what) in examples {
+        let _ = match *what {
+            "" => write!(text, "\n  {line}"),
+            what => write!(text, "\n  {line:<width$}  {what}"),
+        };
+    }
+    text
+}
