@@ -360,6 +360,20 @@ fn records_are_printed_in_the_forms_that_others_read() {
 }
 
 #[test]
+fn a_store_that_was_only_begun_is_none_yet() {
+    let bench = Bench::new();
+    bench.file("s.db", "");
+    let check = ["store", "check", "--store", "sqlite://s.db"];
+    let told = bench.refused(2, &check);
+    assert!(told.contains("there is no store in `s.db` yet"), "{told}");
+    let file = bench.folder.path().join("s.db");
+    assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
+    bench.file("one.md", "# One\n\nThe pump is hot.\n");
+    bench.ok(&["store", "put", "one.md", "--store", "sqlite://s.db"]);
+    bench.ok(&check);
+}
+
+#[test]
 fn what_is_no_store_is_refused_and_left_alone() {
     let bench = Bench::new();
     bench.refused(2, &["store", "list"]);

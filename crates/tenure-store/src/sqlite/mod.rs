@@ -88,6 +88,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The number of tables and indexes in a database.
+fn tables(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+}
+
 impl Sqlite {
     /// Opens the file, which is made where there is none, and brings its schema up to date. A file that cannot be
     /// written is opened to be read.
@@ -140,6 +145,11 @@ impl Sqlite {
             .query_row("PRAGMA user_version", [], |row| row.get(0))
             .map_err(|error| failed(path, error))?;
         let known = MIGRATIONS.len() as u32;
+        if version == 0 && tables(&reader).map_err(|error| failed(path, error))? == 0 {
+            // Whoever began to make it was stopped before its first commit.
+            let what = format!("there is no store in `{}` yet", path.display());
+            return Err(Error::input(what).hint("the next command that writes makes it"));
+        }
         if version != known {
             let what = format!(
                 "the store `{}` has schema version {version}",
@@ -203,9 +213,7 @@ impl Sqlite {
             .expected(format!("at most {known}"))
             .hint("it was written by a newer version of tenure; use that one"));
         }
-        let tables: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|error| self.failed(error))?;
+        let tables = tables(&connection).map_err(|error| self.failed(error))?;
         if from == 0 && tables > 0 {
             sql("ROLLBACK")?;
             return Err(Error::input(format!(
