@@ -6,7 +6,7 @@ use crate::support::{Bench, Reply, Upstream, answer, compiling};
 use serde_json::{Value, json};
 use tenure::{FrameKey, Policy};
 use tenure_server::{Mode, Options};
-use tenure_workspace::Workspace;
+use tenure_workspace::{Policies, Workspace};
 
 const HEAD: [&str; 1] = ["content-type: application/json"];
 const CHAT: &str = r#"{"choices":[{"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1}}"#;
@@ -52,9 +52,8 @@ fn a_large_room_is_told_and_a_policy_lowers_it() {
     let bench = compiling(&upstream, Mode::Fit, |options| options);
     let policy =
         Policy::from_toml("name = \"gateway\"\nsession.max_answer_tokens = 300\n").unwrap();
-    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let tenant = bench.store.tenant("local").unwrap();
-    workspace.keep_policy(&tenant, &policy).unwrap();
+    Policies::of(&tenant).keep(&policy).unwrap();
     let request = talk("small", "three", 4, 1_800);
     let reply = ask(&bench, path, &request);
     assert_eq!(reply.header("x-tenure-notice"), Some("answer_lowered"));

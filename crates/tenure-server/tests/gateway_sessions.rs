@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Bench, Reply, Upstream, answer, chunk, compiling, wait_for};
 use serde_json::{Value, json};
+use tenure::Policy;
 use tenure::time::Instant;
 use tenure::wire::Format;
-use tenure::{FrameKey, Policy};
 use tenure_server::{Mode, Options};
-use tenure_workspace::Workspace;
+use tenure_workspace::Policies;
 use tenure_workspace::keys::{Grant, Keys};
 use tenure_workspace::sessions::Session;
 
@@ -1022,10 +1022,9 @@ fn each_tenant_has_its_own_policy_and_objects() {
     let written = ask_as(&acme, "PUT", "/api/v1/objects/units", &rule);
     assert!(written.status < 300, "{}", string(&written.body));
     let text = "name = \"gateway\"\nheadings = false\nprecedence = false\nrequired = []\n";
-    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let tenant = bench.store.tenant("acme").unwrap();
-    workspace
-        .keep_policy(&tenant, &Policy::from_toml(text).unwrap())
+    Policies::of(&tenant)
+        .keep(&Policy::from_toml(text).unwrap())
         .unwrap();
     let request = chat(&[user("How warm is it?")]);
     let path = "/v1/chat/completions";

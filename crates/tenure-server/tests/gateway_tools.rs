@@ -6,7 +6,7 @@ use crate::support::{Bench, Reply, Seen, Upstream, answer, compiling};
 use serde_json::{Value, json};
 use tenure::{FrameKey, Policy};
 use tenure_server::Mode;
-use tenure_workspace::Workspace;
+use tenure_workspace::{Policies, Workspace};
 
 const HEAD: [&str; 1] = ["content-type: application/json"];
 const CHAT: &str = "/v1/chat/completions";
@@ -65,10 +65,9 @@ fn gated(upstream: &Upstream, gate: &str) -> Bench {
     let text = format!(
         "name = \"gateway\"\nheadings = false\nprecedence = false\nrequired = []\n[session]\n{gate}\n"
     );
-    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let tenant = bench.store.tenant("local").unwrap();
     let policy = Policy::from_toml(&text).unwrap();
-    workspace.keep_policy(&tenant, &policy).unwrap();
+    Policies::of(&tenant).keep(&policy).unwrap();
     bench
 }
 

@@ -2,9 +2,9 @@
 
 use crate::support::{Bench, Reply, Upstream, compiling};
 use serde_json::{Value, json};
-use tenure::{FrameKey, Policy};
+use tenure::Policy;
 use tenure_server::{Mode, Options};
-use tenure_workspace::Workspace;
+use tenure_workspace::Policies;
 use tenure_workspace::records::Ending;
 
 const HEAD: [&str; 1] = ["content-type: application/json"];
@@ -201,10 +201,9 @@ fn full(upstream: &Upstream, fail_closed: bool, required: &str) -> Bench {
         ..options
     });
     let text = format!("name = \"gateway\"\nextends = \"standard\"\nrequired = [{required}]\n");
-    let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let tenant = bench.store.tenant("local").unwrap();
     let policy = Policy::from_toml(&text).unwrap();
-    workspace.keep_policy(&tenant, &policy).unwrap();
+    Policies::of(&tenant).keep(&policy).unwrap();
     let rule =
         json!({ "name": "units", "content": "Report pressure in pascal.", "object_type": "rule" });
     let put = bench.ask(

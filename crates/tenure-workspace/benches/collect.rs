@@ -11,7 +11,8 @@ use std::path::Path;
 use divan::Bencher;
 use tenure::FrameKey;
 use tenure::registry::Kind;
-use tenure_workspace::{Collect, SeedSource, Workspace};
+use tenure_workspace::registries::{SeedSource, draw_all};
+use tenure_workspace::{Collect, Workspace};
 
 /// The paper's library, and two powers of ten.
 const SIZES: [usize; 3] = [31, 1_000, 10_000];
@@ -67,7 +68,7 @@ fn seed_blocks_to_a_view(bencher: Bencher<'_, '_>, blocks: usize) {
         let library = loaded.expect("the files can be read").library;
         let mut registries = workspace.registries().expect("random numbers");
         let main = registries.create("main", Kind::Agent).expect("a label");
-        let drawn = workspace.draw_all(&mut registries, &main, "main", &library);
+        let drawn = draw_all(&mut registries, &main, "main", &library);
         drawn.expect("names of their own");
         registries.view("main").expect("a registry")
     });

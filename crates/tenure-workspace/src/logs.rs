@@ -117,12 +117,12 @@ pub(crate) fn blocks_at(
     Ok((objects.collect(), entry))
 }
 
-/// The effect of the operation in an entry of a registry's log.
-pub(crate) fn applied_at(
-    tenant: &Tenant,
-    label: &str,
-    entry: u64,
-) -> Result<Applied<BlockId>, Error> {
+/// The effect of the operation in an entry of the log of a tenant's registry.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the log has no such entry, or cannot be read.
+pub fn applied_at(tenant: &Tenant, label: &str, entry: u64) -> Result<Applied<BlockId>, Error> {
     let log = log_of(label);
     let mut state = State::empty(label.into());
     let mut last = None;

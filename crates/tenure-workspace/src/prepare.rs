@@ -11,6 +11,7 @@ use tenure::{Candidates, Error, ErrorKind, Policy, Request, World};
 use tenure_store::{Resident, Tenant};
 
 use crate::job::Job;
+use crate::policies::Policies;
 use crate::stored::{Gathered, ReadRegistry, RegistryRef};
 use crate::workspace::Workspace;
 
@@ -40,6 +41,8 @@ pub enum Choice<'a> {
     Given(Box<Policy>),
     /// The preset of this name, else the one that the store keeps under it at the instant that the request looks from.
     Named(&'a str),
+    /// The one that the store keeps under this name at that instant, else this one.
+    Kept(&'a str, &'a Policy),
 }
 
 /// The reads of a compile from a store, and whether it keeps a record there.
@@ -171,13 +174,17 @@ impl Workspace {
         tenant: Option<&Tenant>,
         known: Option<Instant>,
     ) -> Result<Policy, Error> {
-        let name = match choice {
-            Choice::Given(policy) => return Ok(*policy),
-            Choice::Named(name) => name,
+        let kept = |name| match tenant {
+            Some(tenant) => Policies::of(tenant).get(name, known),
+            None => Ok(None),
         };
-        match (Policy::preset(name), tenant) {
-            (Err(unknown), Some(tenant)) => self.kept_policy(tenant, name, known)?.ok_or(unknown),
-            (preset, _) => preset,
+        match choice {
+            Choice::Given(policy) => Ok(*policy),
+            Choice::Kept(name, default) => Ok(kept(name)?.unwrap_or_else(|| default.clone())),
+            Choice::Named(name) => match Policy::preset(name) {
+                Err(unknown) => kept(name)?.ok_or(unknown),
+                preset => preset,
+            },
         }
     }
 }

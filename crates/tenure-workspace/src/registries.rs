@@ -6,17 +6,16 @@ use std::sync::Arc;
 use serde::Serialize;
 use tenure::error::nearest;
 use tenure::object::{LOCAL_TENANT, clip};
-use tenure::registry::{
-    Applied, BlockId, Capability, Kind, Library, Place, Registries, Secrets, Summary,
-};
+use tenure::registry::{Applied, Capability, Kind, Library, Place, Registries, Secrets, Summary};
 use tenure::{ContextObject, Error, ErrorKind, Unfetched};
 use tenure_store::{Store, Tenant};
 
 use crate::collect::{Collect, ReadAs, Warning};
-use crate::logs;
 use crate::snapshot::{KeptRegistries, read_snapshot};
 use crate::stored::existing_store;
 use crate::workspace::Workspace;
+
+pub use crate::logs::applied_at;
 
 /// A source of seeds: a file or folder, and the blocks to load of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -154,71 +153,6 @@ impl Workspace {
         })
     }
 
-    /// Draws every seed of a library into a registry, behind its blocks, in the library's order; all
-    /// of them or, where one cannot be drawn, none.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registries::draw`].
-    pub fn draw_all(
-        &self,
-        registries: &mut Registries,
-        by: &Capability,
-        label: &str,
-        library: &Library,
-    ) -> Result<Vec<Applied>, Error> {
-        let view = registries.view(label)?;
-        for (key, object) in library.iter() {
-            // Two seeds of one name cannot stand in one registry: the error lists them.
-            library.get(object.name())?;
-            if let Ok(block) = view.named(object.name()) {
-                return Err(Error::input(format!(
-                    "`{}` already has a block named `{}`",
-                    clip(label),
-                    clip(object.name())
-                ))
-                .expected("a different name for each block")
-                .hint(format!(
-                    "the existing block is at position {}; the new one is the seed `{}`",
-                    view.position(block),
-                    clip(key)
-                )));
-            }
-        }
-        library
-            .iter()
-            .map(|(key, _)| registries.draw(by, label, library, key, Place::Back))
-            .collect()
-    }
-
-    /// Draws objects into a registry, which is made where there is none: those of the names that are wanted, or all
-    /// where none is named.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when no object has a name that is wanted; as
-    /// [`Workspace::draw_all`].
-    pub fn import(
-        &self,
-        registries: &mut Registries,
-        label: &str,
-        objects: &[Arc<ContextObject>],
-        wanted: &[String],
-    ) -> Result<Imported, Error> {
-        let chosen = chosen(objects, wanted)?;
-        let library = Library::new(chosen.map(|object| ("import", Arc::clone(object))))?;
-        let by = if registries.labels().any(|known| known == label) {
-            registries.issue(label)?
-        } else {
-            registries.create(label, Kind::Agent)?
-        };
-        let drawn = self.draw_all(registries, &by, label, &library)?;
-        Ok(Imported {
-            imported: drawn.len(),
-            registry: registries.view(label)?.summary(),
-        })
-    }
-
     fn secrets(&self) -> Result<Secrets, Error> {
         Ok(Secrets::of_workspace(random()?, &self.frame_key()?))
     }
@@ -270,20 +204,6 @@ impl Workspace {
         KeptRegistries::stored(tenant.clone(), self.secrets()?)
     }
 
-    /// The effect of the operation in this entry of the log of a tenant's registry.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the log has no such entry, or cannot be read.
-    pub fn applied_at(
-        &self,
-        tenant: &Tenant,
-        label: &str,
-        entry: u64,
-    ) -> Result<Applied<BlockId>, Error> {
-        logs::applied_at(tenant, label, entry)
-    }
-
     /// Opens a snapshot for changes, or begins one where there is no file.
     ///
     /// # Errors
@@ -295,6 +215,69 @@ impl Workspace {
             None => KeptRegistries::open_or_begin(path, self.secrets()?),
         }
     }
+}
+
+/// Draws every seed of a library into a registry, behind its blocks, in the library's order; all
+/// of them or, where one cannot be drawn, none.
+///
+/// # Errors
+///
+/// As [`Registries::draw`].
+pub fn draw_all(
+    registries: &mut Registries,
+    by: &Capability,
+    label: &str,
+    library: &Library,
+) -> Result<Vec<Applied>, Error> {
+    let view = registries.view(label)?;
+    for (key, object) in library.iter() {
+        // Two seeds of one name cannot stand in one registry: the error lists them.
+        library.get(object.name())?;
+        if let Ok(block) = view.named(object.name()) {
+            return Err(Error::input(format!(
+                "`{}` already has a block named `{}`",
+                clip(label),
+                clip(object.name())
+            ))
+            .expected("a different name for each block")
+            .hint(format!(
+                "the existing block is at position {}; the new one is the seed `{}`",
+                view.position(block),
+                clip(key)
+            )));
+        }
+    }
+    library
+        .iter()
+        .map(|(key, _)| registries.draw(by, label, library, key, Place::Back))
+        .collect()
+}
+
+/// Draws objects into a registry, which is made where there is none: those of the names that are wanted, or all
+/// where none is named.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when no object has a name that is wanted; as
+/// [`draw_all`].
+pub fn import(
+    registries: &mut Registries,
+    label: &str,
+    objects: &[Arc<ContextObject>],
+    wanted: &[String],
+) -> Result<Imported, Error> {
+    let chosen = chosen(objects, wanted)?;
+    let library = Library::new(chosen.map(|object| ("import", Arc::clone(object))))?;
+    let by = if registries.labels().any(|known| known == label) {
+        registries.issue(label)?
+    } else {
+        registries.create(label, Kind::Agent)?
+    };
+    let drawn = draw_all(registries, &by, label, &library)?;
+    Ok(Imported {
+        imported: drawn.len(),
+        registry: registries.view(label)?.summary(),
+    })
 }
 
 /// The objects of these names, or all where none is named.

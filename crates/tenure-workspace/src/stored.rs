@@ -98,17 +98,10 @@ impl Gathered {
         }
     }
 
-    /// These, but for their tools: who runs them is not the agent that asks.
-    pub(crate) fn without_tools(candidates: &Arc<Candidates>) -> Gathered {
-        let other = |_, object: &Arc<ContextObject>| {
-            let is_tool = object.revision().tool().is_some();
-            (!is_tool).then(|| Arc::clone(object))
-        };
+    /// The objects of a store as a record names them.
+    pub(crate) fn recorded(candidates: Arc<Candidates>) -> Gathered {
         Gathered {
-            candidates: match candidates.tools() {
-                [] => Arc::clone(candidates),
-                _ => Arc::new(candidates.filter_map(other)),
-            },
+            candidates,
             sources: 0,
             unfetched: Vec::new(),
             registry: None,
@@ -116,17 +109,12 @@ impl Gathered {
         }
     }
 
-    /// The beliefs of a tenant, without its tools.
-    pub fn resident_without_tools(tenant: &Tenant, resident: &Resident) -> Gathered {
+    /// These, but for their tools: who runs them is not the agent that asks.
+    #[must_use]
+    pub fn without_tools(&self) -> Gathered {
         Gathered {
-            stored: Some(StoredPart {
-                tenant: tenant.clone(),
-                version: resident.version(),
-                known: None,
-                latest: resident.latest(),
-                replaced: Vec::new(),
-            }),
-            ..Gathered::without_tools(resident.candidates())
+            candidates: without_tools(&self.candidates),
+            ..self.clone()
         }
     }
 
@@ -235,6 +223,18 @@ impl ReadRegistry {
     pub fn behind(&self, sources: Candidates) -> Candidates {
         let (merged, _) = merge(sources, &self.blocks);
         Candidates::layered([merged])
+    }
+}
+
+/// Candidates without their tools.
+fn without_tools(candidates: &Arc<Candidates>) -> Arc<Candidates> {
+    let other = |_, object: &Arc<ContextObject>| {
+        let is_tool = object.revision().tool().is_some();
+        (!is_tool).then(|| Arc::clone(object))
+    };
+    match candidates.tools() {
+        [] => Arc::clone(candidates),
+        _ => Arc::new(candidates.filter_map(other)),
     }
 }
 

@@ -16,7 +16,6 @@ use tenure_adapters::embed::{Embedder, Vectorizer};
 use tenure_adapters::read::read_text;
 use tenure_adapters::relevance::{RelevanceScorer, add_scores};
 use tenure_adapters::tokenizer_json;
-use tenure_store::Tenant;
 
 use crate::clock::Clock;
 use crate::collect::{Collect, Collected, collect};
@@ -30,10 +29,6 @@ pub fn default_catalogue_path() -> Option<PathBuf> {
     let path = user_folder("XDG_CONFIG_HOME", ".config")?.join("tenure/models.toml");
     // A link that leads nowhere is a file that cannot be read, not one that is not there.
     path.symlink_metadata().is_ok().then_some(path)
-}
-
-fn policy_log(name: &str) -> String {
-    format!("policy/{name}")
 }
 
 /// The source of the frame key.
@@ -231,46 +226,6 @@ impl Workspace {
         })
     }
 
-    /// Keeps a policy under its name in a tenant's store, from now on.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when a preset has the name;
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn keep_policy(&self, tenant: &Tenant, policy: &Policy) -> Result<Instant, Error> {
-        let name = &policy.document().name;
-        if Policy::preset(name).is_ok() {
-            return Err(Error::input(format!("`{name}` is the name of a preset"))
-                .expected("another `name` in the policy"));
-        }
-        let document = serde_json::to_value(policy.document())
-            .map_err(|error| Error::input(format!("the policy cannot be written: {error}")))?;
-        tenant.append_dated(&policy_log(name), document)
-    }
-
-    /// The policy that a tenant's store keeps under a name, as it was at an instant.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when it cannot be read;
-    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn kept_policy(
-        &self,
-        tenant: &Tenant,
-        name: &str,
-        known: Option<Instant>,
-    ) -> Result<Option<Policy>, Error> {
-        let Some(document) = tenant.dated(&policy_log(name), known)? else {
-            return Ok(None);
-        };
-        let document = serde_json::from_value(document).map_err(|error| {
-            Error::input(format!(
-                "the stored policy `{name}` cannot be read: {error}"
-            ))
-        })?;
-        Policy::seal(document).map(Some)
-    }
-
     /// **collect**: the objects of these files and folders, what was not fetched, and warnings.
     ///
     /// # Errors
@@ -400,7 +355,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The trace with what only the outside knows; [`Workspace::keep_record`] stores it.
+    /// The trace with what only the outside knows; [`Records::keep`] stores it.
     pub fn record(
         &self,
         compiled: &Compiled,

@@ -4,7 +4,9 @@ use tenure::time::Instant;
 use tenure::trace::View;
 use tenure::{Budget, Candidates, Error, ErrorKind, FrameKey, ObjectDocument, Policy, Request};
 use tenure_store::{Put, Store, Tenant, Writing};
-use tenure_workspace::{Ask, Choice, Clock, DEFAULT_MODEL, Job, Reach, StoreAsk, Workspace};
+use tenure_workspace::{
+    Ask, Choice, Clock, DEFAULT_MODEL, Job, Policies, Reach, StoreAsk, Workspace,
+};
 
 fn at(text: &str) -> Instant {
     text.parse().unwrap()
@@ -122,10 +124,30 @@ fn a_name_is_a_preset_or_a_policy_that_the_store_keeps() {
         named(Some(of_store(&tenant))).unwrap_err().kind,
         ErrorKind::Input
     );
-    workspace.keep_policy(&tenant, &own).unwrap();
+    Policies::of(&tenant).keep(&own).unwrap();
     assert_eq!(named(Some(of_store(&tenant))).unwrap(), "ours");
     // Without the store it is unknown, and what is near is offered.
     assert!(named(None).unwrap_err().what.contains("ours"));
+}
+
+#[test]
+fn a_default_stands_where_the_store_keeps_none_of_its_name() {
+    let (_folder, tenant) = tenant();
+    let workspace = workspace(&Clock::machine());
+    let policy = |text| Policy::from_toml(text).unwrap();
+    let default = policy("name = \"ours\"\nextends = \"ordered\"");
+    let chosen = |tenant| {
+        let choice = Choice::Kept("ours", &default);
+        let chosen = workspace.chosen_policy(choice, tenant, None);
+        chosen.unwrap().document().precedence
+    };
+    assert_eq!(chosen(None), default.document().precedence);
+    assert_eq!(chosen(Some(&tenant)), default.document().precedence);
+    let other = !default.document().precedence;
+    let own = policy(&format!("name = \"ours\"\nprecedence = {other}"));
+    Policies::of(&tenant).keep(&own).unwrap();
+    assert_eq!(chosen(Some(&tenant)), other);
+    assert_eq!(chosen(None), !other);
 }
 
 #[test]
@@ -138,7 +160,7 @@ fn a_record_is_dated_by_the_clock() {
     };
     let job = prepare(&workspace, request(), "standard", Some(store)).unwrap();
     let done = workspace.run(&job).unwrap();
-    let record = workspace.stored_record(&tenant, &done.record_ids[0]);
+    let record = workspace.records(&tenant).get(&done.record_ids[0]);
     assert_eq!(
         record.unwrap().record.compiled_at,
         at("2031-05-04T03:02:01Z")

@@ -55,7 +55,8 @@ impl Bench {
         };
         let mut kept = self
             .workspace
-            .keep_record(&self.tenant, &recording)
+            .records(&self.tenant)
+            .keep(&recording)
             .unwrap();
         kept.remove(0)
     }
@@ -75,7 +76,7 @@ impl Bench {
 fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
     let bench = Bench::new();
     let id = bench.recorded(&["Report pressure in pascal."], 400);
-    let replay = bench.workspace.replay(&bench.tenant, &id).unwrap();
+    let replay = bench.workspace.records(&bench.tenant).replay(&id).unwrap();
     assert_eq!(replay.proof, Proof::Whole);
     assert_eq!(replay.record.record.compiler, COMPILER);
     // Records had no number before there was a second compiler.
@@ -84,7 +85,7 @@ fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
         record.remove("compiler").unwrap();
         record["trace"]["payload_digest"] = format!("sha256:{}", "0".repeat(64)).into();
     });
-    let replay = bench.workspace.replay(&bench.tenant, &id).unwrap();
+    let replay = bench.workspace.records(&bench.tenant).replay(&id).unwrap();
     assert_eq!(replay.proof, Proof::OtherCompiler);
     let shown = replay.to_json(&id);
     assert_eq!(shown["proof"], "other_compiler");
@@ -92,7 +93,11 @@ fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
     assert_ne!(shown["payload_digest"], shown["recorded_digest"]);
     // The same difference in a record of this compiler is a fault.
     bench.alter(&id, |body| body["record"]["compiler"] = COMPILER.into());
-    bench.workspace.replay(&bench.tenant, &id).unwrap_err();
+    bench
+        .workspace
+        .records(&bench.tenant)
+        .replay(&id)
+        .unwrap_err();
 }
 
 #[test]
@@ -110,8 +115,12 @@ fn the_trace_of_the_principle_is_of_its_compile() {
         request.as_of = AsOf::both(now);
         request.principal.project = project.map(str::to_owned);
         let id = bench.record(vec![object], &policy, request);
-        let record = bench.workspace.stored_record(&bench.tenant, &id).unwrap();
-        bench.workspace.principle(&bench.tenant, &record).unwrap()
+        let record = bench.workspace.records(&bench.tenant).get(&id).unwrap();
+        bench
+            .workspace
+            .records(&bench.tenant)
+            .principle(&record)
+            .unwrap()
     };
     let (new, old) = ("2026-05-31T00:00:00Z", "2016-01-01T00:00:00Z");
     let plain = principle("The pressure was 4 bar.", new, None);

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use tenure::registry::{Kind, Place, Registries};
 use tenure::{Error, FrameKey, ObjectDocument};
-use tenure_workspace::{Collect, Loaded, SeedSource, Workspace};
+use tenure_workspace::registries::{Loaded, SeedSource, draw_all};
+use tenure_workspace::{Collect, Workspace};
 
 fn workspace(key: u8) -> Workspace {
     Workspace::new(FrameKey::new("test", [key; 32])).unwrap()
@@ -64,7 +65,7 @@ fn all_of_a_library_is_drawn_or_none() {
     let main = registries.create("main", Kind::Agent).unwrap();
     let both = load(&[SeedSource::all(&pins), SeedSource::all(&timers)]).unwrap();
     let draw = |registries: &mut Registries, loaded: &Loaded| {
-        workspace.draw_all(registries, &main, "main", &loaded.library)
+        draw_all(registries, &main, "main", &loaded.library)
     };
     let error = draw(&mut registries, &both).unwrap_err();
     assert!(

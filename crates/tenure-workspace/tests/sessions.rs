@@ -124,7 +124,7 @@ impl Bench {
             compiled_at: at(9_000),
             latency: std::time::Duration::ZERO,
         };
-        let kept = self.workspace.keep_record(&self.tenant, &recording);
+        let kept = self.workspace.records(&self.tenant).keep(&recording);
         kept.unwrap().remove(0)
     }
 
@@ -1041,7 +1041,11 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         bench.tenant.erase(ids, &Writing::default()).unwrap();
         let left = all_of(&bench.tenant);
         assert!(!left.contains("QX7342"), "{left}");
-        let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
+        let replay = bench
+            .workspace
+            .records(&bench.tenant)
+            .replay(&record)
+            .unwrap();
         let Replay {
             erased, unproven, ..
         } = &replay;
@@ -1080,7 +1084,11 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let id = other.id().to_owned();
         Session::erase(&bench.tenant, &id, &Writing::default()).unwrap();
         assert_eq!(bench.tenant.blob(asked).unwrap(), None);
-        let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
+        let replay = bench
+            .workspace
+            .records(&bench.tenant)
+            .replay(&record)
+            .unwrap();
         assert_eq!(replay.proof, Proof::Rest);
         assert!(!all_of(&bench.tenant).contains("cellar"));
         assert_eq!(Session::list(&bench.tenant).unwrap().len(), 0);
@@ -1128,7 +1136,14 @@ fn a_session_that_is_erased_leaves_others_their_instructions_and_tools() {
     let next = bench.compile(&mut stays, Target::OpenAiChat, 8_000);
     assert!(body(&next).contains("not drained"));
     assert_eq!(next.session.cause, EpochCause::Kept);
-    let replayed = |record: &str| bench.workspace.replay(&bench.tenant, record).unwrap().proof;
+    let replayed = |record: &str| {
+        bench
+            .workspace
+            .records(&bench.tenant)
+            .replay(record)
+            .unwrap()
+            .proof
+    };
     assert_eq!(replayed(&of_stays), Proof::Whole);
     assert_eq!(replayed(&of_gone), Proof::Rest);
 }
@@ -1175,7 +1190,11 @@ fn a_call_and_its_result_are_erased_together() {
             }
             assert!(sent.contains("It is well."), "{sent}");
             session.export(Format::OpenAiChat).unwrap();
-            let replay = bench.workspace.replay(&bench.tenant, &record).unwrap();
+            let replay = bench
+                .workspace
+                .records(&bench.tenant)
+                .replay(&record)
+                .unwrap();
             assert_eq!(replay.proof, Proof::Rest);
             // Nobody asked for what is said beside it to go elsewhere: others say the same.
             assert_eq!(entries(&other, &bench), before);
@@ -1263,7 +1282,11 @@ fn a_text_that_is_a_word_of_an_entry_or_a_record_takes_that_word_from_nobody() {
         .unwrap();
     bench.beside = before;
     for record in [old, new] {
-        bench.workspace.replay(&bench.tenant, &record).unwrap();
+        bench
+            .workspace
+            .records(&bench.tenant)
+            .replay(&record)
+            .unwrap();
     }
     for session in [session, other] {
         let mut session = Session::open(bench.tenant.clone(), session.id()).unwrap();

@@ -77,7 +77,7 @@ fn exchange(args: &ExplainArgs, id: &str) -> Result<(), Failure> {
     let store = super::stores::existing(&args.compile.stored.url, "tenure serve")?;
     let tenant = store.tenant(args.compile.tenant.as_deref().unwrap_or("local"))?;
     let workspace = Workspace::without_key()?;
-    let record = workspace.exchange(&tenant, id)?;
+    let record = workspace.records(&tenant).exchange(id)?;
     let record = record.ok_or_else(|| {
         Error::not_found(format!("there is no record `{}`", clip(id)))
             .hint("`tenure log --format json` lists those of a conversation")

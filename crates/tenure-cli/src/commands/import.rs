@@ -1,7 +1,8 @@
 //! `tenure import`.
 
 use serde_json::json;
-use tenure_workspace::{Collect, Imported, ReadAs};
+use tenure_workspace::registries::{self, Imported};
+use tenure_workspace::{Collect, ReadAs};
 
 use super::{print, print_json, reading, registry};
 use crate::args::{Format, ImportArgs};
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let Imported {
         imported,
         registry: summary,
-    } = workspace.import(&mut file.registries, label, objects, &args.blocks)?;
+    } = registries::import(&mut file.registries, label, objects, &args.blocks)?;
     file.save()?;
     match args.output.format {
         Format::Json => print_json(&json!({

@@ -23,7 +23,9 @@ const MAX_NAMES: usize = 8;
 pub(crate) fn run(args: &ConversationArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let workspace = Workspace::without_key()?;
-    let talk = workspace.talk(&tenant, args.session.as_deref())?;
+    let talk = workspace
+        .records(&tenant)
+        .conversation(args.session.as_deref())?;
     let talk = talk.ok_or_else(|| match &args.session {
         Some(session) => Error::input(format!(
             "no request of the session `{}` is recorded",
@@ -69,7 +71,7 @@ pub(super) fn explained(
     record: &ExchangeRecord,
 ) -> Result<String, Error> {
     let talk = match &record.session {
-        Some(session) => workspace.talk(tenant, Some(session))?,
+        Some(session) => workspace.records(tenant).conversation(Some(session))?,
         None => None,
     };
     let requests = talk.map(|talk| talk.requests).unwrap_or_default();

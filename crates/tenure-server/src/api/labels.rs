@@ -44,7 +44,10 @@ pub(super) async fn label(
         if tenant.record(&id)?.is_none() {
             return Err(unknown(&id));
         }
-        let choice = app.workspace.label(&tenant, &id, relevant, app.now());
+        let choice = app
+            .workspace
+            .records(&tenant)
+            .label(&id, relevant, app.now());
         let choice = choice.in_field("relevant")?;
         let metrics = [
             ("context_precision", choice.context_precision),

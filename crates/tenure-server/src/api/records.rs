@@ -101,23 +101,23 @@ pub(super) async fn show(
 ) -> Result<Said<Value>, Refusal> {
     let shown = crate::blocking(move || {
         let tenant = tenant(&app, &caller)?;
-        let workspace = &app.workspace;
+        let records = app.workspace.records(&tenant);
         if tenant.record(&id)?.is_none() {
             return Err(unknown(&id));
         }
-        if let Some(exchange) = workspace.exchange(&tenant, &id)? {
+        if let Some(exchange) = records.exchange(&id)? {
             match asked.form {
                 Form::Record => return Ok(json_of(&exchange)?),
                 Form::Principle => return Ok(exchange.principle(&tenant)),
                 _ => {}
             }
         }
-        let record = workspace.stored_record(&tenant, &id)?;
+        let record = records.get(&id)?;
         let shown = match asked.form {
             Form::Record => json_of(&record)?,
-            Form::Principle => json_of(&workspace.principle(&tenant, &record)?)?,
-            Form::Otlp => json_of(&workspace.otlp(&tenant, &record)?)?,
-            Form::Prov => json_of(&workspace.prov(&tenant, &record)?)?,
+            Form::Principle => json_of(&records.principle(&record)?)?,
+            Form::Otlp => json_of(&records.otlp(&record)?)?,
+            Form::Prov => json_of(&records.prov(&record)?)?,
         };
         Ok(shown)
     });
@@ -143,10 +143,10 @@ pub(super) async fn replay(
             return Err(unknown(&id));
         }
         if id.starts_with(EXCHANGE_PREFIX) {
-            let replay = app.workspace.replay_exchange(&tenant, &id)?;
+            let replay = app.workspace.records(&tenant).replay_exchange(&id)?;
             return Ok(replay.to_json()?);
         }
-        let replay = app.workspace.replay(&tenant, &id)?;
+        let replay = app.workspace.records(&tenant).replay(&id)?;
         Ok(replay.to_json(&id))
     });
     Ok(Said(shown.await?))

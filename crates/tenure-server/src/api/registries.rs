@@ -18,9 +18,10 @@ use tenure::registry::{Applied, Capability, Kind, Op, Registries};
 use tenure::request::json_error;
 use tenure::{ContextObject, Error, ObjectDocument};
 use tenure_store::{Tenant, WriteKey};
+use tenure_workspace::KeptRegistries;
+use tenure_workspace::registries::{self, Imported};
 use tenure_workspace::sources::Formats;
 use tenure_workspace::sources::markdown::Split;
-use tenure_workspace::{Imported, KeptRegistries};
 
 use super::call::{
     Json, Named, Said, conditional, expectation, names, own, tag, tenant, unless_known, writing,
@@ -184,7 +185,7 @@ pub(super) async fn apply(
                 }
             }
         };
-        let done = app.workspace.applied_at(&tenant, &label, number)?;
+        let done = registries::applied_at(&tenant, &label, number)?;
         Ok((number, said(&label, &done)))
     });
     let (number, said) = done.await?;
@@ -274,9 +275,7 @@ pub(super) async fn import(
             } else {
                 "blocks"
             };
-            let done = app
-                .workspace
-                .import(&mut kept.registries, &label, &objects, &wanted)
+            let done = registries::import(&mut kept.registries, &label, &objects, &wanted)
                 .in_field(field)?;
             match save(kept, key.as_ref(), done.imported as u64) {
                 Ok(None) => return Ok(done),

@@ -10,7 +10,6 @@ use tenure::answer::{self, AnswerConstraint, Demands, Findings};
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Digest, Error};
-use tenure_workspace::Workspace;
 use tenure_workspace::records::{ExchangeCompile, Kept};
 use tenure_workspace::relay::{Done, Notice, Position, Unmanaged};
 
@@ -184,15 +183,12 @@ impl Sent {
     }
 
     /// Returns how it was compiled, and what is kept with that; none where it was not.
-    pub(super) fn compile(
-        &mut self,
-        workspace: &Workspace,
-    ) -> Result<Option<(Box<ExchangeCompile>, Kept)>, Error> {
+    pub(super) fn compile(&mut self) -> Result<Option<(Box<ExchangeCompile>, Kept)>, Error> {
         let (Some(done), Some(body)) = (self.done.take(), &self.body) else {
             return Ok(None);
         };
         let gathered = self.side_context.as_ref().map(|context| &context.gathered);
-        workspace.exchange_compile(*done, body, gathered).map(Some)
+        ExchangeCompile::of(*done, body, gathered).map(Some)
     }
 
     /// Returns the digest of what went on; that of the request, where it is the same.

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderName, header};
 use bytes::Bytes;
 use tenure::catalogue::Rule;
-use tenure::time::Instant;
+use tenure::trace::View;
 use tenure::wire::Format;
-use tenure::{Error, ErrorKind, Policy, Principal, World};
-use tenure_store::Tenant;
+use tenure::{Candidates, Error, ErrorKind, Request, World};
+use tenure_store::{Resident, Tenant};
 use tenure_workspace::relay::{Relaying, SideInput, Unmanaged};
+use tenure_workspace::{Ask, Choice, Job, Reach, Reader, StoreAsk};
 
 use super::fitted::{Fitted, Learner};
 use super::receive::{Kind, Received};
-use super::side_contexts::{POLICY, SideContext};
+use super::side_contexts::POLICY;
 use super::unmanaged::conversation;
 use super::{Gateway, headers};
 use crate::app::App;
@@ -153,18 +154,28 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
         });
     };
     let side = match app.settings.mode {
-        Mode::Full => Some(Side::of(gateway, &tenant, &turn.caller)?),
+        Mode::Full => Some(prepare_side(gateway, &tenant, &turn.caller, &target.world)?),
         _ => None,
     };
-    let policy = side.as_ref().map(|side| side.policy(gateway)).transpose()?;
-    let max_answer = match policy {
-        Some(policy) => policy.document().session.max_answer(),
+    let context = side
+        .as_ref()
+        .map(|job| gateway.side_contexts.of(&tenant, job));
+    let max_answer = match &side {
+        Some(job) => job.policy.document().session.max_answer(),
         None => gateway.side_contexts.max_answer(app, &tenant)?,
     };
-    let input = side
-        .as_ref()
-        .zip(policy)
-        .map(|(side, policy)| side.input(policy));
+    let watched: Vec<usize> = context
+        .iter()
+        .flat_map(|context| context.watched())
+        .collect();
+    let input = side.as_ref().zip(context.as_ref());
+    let input = input.map(|(job, context)| SideInput {
+        policy: &job.policy,
+        gathered: &context.gathered,
+        watched: &watched,
+        known: job.request.as_of.known.unwrap_or_else(|| app.now()),
+        principal: &job.request.principal,
+    });
     let relaying = Relaying {
         format: turn.format,
         model: &model,
@@ -180,7 +191,6 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
     let (relayed, turns) =
         app.relay
             .relay_ahead(&app.workspace, &tenant, &target.world, &relaying)?;
-    let context = side.map(|side| side.context);
     let constraints = context.iter().flat_map(|context| &context.constraints);
     let constraints = constraints.filter(|(at, _)| relayed.stand.contains(at));
     let constraints = constraints.map(|(_, constraint)| Arc::clone(constraint));
@@ -243,48 +253,50 @@ fn target(
     }
 }
 
-/// The side context of a conversation, for its caller.
-struct Side {
-    context: Arc<SideContext>,
-    /// The places of its constraints among the candidates.
-    watched: Vec<usize>,
-    /// The policy that the tenant keeps, if it does.
-    kept: Option<Policy>,
-    /// Up to when its objects are known.
-    known: Instant,
-    principal: Principal,
+/// Makes ready what stands beside a conversation, in `full`: the policy that its tenant keeps for the gateway, and what the
+/// tenant believes now.
+fn prepare_side(
+    gateway: &Gateway,
+    tenant: &Tenant,
+    caller: &Caller,
+    world: &Arc<World>,
+) -> Result<Job, Error> {
+    let app = &*gateway.app;
+    let ask = Ask {
+        request: Request {
+            principal: caller.grant.principal(),
+            ..Request::default()
+        },
+        policy: Choice::Kept(POLICY, gateway.side_contexts.default_policy()?),
+        sources: Box::new(|| Ok(Candidates::default())),
+        store: Some(StoreAsk {
+            tenant: tenant.clone(),
+            objects: Some(Reach::Resident),
+            version: 0,
+            registry: None,
+            names_registries: false,
+            record: false,
+        }),
+        originals: None,
+        view: View::Operator,
+    };
+    let world = Arc::clone(world);
+    app.workspace.prepare(ask, &TurnReader { app, world })
 }
 
-impl Side {
-    fn of(gateway: &Gateway, tenant: &Tenant, caller: &Caller) -> Result<Side, Error> {
-        let app = &gateway.app;
-        let kept = app.workspace.kept_policy(tenant, POLICY, None)?;
-        let (context, known) = gateway.side_contexts.get(app, tenant)?;
-        let watched = context.constraints.iter().map(|(at, _)| *at);
-        Ok(Side {
-            watched: watched.collect(),
-            context,
-            kept,
-            known,
-            principal: caller.grant.principal(),
-        })
+/// Reads for a turn: its model is as far as it is known.
+struct TurnReader<'a> {
+    app: &'a App,
+    world: Arc<World>,
+}
+
+impl Reader for TurnReader<'_> {
+    fn world(&self, _model: &str) -> Result<Arc<World>, Error> {
+        Ok(Arc::clone(&self.world))
     }
 
-    fn policy<'s>(&'s self, gateway: &'s Gateway) -> Result<&'s Policy, Error> {
-        match &self.kept {
-            Some(kept) => Ok(kept),
-            None => gateway.side_contexts.default_policy(),
-        }
-    }
-
-    fn input<'s>(&'s self, policy: &'s Policy) -> SideInput<'s> {
-        SideInput {
-            policy,
-            gathered: &self.context.gathered,
-            watched: &self.watched,
-            known: self.known,
-            principal: &self.principal,
-        }
+    fn objects(&self, tenant: &Tenant, reach: Reach) -> Result<Arc<Resident>, Error> {
+        self.app.objects(tenant, reach)
     }
 }
 

@@ -320,7 +320,7 @@ impl Desk {
             .sent
             .digest(draft.request.as_ref().zip(request_digest));
         let resolved_model = draft.sent.done.as_ref().map(|done| done.model().to_owned());
-        let compiled = draft.sent.compile(&self.workspace);
+        let compiled = draft.sent.compile();
         let compiled = compiled.unwrap_or_else(|_| {
             // The store is away, for one: the record says less.
             self.telemetry.metrics.dropped("compile");
@@ -520,7 +520,7 @@ impl Desk {
         for tries in 1..=TRIES {
             let kept = store
                 .tenant(tenant)
-                .and_then(|tenant| self.workspace.keep_exchanges(&tenant, records));
+                .and_then(|tenant| self.workspace.records(&tenant).keep_exchanges(records));
             match kept {
                 Ok(()) => {
                     self.telemetry.metrics.recorded.inc_by(records.len() as u64);

@@ -6,7 +6,7 @@ use tenure::answer::AnswerConstraint;
 use tenure::time::Instant;
 use tenure::{Candidates, Error, Policy};
 use tenure_store::Tenant;
-use tenure_workspace::Gathered;
+use tenure_workspace::{Gathered, Job, Policies};
 
 use crate::app::App;
 use crate::cache::Cache;
@@ -49,6 +49,11 @@ impl SideContext {
             gathered,
         }
     }
+
+    /// The places of its constraints among the candidates.
+    pub(super) fn watched(&self) -> impl Iterator<Item = usize> {
+        self.constraints.iter().map(|(at, _)| *at)
+    }
 }
 
 /// The side contexts of tenants, each held for as long as its store does not change.
@@ -88,7 +93,7 @@ impl SideContexts {
         if let Some((_, limit)) = known {
             return Ok(limit);
         }
-        let kept = app.workspace.kept_policy(tenant, POLICY, None)?;
+        let kept = Policies::of(tenant).get(POLICY, None)?;
         let limit = kept.and_then(|kept| kept.document().session.max_answer());
         let read = (app.now(), limit);
         self.limits.insert(tenant.name().to_owned(), read);
@@ -106,27 +111,18 @@ impl SideContexts {
         }
     }
 
-    /// Returns what the tenant believes now, without its tools, which the agent that asks does not run; and the instant
-    /// up to which it is known.
-    pub(super) fn get(
-        &self,
-        app: &App,
-        tenant: &Tenant,
-    ) -> Result<(Arc<SideContext>, Instant), Error> {
-        let resident = app.resident(tenant)?;
-        // The clock of the store may be ahead of this machine's.
-        let now = app.now();
-        let until = resident.latest().map_or(now, |latest| latest.max(now));
+    /// Returns what was gathered beside a conversation, without its tools, which the agent that asks does not run.
+    pub(super) fn of(&self, tenant: &Tenant, job: &Job) -> Arc<SideContext> {
+        let candidates = &job.gathered.candidates;
         let known = self.of.get(tenant.name());
-        let known = known.filter(|(of, _)| Arc::ptr_eq(of, resident.candidates()));
-        if let Some((_, context)) = known {
-            return Ok((context, until));
+        if let Some((of, context)) = known
+            && Arc::ptr_eq(&of, candidates)
+        {
+            return context;
         }
-        let gathered = Gathered::resident_without_tools(tenant, &resident);
-        let context = Arc::new(SideContext::of(gathered));
-        let of = Arc::clone(resident.candidates());
-        self.of
-            .insert(tenant.name().to_owned(), (of, Arc::clone(&context)));
-        Ok((context, until))
+        let context = Arc::new(SideContext::of(job.gathered.without_tools()));
+        let made = (Arc::clone(candidates), Arc::clone(&context));
+        self.of.insert(tenant.name().to_owned(), made);
+        context
     }
 }

@@ -294,7 +294,7 @@ impl Bench {
     pub(crate) fn record(&self, tenant: &str, id: &str) -> ExchangeRecord {
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
         let tenant = self.store.tenant(tenant).unwrap();
-        wait_for(|| workspace.exchange(&tenant, id).unwrap())
+        wait_for(|| workspace.records(&tenant).exchange(id).unwrap())
     }
 
     /// The number in a line of the metrics.

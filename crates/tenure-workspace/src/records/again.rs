@@ -8,11 +8,10 @@ use tenure_store::Tenant;
 
 use super::pieces::{Piece, of_payload};
 use super::replay::{blob, differing, of_store};
-use super::{ExchangeCompile, ExchangeRecord, unwritable};
+use super::{ExchangeCompile, ExchangeRecord, Records, unwritable};
 use crate::relay::task_of;
 use crate::sessions::{Session, SessionJob};
 use crate::stored::Gathered;
-use crate::workspace::Workspace;
 
 /// The proof that a repeated relayed request gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -55,15 +54,15 @@ struct Repeated {
     erased: bool,
 }
 
-impl Workspace {
+impl Records<'_> {
     /// Makes a relayed request again from its session and from what the store holds, and compares what was sent.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] when there is no such record; [`ErrorKind::Input`] when something that it needs is gone without an erasure;
     /// [`ErrorKind::Internal`] when nothing was erased and the body is another.
-    pub fn replay_exchange(&self, tenant: &Tenant, id: &str) -> Result<ExchangeReplay, Error> {
-        let record = self.exchange(tenant, id)?;
+    pub fn replay_exchange(&self, id: &str) -> Result<ExchangeReplay, Error> {
+        let record = self.exchange(id)?;
         let record = record.ok_or_else(|| super::unknown(id))?;
         let nothing = |proof, record| ExchangeReplay {
             proof,
@@ -83,7 +82,7 @@ impl Workspace {
         if compile.pieces.is_empty() {
             return Ok(nothing(Again::NotKept, record));
         }
-        let Some(made) = self.compile_again(tenant, session, compile, &record)? else {
+        let Some(made) = self.compile_again(session, compile, &record)? else {
             return Ok(nothing(Again::Erased, record));
         };
         let differing = differing(&compile.inputs, &made.trace.inputs);
@@ -105,15 +104,15 @@ impl Workspace {
     /// Compiles the session as it was; none where it, or the policy, is gone.
     fn compile_again(
         &self,
-        tenant: &Tenant,
         session: &str,
         compile: &ExchangeCompile,
         record: &ExchangeRecord,
     ) -> Result<Option<Repeated>, Error> {
-        let Some((mut session, erased)) = Session::past(tenant, session, compile.after)? else {
+        let Some((mut session, erased)) = Session::past(self.tenant, session, compile.after)?
+        else {
             return Ok(None);
         };
-        let Some(policy) = blob(tenant, compile.policy)? else {
+        let Some(policy) = blob(self.tenant, compile.policy)? else {
             return Ok(None);
         };
         let policy = serde_json::from_slice(&policy).map_err(|error| {
@@ -123,18 +122,18 @@ impl Workspace {
         session.goes_on = compile.goes_on;
         // Of a model of no known family only what its upstream stated is known.
         let world = match record.resolved_by.as_deref() {
-            Some("stated") => self.unknown_world()?,
-            _ => self.world(&compile.model)?,
+            Some("stated") => self.workspace.unknown_world()?,
+            _ => self.workspace.world(&compile.model)?,
         };
         let request = Request {
             task: task_of(&session),
             ..compile.request.clone()
         };
         let beside = match &compile.store {
-            Some(store) => of_store(tenant, store, Candidates::default())?,
+            Some(store) => of_store(self.tenant, store, Candidates::default())?,
             None => Arc::default(),
         };
-        let gathered = Gathered::without_tools(&beside);
+        let gathered = Gathered::recorded(beside).without_tools();
         let gate = policy.document().session.tools();
         let job = SessionJob {
             world: &world,
@@ -145,13 +144,13 @@ impl Workspace {
             now: record.at,
         };
         let gate = gate.filter(|_| compile.gated);
-        let unnoted = self.compile_unnoted(&mut session, &job, gate)?;
+        let unnoted = self.workspace.compile_unnoted(&mut session, &job, gate)?;
         let compiled = unnoted.compiled().outcome.single()?;
         let payload = compiled.envelope.payload.as_ref();
         let payload = payload.map(|payload| payload.bytes()).unwrap_or_default();
         let before = compile.included.len() + compile.omitted.len();
         Ok(Some(Repeated {
-            body: body(tenant, payload, &compile.pieces)?,
+            body: body(self.tenant, payload, &compile.pieces)?,
             trace: compiled.trace.clone(),
             gone: before.saturating_sub(compiled.trace.verdicts.len() as u64),
             erased,

@@ -7,16 +7,15 @@ use tenure::object::ObjectId;
 use tenure::time::Instant;
 use tenure::trace::ProviderUsage;
 use tenure::{CountKind, Digest, Error};
+use tenure_store::KeptRecord;
 use tenure_store::engine::RecordRow;
-use tenure_store::{KeptRecord, Tenant};
 
 use super::compiled::ExchangeCompile;
 use super::pieces::pieces;
-use super::unwritable;
+use super::{Records, StoreRef, unwritable};
 use crate::relay::Done;
 use crate::sessions::Session;
 use crate::stored::Gathered;
-use crate::workspace::Workspace;
 
 /// The version of a record of an exchange.
 pub const EXCHANGE_RECORD_VERSION: u32 = 1;
@@ -189,22 +188,21 @@ impl ExchangeRecord {
     }
 }
 
-impl Workspace {
+impl ExchangeCompile {
     /// The record's part about a compile that gave this body, and the texts to keep with it. `beside` are the store's
     /// objects that were added to the conversation.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn exchange_compile(
-        &self,
+    pub fn of(
         done: Done,
         sent: &[u8],
         beside: Option<&Gathered>,
     ) -> Result<(Box<ExchangeCompile>, Kept), Error> {
         let policy = serde_json::to_vec(&done.policy).map_err(unwritable)?;
         let (pieces, mut texts) = pieces(&done.payload, sent);
-        let store = beside.map(|beside| self.store_ref(beside, beside.candidates.objects()));
+        let store = beside.map(|beside| StoreRef::of(beside, beside.candidates.objects()));
         let compile = ExchangeCompile {
             policy: Digest::of(&policy),
             store: store.transpose()?.flatten(),
@@ -214,18 +212,16 @@ impl Workspace {
         texts.push(policy);
         Ok((Box::new(compile), Kept { texts }))
     }
+}
 
+impl Records<'_> {
     /// Keeps the records of exchanges in the tenant's store, each with what it refers to. One that speaks of what has been
     /// erased meanwhile is kept without its compile.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn keep_exchanges(
-        &self,
-        tenant: &Tenant,
-        exchanges: &[(ExchangeRecord, Kept)],
-    ) -> Result<(), Error> {
+    pub fn keep_exchanges(&self, exchanges: &[(ExchangeRecord, Kept)]) -> Result<(), Error> {
         let rows = exchanges.iter().map(|(exchange, kept)| {
             let json = |exchange| serde_json::to_string(exchange).map_err(unwritable);
             let without = ExchangeRecord {
@@ -246,7 +242,8 @@ impl Workspace {
                 after_erasure: Some(json(&without)?),
             })
         });
-        tenant.keep_records(rows.collect::<Result<_, Error>>()?)
+        self.tenant
+            .keep_records(rows.collect::<Result<_, Error>>()?)
     }
 
     /// The record of an exchange, where there is one of this id.
@@ -255,11 +252,11 @@ impl Workspace {
     ///
     /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when it cannot be read;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn exchange(&self, tenant: &Tenant, id: &str) -> Result<Option<ExchangeRecord>, Error> {
+    pub fn exchange(&self, id: &str) -> Result<Option<ExchangeRecord>, Error> {
         if !id.starts_with(EXCHANGE_PREFIX) {
             return Ok(None);
         }
-        let Some(row) = tenant.record(id)? else {
+        let Some(row) = self.tenant.record(id)? else {
             return Ok(None);
         };
         let record = serde_json::from_str(&row.body).map_err(|error| {
@@ -272,6 +269,7 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Workspace;
     use tenure::FrameKey;
     use tenure_store::Store;
 
@@ -325,14 +323,18 @@ mod tests {
             calibrated_percent: Some(125),
         };
         workspace
-            .keep_exchanges(&tenant, &[(record.clone(), Kept::default())])
+            .records(&tenant)
+            .keep_exchanges(&[(record.clone(), Kept::default())])
             .unwrap();
-        assert_eq!(workspace.exchange(&tenant, "gw-1").unwrap(), Some(record));
-        assert_eq!(workspace.exchange(&tenant, "gw-2").unwrap(), None);
+        assert_eq!(
+            workspace.records(&tenant).exchange("gw-1").unwrap(),
+            Some(record)
+        );
+        assert_eq!(workspace.records(&tenant).exchange("gw-2").unwrap(), None);
         let other = store.tenant("other").unwrap();
-        assert_eq!(workspace.exchange(&other, "gw-1").unwrap(), None);
+        assert_eq!(workspace.records(&other).exchange("gw-1").unwrap(), None);
         // It is no compile, which could be made again.
-        let error = workspace.replay(&tenant, "gw-1").unwrap_err();
+        let error = workspace.records(&tenant).replay("gw-1").unwrap_err();
         assert!(error.what.contains("gateway"), "{error}");
     }
 }

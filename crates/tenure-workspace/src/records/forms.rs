@@ -8,10 +8,8 @@ use tenure::object::{Authority, ContradictionStatus, ObjectType};
 use tenure::section::Zone;
 use tenure::trace::{Note, ProviderUsage, Ruling};
 use tenure::{ContextObject, Digest, Error, Reason, Trace, Verdict};
-use tenure_store::Tenant;
 
-use super::StoredRecord;
-use crate::workspace::Workspace;
+use super::{Records, StoredRecord};
 
 /// The version of the GenAI attributes that the spans use: the registry as of 2026-07.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";
@@ -80,14 +78,14 @@ impl Seen<'_> {
     }
 }
 
-impl Workspace {
+impl Records<'_> {
     /// The record as a compile trace, with fixed field names. Unknown values are null.
     ///
     /// # Errors
     ///
-    /// As [`Workspace::stored_record`].
-    pub fn principle(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Value, Error> {
-        let seen = self.seen(tenant, record)?;
+    /// As [`Records::get`].
+    pub fn principle(&self, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(record)?;
         let trace = &record.record.trace;
         let request = &record.inputs.request;
         let floor: u32 = record
@@ -158,9 +156,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Workspace::stored_record`].
-    pub fn otlp(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Value, Error> {
-        let seen = self.seen(tenant, record)?;
+    /// As [`Records::get`].
+    pub fn otlp(&self, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(record)?;
         let trace = &record.record.trace;
         let request = &record.inputs.request;
         let documents = seen.iter().filter(|seen| seen.is_in()).map(|seen| {
@@ -234,9 +232,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Workspace::stored_record`].
-    pub fn prov(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Value, Error> {
-        let seen = self.seen(tenant, record)?;
+    /// As [`Records::get`].
+    pub fn prov(&self, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(record)?;
         let trace = &record.record.trace;
         let principal = &record.inputs.request.principal;
         let activity = format!("tenure:compile/{}", record.record.record_id);
@@ -334,8 +332,8 @@ impl Workspace {
     }
 
     /// The candidates of a record with their verdicts. What was erased has no object.
-    fn seen<'r>(&self, tenant: &Tenant, record: &'r StoredRecord) -> Result<Vec<Seen<'r>>, Error> {
-        let candidates = self.candidates_of(tenant, record)?;
+    fn seen<'r>(&self, record: &'r StoredRecord) -> Result<Vec<Seen<'r>>, Error> {
+        let candidates = self.candidates_of(record)?;
         let mut objects = candidates.objects().iter().peekable();
         let verdicts = &record.record.trace.verdicts;
         let seen = verdicts.iter().map(|verdict| Seen {

@@ -10,10 +10,8 @@ use tenure::num::Score;
 use tenure::object::clip;
 use tenure::time::Instant;
 use tenure::trace::{Ruling, Verdict};
-use tenure_store::Tenant;
 
-use super::{StoredRecord, unknown, unwritable};
-use crate::workspace::Workspace;
+use super::{Records, StoredRecord, unknown, unwritable};
 
 /// The labels of a compile.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -86,7 +84,7 @@ impl StoredRecord {
     }
 }
 
-impl Workspace {
+impl Records<'_> {
     /// Says which candidates of a compile mattered: all of them, by their names. What was said before is replaced.
     /// Returns the quality of the compile's choice.
     ///
@@ -94,15 +92,9 @@ impl Workspace {
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is no such record, or no such candidate in
     /// it; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn label(
-        &self,
-        tenant: &Tenant,
-        id: &str,
-        relevant: Vec<String>,
-        now: Instant,
-    ) -> Result<Choice, Error> {
+    pub fn label(&self, id: &str, relevant: Vec<String>, now: Instant) -> Result<Choice, Error> {
         let asked = id.to_owned();
-        let labelled = tenant.change_record(id, move |row| {
+        let labelled = self.tenant.change_record(id, move |row| {
             let mut kept = StoredRecord::read(&asked, row)?;
             let labels = Labels {
                 at: now,

@@ -124,7 +124,48 @@ pub struct StoreRef {
     pub replaced: Vec<ObjectId>,
 }
 
+impl StoreRef {
+    /// What was read of a store: nothing where these are of none.
+    fn of(gathered: &Gathered, stored: &[Arc<ContextObject>]) -> Result<Option<StoreRef>, Error> {
+        let Some(part) = &gathered.stored else {
+            return Ok(None);
+        };
+        // Stores of earlier versions may lack the line of a version in which nothing changed.
+        let Some(last) = part.tenant.written(part.version)? else {
+            return Ok(None);
+        };
+        let buckets = stored.iter().filter_map(|object| {
+            let bucket = object.usage().bucket();
+            (bucket > 0).then(|| (object.revision().object_id(), bucket))
+        });
+        Ok(Some(StoreRef {
+            version: part.version,
+            at: last.at,
+            known: part.known,
+            buckets: buckets.collect(),
+            replaced: part.replaced.clone(),
+        }))
+    }
+}
+
 impl Workspace {
+    /// The records that a tenant's store keeps.
+    pub fn records<'w>(&'w self, tenant: &'w Tenant) -> Records<'w> {
+        Records {
+            workspace: self,
+            tenant,
+        }
+    }
+}
+
+/// The records of a tenant: kept, read, labelled, repeated and printed in the forms that others read.
+#[derive(Clone, Copy)]
+pub struct Records<'w> {
+    workspace: &'w Workspace,
+    tenant: &'w Tenant,
+}
+
+impl Records<'_> {
     /// **record**: what an outcome was made from, kept in the tenant's store, with what it used. One record for each
     /// payload; returns their ids.
     ///
@@ -132,7 +173,7 @@ impl Workspace {
     ///
     /// [`ErrorKind::Policy`](tenure::ErrorKind::Policy) when an object that was compiled has been erased meanwhile;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn keep_record(&self, tenant: &Tenant, job: &Recording<'_>) -> Result<Vec<String>, Error> {
+    pub fn keep(&self, job: &Recording<'_>) -> Result<Vec<String>, Error> {
         let mut blobs = Vec::new();
         let policy = serde_json::to_vec(job.policy.document()).map_err(unwritable)?;
         let policy_digest = Digest::of(&policy);
@@ -168,12 +209,14 @@ impl Workspace {
             sources,
             unfetched: job.gathered.unfetched.clone(),
             registry: job.gathered.registry.clone(),
-            store: self.store_ref(job.gathered, stored)?,
+            store: StoreRef::of(job.gathered, stored)?,
         };
         let mut rows = Vec::new();
         let mut ids = Vec::new();
         for (page, compiled) in (0..).zip(job.outcome.compiled()) {
-            let mut record = self.record(compiled, job.compiled_at, job.latency);
+            let mut record = self
+                .workspace
+                .record(compiled, job.compiled_at, job.latency);
             if page > 0 {
                 record.record_id = format!("{}-{page}", record.record_id);
             }
@@ -205,34 +248,9 @@ impl Workspace {
                 after_erasure: None,
             });
         }
-        tenant.keep_records(rows)?;
-        tenant.record_use(used(job, stored))?;
+        self.tenant.keep_records(rows)?;
+        self.tenant.record_use(used(job, stored))?;
         Ok(ids)
-    }
-
-    fn store_ref(
-        &self,
-        gathered: &Gathered,
-        stored: &[Arc<ContextObject>],
-    ) -> Result<Option<StoreRef>, Error> {
-        let Some(part) = &gathered.stored else {
-            return Ok(None);
-        };
-        // Stores of earlier versions may lack the line of a version in which nothing changed.
-        let Some(last) = part.tenant.written(part.version)? else {
-            return Ok(None);
-        };
-        let buckets = stored.iter().filter_map(|object| {
-            let bucket = object.usage().bucket();
-            (bucket > 0).then(|| (object.revision().object_id(), bucket))
-        });
-        Ok(Some(StoreRef {
-            version: part.version,
-            at: last.at,
-            known: part.known,
-            buckets: buckets.collect(),
-            replaced: part.replaced.clone(),
-        }))
     }
 
     /// A record as it is stored.
@@ -242,8 +260,8 @@ impl Workspace {
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when there is none;
     /// [`ErrorKind::Damaged`](tenure::ErrorKind::Damaged) when it cannot be read;
     /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
-    pub fn stored_record(&self, tenant: &Tenant, id: &str) -> Result<StoredRecord, Error> {
-        let row = tenant.record(id)?.ok_or_else(|| unknown(id))?;
+    pub fn get(&self, id: &str) -> Result<StoredRecord, Error> {
+        let row = self.tenant.record(id)?.ok_or_else(|| unknown(id))?;
         StoredRecord::read(id, &row)
     }
 }

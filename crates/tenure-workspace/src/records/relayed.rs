@@ -5,8 +5,7 @@ use tenure::Error;
 use tenure_store::Tenant;
 
 use super::forms::cache_hit;
-use super::{Choices, EXCHANGE_PREFIX, Ending, ExchangeRecord};
-use crate::workspace::Workspace;
+use super::{Choices, EXCHANGE_PREFIX, Ending, ExchangeRecord, Records};
 
 /// The most requests of a conversation that are read, and the most records that are looked through for them.
 const MAX_REQUESTS: usize = 10_000;
@@ -25,23 +24,23 @@ pub struct Talk {
     pub more: bool,
 }
 
-impl Workspace {
+impl Records<'_> {
     /// The records of a conversation: that of this session, or else that of the newest request. Requests without a
     /// session are one conversation if the same key and client sent them. `None` if nothing is recorded.
     ///
     /// # Errors
     ///
-    /// As [`Workspace::exchange`].
-    pub fn talk(&self, tenant: &Tenant, session: Option<&str>) -> Result<Option<Talk>, Error> {
+    /// As [`Records::exchange`].
+    pub fn conversation(&self, session: Option<&str>) -> Result<Option<Talk>, Error> {
         let mut talk: Option<Talk> = None;
-        let mut listed = tenant.records(CHUNK)?;
+        let mut listed = self.tenant.records(CHUNK)?;
         let mut seen = 0;
         while let Some(last) = listed.last().cloned() {
             for (id, _) in listed
                 .iter()
                 .filter(|(id, _)| id.starts_with(EXCHANGE_PREFIX))
             {
-                let Some(record) = self.exchange(tenant, id)? else {
+                let Some(record) = self.exchange(id)? else {
                     continue;
                 };
                 let is_of_it = match &talk {
@@ -63,7 +62,7 @@ impl Workspace {
                 talk.iter_mut().for_each(|talk| talk.more = true);
                 break;
             }
-            listed = tenant.records_after((&last.0, last.1), CHUNK)?;
+            listed = self.tenant.records_after((&last.0, last.1), CHUNK)?;
         }
         Ok(talk.map(|mut talk| {
             talk.requests.reverse();

@@ -13,9 +13,8 @@ use tenure::{
 };
 use tenure_store::Tenant;
 
-use super::{StoreRef, StoredRecord, with_bucket};
+use super::{Records, StoreRef, StoredRecord, with_bucket};
 use crate::stored::merge;
-use crate::workspace::Workspace;
 
 /// The proof that a replay gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -81,16 +80,16 @@ fn pieces(envelope: &tenure::Envelope) -> Vec<PieceKey> {
     items.collect()
 }
 
-impl Workspace {
+impl Records<'_> {
     /// Makes a recorded compile again from what the store holds, and compares.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] when there is no such record; [`ErrorKind::Input`] when something that it needs is gone without
     /// an erasure; [`ErrorKind::Internal`] when nothing was erased and the payload is another.
-    pub fn replay(&self, tenant: &Tenant, id: &str) -> Result<Replay, Error> {
-        let record = self.stored_record(tenant, id)?;
-        let made = self.make_again(tenant, &record);
+    pub fn replay(&self, id: &str) -> Result<Replay, Error> {
+        let record = self.get(id)?;
+        let made = self.make_again(&record);
         if record.record.compiler != tenure::COMPILER {
             let made = made.ok();
             return Ok(Replay {
@@ -105,10 +104,10 @@ impl Workspace {
         compare(record, made?)
     }
 
-    fn make_again(&self, tenant: &Tenant, record: &StoredRecord) -> Result<Repeated, Error> {
+    fn make_again(&self, record: &StoredRecord) -> Result<Repeated, Error> {
         let inputs = &record.inputs;
         let trace = &record.record.trace;
-        let document = blob(tenant, inputs.policy)?;
+        let document = blob(self.tenant, inputs.policy)?;
         let document = document.ok_or_else(|| {
             Error::input("the policy of the record was erased").expected("its policy")
         })?;
@@ -117,14 +116,16 @@ impl Workspace {
                 .hint("it may be of another version of tenure")
         })?;
         let policy = Policy::seal(document)?;
-        let mut world = self.world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
+        let mut world = self
+            .workspace
+            .world(inputs.request.model.as_deref().unwrap_or(&trace.model))?;
         if let Some((text, beside)) = inputs.template {
-            let text = template_text(tenant, text)?;
-            let beside = beside.map(|beside| template_text(tenant, beside));
+            let text = template_text(self.tenant, text)?;
+            let beside = beside.map(|beside| template_text(self.tenant, beside));
             let template = ChatTemplate::read(&text, beside.transpose()?.as_deref())?;
             world = world.with_template(template);
         }
-        let candidates = self.candidates_of(tenant, record)?;
+        let candidates = self.candidates_of(record)?;
         let mut request = inputs.request.clone();
         request.dry_run = false;
         let erased = trace.verdicts.len().saturating_sub(candidates.len());
@@ -144,16 +145,12 @@ impl Workspace {
     }
 
     /// The candidates that a record names, as far as they are there.
-    pub(super) fn candidates_of(
-        &self,
-        tenant: &Tenant,
-        record: &StoredRecord,
-    ) -> Result<Arc<Candidates>, Error> {
+    pub(super) fn candidates_of(&self, record: &StoredRecord) -> Result<Arc<Candidates>, Error> {
         let inputs = &record.inputs;
         let mut sealer = Sealer::default();
         let mut sources = Vec::with_capacity(inputs.sources.len());
         for source in &inputs.sources {
-            let Some(body) = blob(tenant, source.object)? else {
+            let Some(body) = blob(self.tenant, source.object)? else {
                 continue;
             };
             let document: ObjectDocument = serde_json::from_slice(&body).map_err(|error| {
@@ -185,7 +182,7 @@ impl Workspace {
         let Some(store) = &inputs.store else {
             return Ok(Arc::new(sources));
         };
-        of_store(tenant, store, sources)
+        of_store(self.tenant, store, sources)
     }
 }
 

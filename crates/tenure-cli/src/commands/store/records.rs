@@ -26,19 +26,20 @@ pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
         return print(&lines.collect::<String>());
     };
     let workspace = Workspace::without_key()?;
-    if let Some(exchange) = workspace.exchange(&tenant, id)? {
+    let records = workspace.records(&tenant);
+    if let Some(exchange) = records.exchange(id)? {
         match args.form {
             RecordForm::Record => return print_json(&exchange),
             RecordForm::Principle => return print_json(&exchange.principle(&tenant)),
             RecordForm::Otlp | RecordForm::Prov => {}
         }
     }
-    let record = workspace.stored_record(&tenant, id)?;
+    let record = records.get(id)?;
     match args.form {
         RecordForm::Record => print_json(&record),
-        RecordForm::Principle => print_json(&workspace.principle(&tenant, &record)?),
-        RecordForm::Otlp => print_json(&workspace.otlp(&tenant, &record)?),
-        RecordForm::Prov => print_json(&workspace.prov(&tenant, &record)?),
+        RecordForm::Principle => print_json(&records.principle(&record)?),
+        RecordForm::Otlp => print_json(&records.otlp(&record)?),
+        RecordForm::Prov => print_json(&records.prov(&record)?),
     }
 }
 
@@ -51,10 +52,10 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let workspace = with_models(Workspace::open(&frame_key)?, &args.catalogue)?;
     let tenant = tenant(&args.tenant)?;
     if args.record.starts_with(EXCHANGE_PREFIX) {
-        let replay = workspace.replay_exchange(&tenant, &args.record)?;
+        let replay = workspace.records(&tenant).replay_exchange(&args.record)?;
         return replayed(args, &replay);
     }
-    let replay = workspace.replay(&tenant, &args.record)?;
+    let replay = workspace.records(&tenant).replay(&args.record)?;
     if args.tenant.format == Format::Json {
         let shown = replay.to_json(&args.record);
         return match &args.out {

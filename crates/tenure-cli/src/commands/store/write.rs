@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tenure::Error;
 use tenure_store::{Expect, Line, Outcome, Put, Retention, TextLine, Written};
-use tenure_workspace::{Clock, Collect, Erase, Workspace, object_id, text_of};
+use tenure_workspace::{Clock, Collect, Erase, Policies, Workspace, object_id, text_of};
 
 use super::{objects, print_written, tenant, tenant_to_write, writing};
 use crate::args::{
@@ -187,7 +187,7 @@ pub(super) fn policy(args: &PolicyArgs) -> Result<(), Failure> {
     let path = args.file.to_str().unwrap_or_default();
     let policy = workspace.policy(path)?;
     let tenant = tenant_to_write(&args.tenant)?;
-    let at = workspace.keep_policy(&tenant, &policy)?;
+    let at = Policies::of(&tenant).keep(&policy)?;
     let document = policy.document();
     if args.tenant.format == Format::Json {
         return print_json(&serde_json::json!({
