@@ -68,7 +68,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`tenure::compile`], [`Workspace::keep_originals`] and [`Records::keep`].
+    /// As [`tenure::compile`], [`Workspace::keep_originals`] and [`Records::keep`](crate::records::Records::keep).
     pub fn run(&self, job: &Job) -> Result<Done, Error> {
         let (world, policy, request) = (&*job.world, &job.policy, &job.request);
         let facts = self.answer(world, policy, request, job.candidates())?;
@@ -83,7 +83,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Workspace::compile_session`], [`Workspace::keep_originals`] and [`Records::keep`].
+    /// As [`Workspace::compile_session`], [`Workspace::keep_originals`] and [`Records::keep`](crate::records::Records::keep).
     pub fn run_session(&self, session: &mut Session, job: &mut Job) -> Result<Done, Error> {
         let started = Clock::now();
         let compiled = self.compile_session(

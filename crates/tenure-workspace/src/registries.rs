@@ -258,7 +258,7 @@ pub fn draw_all(
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Input`](tenure::ErrorKind::Input) when no object has a name that is wanted; as
+/// [`ErrorKind::Input`] when no object has a name that is wanted; as
 /// [`draw_all`].
 pub fn import(
     registries: &mut Registries,

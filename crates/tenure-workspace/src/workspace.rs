@@ -355,7 +355,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The trace with what only the outside knows; [`Records::keep`] stores it.
+    /// The trace with what only the outside knows; [`Records::keep`](crate::records::Records::keep) stores it.
     pub fn record(
         &self,
         compiled: &Compiled,
