@@ -1,8 +1,8 @@
-"""The whole ranker in Python, to choose its few numbers and to measure them.
+"""The whole ranker in Python (docs/ranking.md), to choose its few numbers and to measure them.
 
-    python rank.py [--teacher MODEL CACHE] FILE.jsonl…
+    python rank.py FILE.jsonl…
 
-Documents: recall at 5. Dialogue: recall at 1,000, 2,000 and 4,000 tokens, ceil(characters / 4) of `speaker: text`
+Documents and code: recall at 5. Else: recall at 500, 1,000 and 2,000 tokens, ceil(characters / 4) of `speaker: text`
 for each unit, in rank order up to the first that does not fit.
 """
 
@@ -29,37 +29,76 @@ STOP = set(
 CACHE = {}
 
 
+def term(w):
+    if w not in CACHE:
+        CACHE[w] = STEM.stemWord(w) if len(w) > 2 and re.fullmatch("[a-z]+", w) else w
+    return CACHE[w]
+
+
 def terms(text):
+    """Words, the parts of camelCase, and names joined with `_` as a whole."""
     out = []
-    for w in re.findall(r"\w+", text.lower()):
-        if w not in STOP:
-            if w not in CACHE:
-                CACHE[w] = STEM.stemWord(w)
-            out.append(CACHE[w])
+    for w in re.findall(r"[^\W_]+", text):
+        parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", w) if re.search("[a-z][A-Z]", w) and w.isascii() else []
+        out += [term(x) for x in [w.lower(), *map(str.lower, parts)] if x not in STOP]
+    return out + [n.lower() for n in (m.strip("_") for m in re.findall(r"[A-Za-z0-9_]+", text)) if "_" in n and len(n) <= 64]
+
+
+FIELDS = [("text", 1.0, 0.75), ("name", 1.0, 0.0), ("speaker", 0.6, 0.0), ("date", 0.3, 0.0)]
+DEFAULT = {"dense": 0.5, "before": (0.4, 0.2, 0.05), "after": (0.3, 0.2, 0.05), "section": 0.3, "opener": 0.1, "speaker": 0.2}
+ALONE = {**DEFAULT, "before": (0, 0, 0), "after": (0, 0, 0), "section": 0, "opener": 0, "speaker": 0}
+LONGEST = 64
+
+
+def runs(units):
+    """Runs of neighbours, as places among the units."""
+    line = sorted((u["order"], i) for i, u in enumerate(units) if "order" in u)
+    out = []
+    for k, (order, i) in enumerate(line):
+        if k and order - line[k - 1][0] <= 1:
+            out[-1].append(i)
+        else:
+            out.append([i])
     return out
 
 
 class Lexical:
-    """BM25F: term frequencies of the fields, each weighted and normalised by its own length, then saturated."""
+    """BM25F: term frequencies of the fields, each weighted and normalised by its own length, those of neighbours by shares, then saturated."""
 
-    def __init__(self, units, fields, k1=1.2):
+    def __init__(self, units, p, k1=1.2):
         self.n, self.k1 = len(units), k1
-        self.post = {}
-        for name, weight, b in fields:
+        own = {}
+        for name, weight, b in FIELDS:
             lists = [terms(str(u.get(name) or "")) for u in units]
             mean = max(1.0, sum(map(len, lists)) / max(1, len(lists)))
             for i, ts in enumerate(lists):
                 damp = 1 - b + b * len(ts) / mean
                 for t in ts:
-                    row = self.post.setdefault(t, {})
+                    row = own.setdefault(t, {})
                     row[i] = row.get(i, 0.0) + weight / damp
+        near = {i: [] for i in range(self.n)}
+        for run in runs(units):
+            for at, i in enumerate(run):
+                for away in (1, 2, 3):
+                    if at + away < len(run):
+                        near[i].append((run[at + away], p["before"][away - 1]))
+                    if at - away >= 0:
+                        near[i].append((run[at - away], p["after"][away - 1]))
+        self.post = {}
+        for t, row in own.items():
+            shared = dict(row)
+            for i, tf in row.items():
+                for j, share in near[i]:
+                    if share:
+                        shared[j] = shared.get(j, 0.0) + share * tf
+            self.post[t] = (len(row), shared)
 
     def scores(self, query):
         s = np.zeros(self.n)
         for t in sorted(set(terms(query))):
-            row = self.post.get(t)
-            if row:
-                idf = math.log(1 + (self.n - len(row) + 0.5) / (len(row) + 0.5))
+            if t in self.post:
+                holders, row = self.post[t]
+                idf = math.log(1 + (self.n - holders + 0.5) / (holders + 0.5))
                 for i, tf in row.items():
                     s[i] += idf * tf * (self.k1 + 1) / (tf + self.k1)
         return s
@@ -70,24 +109,23 @@ def top(s):
     return np.maximum(s, 0) / m if m > 0 else np.zeros_like(s)
 
 
-def near(s, units, previous, following, far):
-    """What a unit gains from its neighbours: the previous one most, then the next, then those two away."""
-    at = {u["order"]: i for i, u in enumerate(units) if "order" in u}
-    out = s.copy()
-    for o, i in at.items():
-        for d, w in ((-1, previous), (1, following), (-2, far), (2, far)):
-            j = at.get(o + d)
-            if j is not None:
-                out[i] += w * s[j]
-    return out
+def sections(s, units, p):
+    held = [run for run in runs(units) if 2 <= len(run) <= LONGEST]
+    means = s.copy()
+    for run in held:
+        means[run] = np.sort(s[run])[-3:].mean()
+    if means.max(initial=0) <= 0:
+        return s
+    out = s * (1 + p["section"] * means / means.max())
+    for run in held:
+        out[run[0]] *= 1 + p["opener"]
+    return top(out)
 
 
 def named(query, units, gain):
-    words = set(re.findall(r"\w+", query.lower()))
-    return np.array([gain if u.get("speaker") and u["speaker"].lower() in words else 0.0 for u in units])
-
-
-DEFAULT = {"dense": 0.5, "previous": 0.3, "following": 0.1, "far": 0.05, "speaker": 0.3}
+    words = set(re.findall(r"[^\W_]+", query.lower())) - STOP
+    said = lambda u: set(re.findall(r"[^\W_]+", (u.get("speaker") or "").lower()))
+    return np.array([gain if said(u) & words else 0.0 for u in units])
 
 
 def cost(u):
@@ -105,92 +143,52 @@ def recall_at_budget(order, units, relevant, budget):
     return got / len(relevant)
 
 
-def ranks(c, lexical, dense, p, fusion="max"):
-    """Scores of every unit for every query. dense: (queries, units) cosines or None."""
+def ranks(c, lexical, dense, p):
+    """The order of the units for every query. dense: (queries, units) cosines or None."""
     units = c["units"]
     for k, q in enumerate(c["queries"]):
-        lex = lexical.scores(q["text"]) if lexical else np.zeros(len(units))
-        den = np.maximum(dense[k], 0) if dense is not None else np.zeros(len(units))
-        if fusion == "rrf":
-            place = lambda s: np.argsort(np.argsort(-s, kind="stable"), kind="stable")
-            s = 1 / (60 + place(lex)) + 1 / (60 + place(den))
-        else:
-            s = (1 - p["dense"]) * top(lex) + p["dense"] * top(den) if dense is not None and lexical else lex + den
-        if p.get("previous"):
-            s = near(s, units, p["previous"], p["following"], p["far"])
-        if p.get("speaker"):
-            s = top(s) + named(q["text"], units, p["speaker"])
+        s = top(lexical.scores(q["text"])) if lexical else np.zeros(len(units))
+        if dense is not None:
+            s = (1 - p["dense"]) * s + p["dense"] * top(np.maximum(dense[k], 0))
+        s = sections(s, units, p)
+        if p["speaker"]:
+            s = s + named(q["text"], units, p["speaker"])
         yield q, np.argsort(-s, kind="stable")
 
 
-def measure(c, lexical, dense, p, fusion="max"):
-    budgets = (1000, 2000, 4000)
+def measure(c, lexical, dense, p):
     rows = []
-    for q, order in ranks(c, lexical, dense, p, fusion):
+    for q, order in ranks(c, lexical, dense, p):
         relevant = set(q["relevant"])
-        if c.get("name", "").startswith("documents"):
+        if not any("order" in u for u in c["units"]):
             rows.append([len(relevant & {c["units"][i]["id"] for i in order[:5]}) / len(relevant)])
         else:
-            rows.append([recall_at_budget(order, c["units"], relevant, b) for b in budgets])
-    return np.mean(rows, axis=0)
+            rows.append([recall_at_budget(order, c["units"], relevant, b) for b in (500, 1000, 2000)])
+    return rows
 
 
-FIELDS = [("text", 1.0, 0.75), ("speaker", 0.3, 0.0)]
-
-
-def load(paths):
-    return [json.loads(line) for path in paths for line in open(path)]
-
-
-def table_cosines(table, c, among=True):
-    """among: with the rarity of the pieces in this collection, as the ranker does."""
+def table_cosines(table, c):
     unit = lambda m: m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1e-9)
-    factors = table.among([x["text"] for x in c["units"]]) if among else None
-    u = unit(np.array([table.embed(x["text"], factors) for x in c["units"]], float))
-    q = unit(np.array([table.embed(x["text"], factors) for x in c["queries"]], float))
-    return q @ u.T
-
-
-def teacher_cosines(teacher, c):
-    u = teacher.embed([teacher.pieces(x["text"]) for x in c["units"]])
-    q = teacher.embed([teacher.pieces(x["text"]) for x in c["queries"]])
+    u = unit(np.array([table.embed(x["text"]) for x in c["units"]], float))
+    q = unit(np.array([table.embed(x["text"]) for x in c["queries"]], float))
     return q @ u.T
 
 
 def main():
-    arguments, teacher = sys.argv[1:], None
-    if arguments[:1] == ["--teacher"]:
-        from teacher import Teacher
-
-        teacher, arguments = Teacher(arguments[1], arguments[2], fast=True), arguments[3:]
     import static_table
 
     table = static_table.Table(HERE.parent / "static/table.bin")
-    alone = {"dense": DEFAULT["dense"]}
-    say = lambda what, rows: print(f"{what:34}", " ".join(f"{x:.3f}" for x in np.mean(rows, axis=0)), flush=True)
-    sets = {}
-    for c in load(arguments):
-        sets.setdefault(c.get("name", "dialogue"), []).append(c)
-    for name, held in sets.items():
-        print(f"{name}: {len(held)} collections, {sum(len(c['queries']) for c in held)} queries")
-        text = [Lexical(c["units"], FIELDS[:1]) for c in held]
-        ours = [table_cosines(table, c) for c in held]
-        each = list(zip(held, text, ours))
-        say("BM25", [measure(c, x, None, alone) for c, x, _ in each])
-        say("table, idf of the fit only", [measure(c, None, table_cosines(table, c, False), alone) for c in held])
-        say("table", [measure(c, None, d, alone) for c, _, d in each])
-        say("BM25 + table, reciprocal ranks", [measure(c, x, d, alone, "rrf") for c, x, d in each])
-        say("BM25 + table", [measure(c, x, d, alone) for c, x, d in each])
-        if teacher:
-            theirs = [teacher_cosines(teacher, c) for c in held]
-            say("teacher", [measure(c, None, d, alone) for c, d in zip(held, theirs)])
-            say("BM25 + teacher", [measure(c, x, d, alone) for c, x, d in zip(held, text, theirs)])
-        if name == "dialogue":
-            fields = [Lexical(c["units"], FIELDS) for c in held]
-            say("BM25F + neighbours + speakers", [measure(c, x, None, DEFAULT) for c, x in zip(held, fields)])
-            say("the whole ranker", [measure(c, x, d, DEFAULT) for c, x, d in zip(held, fields, ours)])
-            if teacher:
-                say("the same with the teacher", [measure(c, x, d, DEFAULT) for c, x, d in zip(held, fields, theirs)])
+    say = lambda what, rows: print(f"{what:34}", " ".join(f"{x:.3f}" for x in np.mean(sum(rows, []), axis=0)), flush=True)
+    for path in sys.argv[1:]:
+        held = [json.loads(line) for line in open(path)]
+        print(f"{path}: {len(held)} collections, {sum(len(c['queries']) for c in held)} queries")
+        alone = [Lexical(c["units"], ALONE) for c in held]
+        whole = [Lexical(c["units"], DEFAULT) for c in held]
+        dense = [table_cosines(table, c) for c in held]
+        say("BM25F", [measure(c, x, None, ALONE) for c, x in zip(held, alone)])
+        say("table", [measure(c, None, d, ALONE) for c, d in zip(held, dense)])
+        say("BM25F + table", [measure(c, x, d, ALONE) for c, x, d in zip(held, alone, dense)])
+        say("the whole ranker", [measure(c, x, d, DEFAULT) for c, x, d in zip(held, whole, dense)])
 
 
 if __name__ == "__main__":

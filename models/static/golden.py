@@ -14,13 +14,12 @@ TEXTS = [
     "x" * 101 + " known", "word " * 300, "€50 — “quoted” … ½ cup", "The latch holds the timer channel. " * 40,
 ]  # fmt: skip
 
-AMONG = ["dog tax", "dog food", "The dog barks at night.", "A recipe for bread", "東京 and Paris", ""]
 FOLDER = HERE.parent.parent / "crates/tenure-adapters/tests/fixtures/embed"
 
 
-def save(name, table, texts, factors=None):
-    vectors = [table.embed(t, factors) for t in texts]
-    first = vectors[3] if factors is None else vectors[0]
+def save(name, table, texts):
+    vectors = [table.embed(t) for t in texts]
+    first = vectors[3]
     rows = [
         {"text": t, "pieces": table.numbers(t), "vector": v.tolist(), "similarity": static_table.similarity(first, v)}
         for t, v in zip(texts, vectors)
@@ -31,4 +30,3 @@ def save(name, table, texts, factors=None):
 if __name__ == "__main__":
     table = static_table.Table(HERE / "table.bin")
     save("golden.json", table, TEXTS)
-    save("among.json", table, AMONG, table.among(AMONG))

@@ -64,20 +64,10 @@ class Table:
         unknown = len(self.pieces)
         return [i for i in self.tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
 
-    def among(self, texts):
-        """The factors of the pieces in a collection: times the square root of each piece's rarity there."""
-        holders = np.zeros(len(self.factors))
-        for text in texts:
-            holders[sorted(set(self.numbers(text)))] += 1
-        rarity = np.log1p((len(texts) - holders + 0.5) / (holders + 0.5))
-        most = np.log1p((len(texts) + 0.5) / 0.5)
-        return np.floor(self.factors * np.sqrt(rarity / most) + 0.5).astype(np.int64)
-
-    def embed(self, text, factors=None):
+    def embed(self, text):
         """256 signed bytes; all zero when no word is known."""
         numbers = self.numbers(text)
-        factors = self.factors if factors is None else factors
-        sums = factors[numbers] @ self.rows[numbers].astype(np.int64) if numbers else np.zeros(DIMENSIONS, np.int64)
+        sums = self.factors[numbers] @ self.rows[numbers].astype(np.int64) if numbers else np.zeros(DIMENSIONS, np.int64)
         largest = np.abs(sums).max()
         if largest == 0:
             return np.zeros(DIMENSIONS, np.int8)

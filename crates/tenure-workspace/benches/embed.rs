@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use divan::Bencher;
-use tenure_workspace::embed::{Rarity, StaticTable};
+use tenure_workspace::embed::StaticTable;
 
 static TABLE: &[u8] = include_bytes!("../../../models/static/table.bin");
 
@@ -62,13 +62,4 @@ fn a_thousand_similarities(bencher: Bencher<'_, '_>) {
             .map(|block| query.similarity(block).millionths());
         scores.max()
     });
-}
-
-/// The weights of a collection whose counts are known.
-#[divan::bench]
-fn weights(bencher: Bencher<'_, '_>) {
-    let table = table();
-    let mut rarity = Rarity::new(table);
-    rarity.add(table, QUERY);
-    bencher.bench(|| rarity.weights(table));
 }

@@ -9,7 +9,7 @@ use tenure::vectors::Vectors;
 use tenure::{Digest, Error, Facts};
 
 use tenure_adapters::RelevanceScorer;
-use tenure_adapters::embed::{Embedder, Rarity, StaticTable, Vector, builtin_model};
+use tenure_adapters::embed::{Embedder, StaticTable, Vector, builtin_model};
 
 /// One set to find things in, and what is asked: a line of an evaluation file.
 #[derive(Clone, Debug, Deserialize)]
@@ -152,15 +152,11 @@ impl RankedBy<'_> {
         Ok(match *self {
             RankedBy::Table(weights) => {
                 let table = StaticTable::builtin()?;
-                let mut rarity = Rarity::new(table);
-                units.iter().for_each(|unit| rarity.add(table, unit.text));
-                let among = rarity.weights(table);
-                let vectors = units.iter();
-                let vectors = vectors.map(|unit| table.embed_among(unit.text, &among));
+                let vectors = units.iter().map(|unit| table.embed(unit.text));
                 let vectors: Vec<Vector> = vectors.collect();
                 let ranker = Ranker::new(&units, weights);
                 Box::new(move |query| {
-                    let asked = table.embed_among(query, &among);
+                    let asked = table.embed(query);
                     let dense = vectors.iter();
                     let dense = dense.map(|vector| asked.similarity(vector).to_f64());
                     Ok(ranker.rank(query, Some(&dense.collect::<Vec<f64>>())))

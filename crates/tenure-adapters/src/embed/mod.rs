@@ -35,7 +35,7 @@ pub use embedder::{Embedder, Vectorizer, builtin_model};
 pub use endpoint::Endpoint;
 #[cfg(feature = "onnx")]
 pub use onnx::OnnxEncoder;
-pub use table::{DIMENSIONS, Rarity, StaticTable, Vector, Weights};
+pub use table::{DIMENSIONS, StaticTable, Vector};
 pub use wordpiece::LONGEST_WORD;
 
 /// What an error calls settings of an encoder whose file it does not know.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
-use tenure::num::{Score, ln_1p};
+use tenure::num::Score;
 use tenure::{Digest, Error, ErrorKind};
 
 use super::wordpiece::Pieces;
@@ -146,18 +146,6 @@ impl StaticTable {
     /// The vector of a text, with the weights that the table was fitted with. A text without known
     /// words has the zero vector, which resembles nothing.
     pub fn embed(&self, text: &str) -> Vector {
-        self.sum(text, |piece| self.factors[piece])
-    }
-
-    /// The vector of a text among others: rare pieces count for more, see [`Rarity`].
-    pub fn embed_among(&self, text: &str, weights: &Weights) -> Vector {
-        // Weights of another table can be too few; what they do not cover counts for nothing.
-        self.sum(text, |piece| {
-            weights.factors.get(piece).copied().unwrap_or(0)
-        })
-    }
-
-    fn sum(&self, text: &str, factor: impl Fn(usize) -> u16) -> Vector {
         let mut sums = Sums {
             near: [0; DIMENSIONS],
             far: [0; DIMENSIONS],
@@ -167,7 +155,7 @@ impl StaticTable {
             for piece in word {
                 let piece = *piece as usize;
                 let row = &self.rows[piece * DIMENSIONS..][..DIMENSIONS];
-                sums.add(row, factor(piece));
+                sums.add(row, self.factors[piece]);
             }
         });
         sums.vector()
@@ -180,87 +168,6 @@ impl fmt::Debug for StaticTable {
         shown.field("digest", &self.digest);
         shown.field("pieces", &self.pieces()).finish()
     }
-}
-
-/// How many texts of a collection hold each piece.
-///
-/// What is rare among the texts to be searched tells them apart: each piece's weight is multiplied
-/// by the square root of ln(1 + (n − h + ½) / (h + ½)), where h of n texts hold it, the rarity of
-/// BM25. Vectors to be compared must have been made with the same weights.
-///
-/// ```
-/// use tenure_adapters::embed::{Rarity, StaticTable};
-/// let table = StaticTable::builtin()?;
-/// let texts = ["the dog barks at night", "the dog sleeps in the sun"];
-/// let mut rarity = Rarity::new(table);
-/// texts.iter().for_each(|text| rarity.add(table, text));
-/// let weights = rarity.weights(table);
-/// let [query, barks, sleeps] = ["the dog barks", texts[0], texts[1]].map(|text| table.embed_among(text, &weights));
-/// assert!(query.similarity(&barks) > query.similarity(&sleeps));
-/// # Ok::<(), tenure::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Rarity {
-    holders: Vec<u32>,
-    texts: u32,
-}
-
-impl Rarity {
-    /// That of an empty collection.
-    pub fn new(table: &StaticTable) -> Rarity {
-        Rarity {
-            holders: vec![0; table.pieces()],
-            texts: 0,
-        }
-    }
-
-    /// Counts a text in.
-    pub fn add(&mut self, table: &StaticTable, text: &str) {
-        self.texts = self.texts.saturating_add(1);
-        self.each_piece(table, text, |holders| *holders = holders.saturating_add(1));
-    }
-
-    /// Counts a text out again that was counted in.
-    pub fn remove(&mut self, table: &StaticTable, text: &str) {
-        self.texts = self.texts.saturating_sub(1);
-        self.each_piece(table, text, |holders| *holders = holders.saturating_sub(1));
-    }
-
-    fn each_piece(&mut self, table: &StaticTable, text: &str, change: impl Fn(&mut u32)) {
-        let mut pieces = table.piece_numbers(text);
-        pieces.sort_unstable();
-        pieces.dedup();
-        for piece in pieces {
-            if let Some(holders) = self.holders.get_mut(piece as usize) {
-                change(holders);
-            }
-        }
-    }
-
-    /// The weights that follow from the counts. They depend on nothing else, on any platform.
-    pub fn weights(&self, table: &StaticTable) -> Weights {
-        let texts = f64::from(self.texts);
-        let rarity = |holders: u32| {
-            let holders = f64::from(holders.min(self.texts)) + 0.5;
-            ln_1p((texts + 1.0 - holders) / holders)
-        };
-        // The rarest piece keeps its factor; all others shrink.
-        let most = rarity(0);
-        let pairs = table.factors.iter().zip(&self.holders);
-        let factors = pairs.map(|(factor, holders)| {
-            let share = (rarity(*holders) / most).sqrt();
-            (f64::from(*factor) * share + 0.5) as u16
-        });
-        Weights {
-            factors: factors.collect(),
-        }
-    }
-}
-
-/// What each piece counts for among the texts of a collection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Weights {
-    factors: Vec<u16>,
 }
 
 /// Scale times weight, in sixteen bits again.

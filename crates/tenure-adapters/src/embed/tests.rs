@@ -115,48 +115,6 @@ fn a_megabyte_is_summed_without_overflow() {
 }
 
 #[test]
-fn rare_pieces_count_for_more() {
-    let texts = ["dog tax", "dog food", "dog house", "dog park"];
-    let mut rarity = Rarity::new(table());
-    texts.iter().for_each(|text| rarity.add(table(), text));
-    let weights = rarity.weights(table());
-    let among = table().embed_among("dog tax", &weights);
-    assert!(
-        among.similarity(&table().embed("tax"))
-            > table().embed("dog tax").similarity(&table().embed("tax"))
-    );
-
-    let before = rarity.clone();
-    rarity.add(table(), "one more");
-    assert_ne!(rarity.weights(table()), weights);
-    rarity.remove(table(), "one more");
-    assert_eq!(rarity.weights(table()), before.weights(table()));
-
-    // In an empty collection all pieces are equally rare.
-    let none = Rarity::new(table()).weights(table());
-    assert_eq!(
-        table().embed_among("dog tax", &none),
-        table().embed("dog tax")
-    );
-}
-
-/// The weights of these counts, as Python rounds them (`models/static/golden.py`).
-#[test]
-fn python_gives_the_same_weights() {
-    let golden = include_str!("../../tests/fixtures/embed/among.json");
-    let golden: Vec<Golden> = serde_json::from_str(golden).unwrap();
-    let mut rarity = Rarity::new(table());
-    golden.iter().for_each(|row| rarity.add(table(), &row.text));
-    let weights = rarity.weights(table());
-    let first = table().embed_among(&golden[0].text, &weights);
-    for row in &golden {
-        let vector = table().embed_among(&row.text, &weights);
-        assert_eq!(vector.components().as_slice(), row.vector, "{}", row.text);
-        assert_eq!(first.similarity(&vector).millionths(), row.similarity);
-    }
-}
-
-#[test]
 fn a_damaged_table_is_refused() {
     let good = bytes();
     assert!(StaticTable::from_bytes(good.clone()).is_ok());

@@ -41,7 +41,7 @@ pub(crate) struct RecallArgs {
     /// The budget; a unit costs a token for each four characters of `speaker: text`, rounded up
     #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true)]
     pub(crate) budget: u32,
-    /// Rank each unit by itself, without neighbours and speakers
+    /// Rank each unit by itself, without its neighbours and section
     #[arg(long, conflicts_with = "scorer")]
     pub(crate) alone: bool,
     #[command(flatten)]

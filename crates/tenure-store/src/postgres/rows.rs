@@ -164,8 +164,12 @@ impl<'c> Rows<'c> {
     /// The value of the tenant's row. Where the row is missing but the tenant has written, the row was lost.
     pub(super) fn unless_lost<T>(&mut self, found: Option<T>) -> Result<Option<T>, Error> {
         if found.is_none() {
-            let sql = "SELECT 1 FROM writes WHERE tenant = $1 LIMIT 1";
-            if self.one(sql, &[], |_| Ok(()))?.is_some() {
+            let written = "SELECT 1 FROM writes WHERE tenant = $1 LIMIT 1";
+            let known = "SELECT 1 FROM tenants WHERE tenant = $1";
+            // Outside of a transaction its first write may have come between the two looks.
+            if self.one(written, &[], |_| Ok(()))?.is_some()
+                && self.one(known, &[], |_| Ok(()))?.is_none()
+            {
                 return Err(self.postgres.lost(self.tenant));
             }
         }

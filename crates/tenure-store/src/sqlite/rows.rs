@@ -101,8 +101,14 @@ impl<'c> Rows<'c> {
     /// The value of the tenant's row. Where the row is missing but the tenant has written, the row was lost.
     fn unless_lost<T>(&self, found: Option<T>) -> Result<Option<T>, Error> {
         if found.is_none() && self.stamp.is_none() {
-            let sql = "SELECT 1 FROM writes WHERE tenant = ?1 LIMIT 1";
-            if self.one(sql, [self.tenant], |_| Ok(()))?.is_some() {
+            let there = |sql| {
+                self.one(sql, [self.tenant], |_| Ok(()))
+                    .map(|row| row.is_some())
+            };
+            // Outside of a transaction its first write may have come between the two looks.
+            if there("SELECT 1 FROM writes WHERE tenant = ?1 LIMIT 1")?
+                && !there("SELECT 1 FROM tenants WHERE tenant = ?1")?
+            {
                 return Err(Error::damaged(format!(
                     "the store `{}` has lost the row of the tenant `{}`",
                     self.path.display(),

@@ -238,9 +238,15 @@ pub struct Ranking {
     pub saturation: f64,
     /// The discount of longer texts (BM25's b).
     pub length: Score,
-    /// The shares that a turn or passage takes over of the scores of the one before it, the one after it, the second
-    /// before and the second after.
+    /// The shares that a turn or passage has of the terms of the one before it, the one after it, those two places
+    /// away and those three places away.
     pub neighbours: [f64; 4],
+    /// The most by which one is raised whose section, a run of neighbours, is near as a whole, as a share of its score.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub section: Score,
+    /// The raise of the one that opens a section, likewise.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub opener: Score,
 }
 
 impl Ranking {
@@ -254,6 +260,8 @@ impl Ranking {
             length: self.length.to_f64(),
             neighbours: self.neighbours,
             dense: self.dense.to_f64(),
+            section: self.section.to_f64(),
+            opener: self.opener.to_f64(),
             ..standard
         }
     }

@@ -1,9 +1,10 @@
 //! The terms of units, and the units' neighbours. What is made here depends on the units alone; what counts beside
 //! them (which of them are seen, how rare a term is among those, the weights) comes with each question.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::terms::{self, Terms};
 use super::{FIELDS, TEXT, Unit, Weights};
@@ -19,8 +20,25 @@ pub(crate) struct Index {
     parts: Vec<(u32, Arc<Part>)>,
     /// The places of all units that have one, in order.
     places: Arc<[Placed]>,
+    /// The neighbours of each unit where all are seen, once they are asked for.
+    neighbours: OnceLock<Vec<Neighbours>>,
     units: usize,
 }
+
+/// The unit before a unit in ordered material, and the one after it; [`NOBODY`] where there is none.
+#[derive(Clone, Copy, Debug)]
+struct Neighbours {
+    before: u32,
+    after: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
+const ALONE: Neighbours = Neighbours {
+    before: NOBODY,
+    after: NOBODY,
+};
+/// The most units of a section. A longer run says nothing of its units.
+const MAX_SECTION: usize = 64;
 
 /// Units that were read together. Their numbers begin with 0.
 #[derive(Debug, Default)]
@@ -211,7 +229,7 @@ impl Index {
         if let Some(dense) = dense {
             self.add_dense(&mut scores, dense, weights.dense);
         }
-        if self.add_neighbours(&mut scores, weights, seen) {
+        if self.raise_sections(&mut scores, weights, seen) {
             normalize(&mut scores);
         }
         if self.raise_named(query, &mut scores, weights, seen) {
@@ -220,7 +238,8 @@ impl Index {
         scores
     }
 
-    /// BM25F (Robertson and Zaragoza, 2009, section 3.6). The sums run in the order of the query's sorted
+    /// BM25F (Robertson and Zaragoza, 2009, section 3.6), where a unit holds shares of the terms of its neighbours, too:
+    /// an answer rarely repeats the words of the question before it. The sums run in the order of the query's sorted
     /// terms, so they are the same on every platform.
     fn lexical(&self, query: &str, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
         let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
@@ -257,6 +276,9 @@ impl Index {
             self.parts.iter().any(holders)
         };
         let only_numbers = !words.iter().any(|term| is_seen(term));
+        let neighbours = self.neighbours(weights, seen);
+        let mut frequencies = vec![0.0; self.len()];
+        let mut holding: Vec<u32> = Vec::new();
         let numbers = numbers.into_iter().map(|term| (term, !only_numbers));
         let words = words.into_iter().map(|term| (term, false));
         for (term, is_weak) in words.chain(numbers) {
@@ -273,10 +295,9 @@ impl Index {
             let holders = holders.sum::<usize>() as f64;
             let rarity = ln(1.0 + (count - holders + 0.5) / (holders + 0.5));
             for (first, lengths, holders) in held {
-                let scores = &mut scores[first as usize..][..lengths.len()];
                 for held in holders {
-                    if !seen.has(first + held.unit) || is_weak && scores[held.unit as usize] == 0.0
-                    {
+                    let unit = first + held.unit;
+                    if !seen.has(unit) {
                         continue;
                     }
                     let damping = 1.0 - b + share * f64::from(lengths[held.unit as usize]);
@@ -286,8 +307,24 @@ impl Index {
                             frequency += weight * f64::from(times);
                         }
                     }
-                    scores[held.unit as usize] +=
-                        rarity * frequency * (k1 + 1.0) / (k1 + frequency);
+                    let mut add = |unit: u32, frequency: f64| {
+                        let sum = &mut frequencies[unit as usize];
+                        if *sum == 0.0 && frequency > 0.0 {
+                            holding.push(unit);
+                        }
+                        *sum += frequency;
+                    };
+                    add(unit, frequency);
+                    each_neighbour(&neighbours, unit, weights, |unit, share| {
+                        add(unit, share * frequency);
+                    });
+                }
+            }
+            for unit in holding.drain(..) {
+                let frequency = std::mem::take(&mut frequencies[unit as usize]);
+                let score = &mut scores[unit as usize];
+                if !is_weak || *score > 0.0 {
+                    *score += rarity * frequency * (k1 + 1.0) / (k1 + frequency);
                 }
             }
         }
@@ -330,7 +367,7 @@ impl Index {
             let [(one, is_one), (next, is_next)] = pair else {
                 continue;
             };
-            if one.place.material == next.place.material && next.place.from <= one.place.until {
+            if are_close(one, next) {
                 marked[next.unit as usize] |= is_one;
                 marked[one.unit as usize] |= is_next;
             }
@@ -358,43 +395,72 @@ impl Index {
         }
     }
 
-    /// Of ordered material each unit takes over something of those around it.
-    fn add_neighbours(&self, scores: &mut [f64], weights: &Weights, seen: Seen<'_>) -> bool {
-        if weights.neighbours == [0.0; 4] {
-            return false;
+    /// The neighbours of each unit among those that are seen, or nothing where none of them counts. What is not seen
+    /// stands between no two.
+    fn neighbours(&self, weights: &Weights, seen: Seen<'_>) -> Cow<'_, [Neighbours]> {
+        if weights.neighbours == [0.0; 4] || self.places.len() < 2 {
+            return Cow::Borrowed(&[]);
         }
-        let [before, after, second_before, second_after] = weights.neighbours;
-        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
-        let line: Vec<(Position, usize, f64)> = line
-            .map(|placed| {
-                (
-                    placed.place,
-                    placed.unit as usize,
-                    scores[placed.unit as usize],
-                )
-            })
-            .collect();
-        // What is not seen is no line, either.
-        if line.len() < 2 {
-            return false;
+        if seen.rows.is_some() {
+            return Cow::Owned(self.linked(seen));
         }
-        let close = |one: usize, next: usize| {
-            let (one, next) = (line[one].0, line[next].0);
-            one.material == next.material && next.from <= one.until
+        Cow::Borrowed(self.neighbours.get_or_init(|| self.linked(seen)))
+    }
+
+    fn linked(&self, seen: Seen<'_>) -> Vec<Neighbours> {
+        let mut neighbours = vec![ALONE; self.units];
+        let mut line = self.places.iter().filter(|placed| seen.has(placed.unit));
+        let Some(mut one) = line.next() else {
+            return neighbours;
         };
-        for at in 1..line.len() {
-            let (_, unit, score) = line[at];
-            if !close(at - 1, at) {
-                continue;
+        for next in line {
+            if are_close(one, next) {
+                neighbours[one.unit as usize].after = next.unit;
+                neighbours[next.unit as usize].before = one.unit;
             }
-            let (_, other, its) = line[at - 1];
-            scores[unit] += before * its;
-            scores[other] += after * score;
-            if at > 1 && close(at - 2, at - 1) {
-                let (_, other, its) = line[at - 2];
-                scores[unit] += second_before * its;
-                scores[other] += second_after * score;
+            one = next;
+        }
+        neighbours
+    }
+
+    /// Raises what stands in a section that is near as a whole, by the mean of its three best, and what opens one. A
+    /// section is a run of neighbours; what has none is a section by itself. What is not near at all stays so.
+    fn raise_sections(&self, scores: &mut [f64], weights: &Weights, seen: Seen<'_>) -> bool {
+        if weights.section == 0.0 && weights.opener == 0.0 {
+            return false;
+        }
+        let line = self.places.iter().filter(|placed| seen.has(placed.unit));
+        let line: Vec<&Placed> = line.collect();
+        let runs = line.chunk_by(|one, next| are_close(one, next));
+        let runs: Vec<&[&Placed]> = runs
+            .filter(|run| (2..=MAX_SECTION).contains(&run.len()))
+            .collect();
+        // The mean of the three best of each unit's section.
+        let mut means = scores.to_vec();
+        for run in &runs {
+            let mut best = [0.0f64; 3];
+            for placed in *run {
+                let mut score = scores[placed.unit as usize];
+                for best in &mut best {
+                    if score > *best {
+                        std::mem::swap(best, &mut score);
+                    }
+                }
             }
+            let mean = best.iter().sum::<f64>() / run.len().min(3) as f64;
+            for placed in *run {
+                means[placed.unit as usize] = mean;
+            }
+        }
+        let most = means.iter().copied().fold(0.0, f64::max);
+        if most <= 0.0 {
+            return false;
+        }
+        for (score, mean) in scores.iter_mut().zip(means) {
+            *score *= 1.0 + weights.section * (mean / most);
+        }
+        for run in runs {
+            scores[run[0].unit as usize] *= 1.0 + weights.opener;
         }
         true
     }
@@ -426,6 +492,37 @@ impl Index {
         }
         any
     }
+}
+
+/// Returns whether one ends where the next begins.
+fn are_close(one: &Placed, next: &Placed) -> bool {
+    one.place.material == next.place.material && next.place.from <= one.place.until
+}
+
+/// Calls `found` for each unit that holds a share of this one's terms, with the share: those up to three places away.
+fn each_neighbour(
+    neighbours: &[Neighbours],
+    unit: u32,
+    weights: &Weights,
+    mut found: impl FnMut(u32, f64),
+) {
+    if neighbours.is_empty() {
+        return;
+    }
+    let [before, after, second, third] = weights.neighbours;
+    // The one behind this unit has it before itself.
+    let mut walk = |shares: [f64; 3], step: fn(Neighbours) -> u32| {
+        let mut at = unit;
+        for share in shares {
+            at = step(neighbours[at as usize]);
+            if at == NOBODY {
+                break;
+            }
+            found(at, share);
+        }
+    };
+    walk([before, second, third], |of| of.after);
+    walk([after, second, third], |of| of.before);
 }
 
 fn is_number(term: &str) -> bool {

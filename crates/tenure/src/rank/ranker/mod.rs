@@ -1,9 +1,9 @@
 //! The ranker: which units of text matter to a query, found without a model.
 //!
 //! BM25F (Robertson and Zaragoza, 2009, section 3.6) over fields, with stems and without stop words. Of
-//! *ordered* material (turns, lines of a log, paragraphs of a file) a unit also speaks through its
-//! neighbours: an answer rarely repeats the words of the question before it. Whoever the query names
-//! speaks louder. Similarities of vectors come from outside and are added by a weighted sum of scores
+//! *ordered* material (turns, lines of a log, paragraphs of a file) a unit also holds shares of its
+//! neighbours' terms, since an answer rarely repeats the words of the question before it, and counts for more
+//! where all that stands around it is near. Whoever the query names speaks louder. Similarities of vectors come from outside and are added by a weighted sum of scores
 //! that are each divided by their greatest.
 //!
 //! ```
@@ -42,7 +42,7 @@ pub struct Unit<'t> {
     pub date: &'t str,
     /// The text.
     pub text: &'t str,
-    /// Its place in ordered material. Units at most two places apart are neighbours.
+    /// Its place in ordered material. Units whose places follow each other are neighbours.
     pub order: Option<u64>,
 }
 
@@ -56,9 +56,13 @@ pub struct Weights {
     pub saturation: f64,
     /// The discount of longer texts (BM25's b), for the text; the other fields have none.
     pub length: f64,
-    /// The shares that a unit takes over of the scores of the one before it, the one after it, the second before and
-    /// the second after.
+    /// The shares that a unit has of the terms of the one before it, the one after it, those two places away and those
+    /// three places away.
     pub neighbours: [f64; 4],
+    /// The most by which a unit is raised whose section, a run of neighbours, is near as a whole, as a share of its score.
+    pub section: f64,
+    /// The raise of the unit that opens a section, likewise.
+    pub opener: f64,
     /// The bonus of a unit whose speaker the query names, where the greatest score is 1.
     pub named: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
@@ -68,25 +72,26 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Weights {
         Weights {
-            fields: [1.0, 1.0, 0.3, 0.3, 1.0],
+            fields: [1.0, 1.0, 0.6, 0.3, 1.0],
             saturation: 1.2,
             length: 0.75,
-            neighbours: [0.3, 0.1, 0.05, 0.05],
-            named: 0.3,
+            neighbours: [0.4, 0.3, 0.2, 0.05],
+            section: 0.3,
+            opener: 0.1,
+            named: 0.2,
             dense: 0.5,
         }
     }
 }
 
 impl Weights {
-    /// The same weights for units that have no order and no speakers.
+    /// The same weights for units that have no order. Who says a unit stays one of its fields.
     #[must_use]
     pub fn alone(self) -> Weights {
-        let mut fields = self.fields;
-        fields[SPEAKER] = 0.0;
         Weights {
-            fields,
             neighbours: [0.0; 4],
+            section: 0.0,
+            opener: 0.0,
             named: 0.0,
             ..self
         }
@@ -95,7 +100,6 @@ impl Weights {
 
 /// The number of a unit's fields.
 pub const FIELDS: usize = 5;
-const SPEAKER: usize = 2;
 const TEXT: usize = 4;
 
 /// Units, ready to be ranked.
@@ -252,6 +256,44 @@ mod tests {
         let scores = Ranker::new(&units, Weights::default()).scores("pump", None);
         assert!(scores[0] > scores[1] && scores[1] > scores[3] && scores[3] > 0.0);
         assert_eq!(scores[2], 0.0);
+    }
+
+    #[test]
+    fn a_section_that_is_near_raises_all_of_it_but_what_is_not_near_at_all() {
+        let at = |order, text| Unit {
+            order: Some(order),
+            text,
+            ..Unit::default()
+        };
+        // The same words, once among others about pumps and once alone.
+        let units = [
+            at(0, "a pump starts"),
+            at(1, "the valve is blue"),
+            at(2, "pump and valve"),
+            at(9, "a film"),
+            at(10, "the valve is blue"),
+            at(11, "popcorn"),
+        ];
+        let weights = Weights {
+            neighbours: [0.0; 4],
+            ..Weights::default()
+        };
+        let scores = Ranker::new(&units, weights).scores("pump valve", None);
+        assert!(scores[1] > scores[4] && scores[4] > 0.0, "{scores:?}");
+        assert_eq!((scores[3], scores[5]), (0.0, 0.0));
+        let flat = Ranker::new(&units, weights.alone()).scores("pump valve", None);
+        assert_eq!(flat[1], flat[4]);
+    }
+
+    #[test]
+    fn a_name_tells_itself_from_its_words() {
+        let units = [
+            text("brake gauge pulley brake gauge pulley brake gauge pulley"),
+            text("def brake_gauge_pulley(): return 0"),
+            text("sendHTTPReply"),
+        ];
+        assert_eq!(order(&units, "What is wrong in brake_gauge_pulley?")[0], 1);
+        assert_eq!(order(&units, "send the reply")[0], 2);
     }
 
     /// Its text, who says it, its place, whether it is seen, and how similar it is.

@@ -16,39 +16,83 @@ const MAX_WORD: usize = 64;
 /// kana or hangul syllable is a word of its own. Marks belong to the letter that they stand on: where
 /// there is a letter with the mark, it stands for both.
 pub(crate) fn each_term(text: &str, mut found: impl FnMut(&str)) {
+    each_word(text, |word, _| found(word));
+}
+
+/// As [`each_term`], with the places at which a word goes on with another: `getHTTPReply` is one word, and `get`, `http`
+/// and `reply` as well.
+fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
     let mut word = String::with_capacity(MAX_WORD);
+    let mut humps = Humps::default();
     for c in text.chars() {
         if c.is_ascii() {
             if !c.is_ascii_alphanumeric() {
-                close(&mut word, &mut found);
+                close(&mut word, &mut humps, &mut found);
             } else if word.len() < MAX_WORD {
+                humps.see(c, word.len());
                 word.push(c.to_ascii_lowercase());
             }
             continue;
         }
+        humps.last = b' ';
         let alone = matches!(u32::from(c), 0x2E80..=0xD7FF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF);
         if alone {
-            close(&mut word, &mut found);
+            close(&mut word, &mut humps, &mut found);
             if c.is_alphanumeric() {
-                found(c.encode_utf8(&mut [0; 4]));
+                found(c.encode_utf8(&mut [0; 4]), &[]);
             }
         } else if is_combining_mark(c) {
             add_mark(&mut word, c);
         } else if is_invisible(c) {
             // As if it were not there.
         } else if !c.is_alphanumeric() {
-            close(&mut word, &mut found);
+            close(&mut word, &mut humps, &mut found);
         } else if word.len() < MAX_WORD {
             word.extend(c.to_lowercase());
         }
     }
-    close(&mut word, &mut found);
+    close(&mut word, &mut humps, &mut found);
 }
 
-fn close(word: &mut String, found: &mut impl FnMut(&str)) {
+fn close(word: &mut String, humps: &mut Humps, found: &mut impl FnMut(&str, &[usize])) {
     if !word.is_empty() {
-        found(word);
+        found(word, if humps.any { &humps.cuts } else { &[] });
         word.clear();
+    }
+    humps.clear();
+}
+
+/// The places in a word at which another begins: the humps of `camelCase`.
+#[derive(Default)]
+struct Humps {
+    /// The places of capitals behind a small letter, and of the last of several before one.
+    cuts: Vec<usize>,
+    /// True if a capital stands behind a small letter: without one, `IDs` is one word.
+    any: bool,
+    last: u8,
+}
+
+impl Humps {
+    /// Sees the next character of a word, at this place.
+    fn see(&mut self, c: char, at: usize) {
+        let c = c as u8;
+        if c.is_ascii_uppercase() {
+            if self.last.is_ascii_lowercase() || self.last.is_ascii_digit() && at > 0 {
+                self.any |= self.last.is_ascii_lowercase();
+                self.cuts.push(at);
+            }
+        } else if c.is_ascii_lowercase() && self.last.is_ascii_uppercase() && at > 1 {
+            let before = at - 1;
+            if self.cuts.last() != Some(&before) {
+                self.cuts.push(before);
+            }
+        }
+        self.last = c;
+    }
+
+    fn clear(&mut self) {
+        self.cuts.clear();
+        (self.any, self.last) = (false, 0);
     }
 }
 
@@ -111,22 +155,47 @@ impl Default for Terms {
 impl Terms {
     /// Calls `found` for each term of a text, as often as it stands there.
     pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
-        each_term(text, |word| {
-            // Numbers and other scripts have no English endings, and all of them say something.
-            if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-                return found(word);
+        each_word(text, |word, cuts| {
+            self.term(word, &mut found);
+            if !cuts.is_empty() && word.is_ascii() {
+                let mut from = 0;
+                for until in cuts.iter().copied().chain([word.len()]) {
+                    self.term(&word[from..until], &mut found);
+                    from = until;
+                }
             }
-            if let Some(known) = self.stems.get(word) {
-                return known.as_deref().into_iter().for_each(&mut found);
-            }
-            let stem = (!says_nothing(word)).then(|| match word.len() {
-                0..3 => Cow::Borrowed(word),
-                _ => self.stemmer.stem(word),
-            });
-            stem.as_deref().into_iter().for_each(&mut found);
-            self.stems.insert(word.into(), stem.map(Into::into));
         });
+        // Its parts are words already.
+        for name in snake_names(text) {
+            found(&name.to_ascii_lowercase());
+        }
     }
+
+    /// Calls `found` with the term of a word, if it says something.
+    fn term(&mut self, word: &str, found: &mut impl FnMut(&str)) {
+        // Numbers and other scripts have no English endings, and all of them say something.
+        if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            return found(word);
+        }
+        if let Some(known) = self.stems.get(word) {
+            return known.as_deref().into_iter().for_each(found);
+        }
+        let stem = (!says_nothing(word)).then(|| match word.len() {
+            0..3 => Cow::Borrowed(word),
+            _ => self.stemmer.stem(word),
+        });
+        stem.as_deref().into_iter().for_each(found);
+        self.stems.insert(word.into(), stem.map(Into::into));
+    }
+}
+
+/// The names of several words that a text joins with `_`: each is found as a whole as well, which is rare.
+fn snake_names(text: &str) -> impl Iterator<Item = &str> {
+    let has_any = text.as_bytes().contains(&b'_');
+    let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let names = names.map(|name| name.trim_matches('_'));
+    let is_one = move |name: &&str| has_any && name.len() <= MAX_WORD && name.contains('_');
+    names.take_while(move |_| has_any).filter(is_one)
 }
 
 /// The words of a name, or of a text that may hold one.
@@ -163,6 +232,36 @@ mod tests {
         assert_eq!(words, ["tim4", "s", "init", "gpio", "pb7"]);
         assert_eq!(words_of("漢字 ÉTÉ"), ["漢", "字", "été"]);
         assert_eq!(words_of("… ---\u{0}\u{FEFF}"), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_of_several_words_is_found_by_them_and_as_a_whole() {
+        let terms_of = |text: &str| {
+            let mut terms = Vec::new();
+            Terms::default().each(text, |term| terms.push(term.to_owned()));
+            terms
+        };
+        assert_eq!(
+            terms_of("sendHTTPReply"),
+            ["sendhttprepli", "send", "http", "repli"]
+        );
+        assert_eq!(
+            terms_of("readFile2Memory x"),
+            ["readfile2memory", "read", "file2", "memori", "x"]
+        );
+        // No capital behind a small letter: one word.
+        assert_eq!(
+            terms_of("HTTP IDs Reply TIM4"),
+            ["http", "id", "repli", "tim4"]
+        );
+        assert_eq!(
+            terms_of("READ_file(__init__, x)"),
+            ["read", "file", "init", "x", "read_file"]
+        );
+        // What a text is compared by elsewhere stays as it was.
+        assert_eq!(words_of("getHTTPReply"), ["gethttpreply"]);
+        // A character that is not ASCII ends the humps, not the word.
+        assert_eq!(terms_of("aÉB")[0], "aéb");
     }
 
     #[test]
