@@ -90,7 +90,7 @@ fn wanted(query: &str) -> Result<BTreeSet<Box<str>>, Error> {
             .expected(format!("at most {LONGEST}")));
     }
     let mut wanted: BTreeSet<Box<str>> = BTreeSet::new();
-    Terms::default().each(query, |term| {
+    Terms::default().each_word(query, |term| {
         wanted.insert(term.into());
     });
     match wanted.len() {
@@ -129,7 +129,7 @@ impl KeyedTerms {
 
     fn add(&mut self, text: &str, to: &mut BTreeSet<i64>) {
         let KeyedTerms { key, terms, known } = self;
-        terms.each(text, |term| {
+        terms.each_word(text, |term| {
             let digest = known.get(term).copied().unwrap_or_else(|| {
                 let digest = KeyedTerms::term(key, term);
                 known.insert(term.into(), digest);
@@ -191,7 +191,7 @@ fn says_all<'b>(
             return true;
         };
         for text in [&said.name, &said.content] {
-            terms.each(text, |term| {
+            terms.each_word(text, |term| {
                 missing.remove(term);
             });
         }

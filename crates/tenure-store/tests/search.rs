@@ -32,7 +32,7 @@ fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 
 fn terms(text: &str) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
-    Terms::default().each(text, |term| {
+    Terms::default().each_word(text, |term| {
         terms.insert(term.to_owned());
     });
     terms
@@ -49,6 +49,11 @@ fn what_has_the_words_is_found(home: &Home) {
     assert_eq!(found(&acme, "valve soup"), names([]));
     // A name is a text as well.
     assert_eq!(found(&acme, "manual"), names(["manual"]));
+    // A name of several words is found by them, however it is written.
+    put_one(&acme, "code", "Call read_file, then sendHTTPReply.");
+    for query in ["read_file", "file read", "sendHTTPReply", "sendhttpreply"] {
+        assert_eq!(found(&acme, query), names(["code"]), "{query}");
+    }
     for query in ["京都", "日本", "été", "كتاب", "漢"] {
         assert_eq!(found(&acme, query), names(["日本"]), "{query}");
     }

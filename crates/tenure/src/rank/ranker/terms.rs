@@ -171,6 +171,12 @@ impl Terms {
         }
     }
 
+    /// Calls `found` for the term of each word of a text and for no name as a whole or in parts. Stored indexes are made of
+    /// these: they keep their meaning while the ranker learns.
+    pub fn each_word(&mut self, text: &str, mut found: impl FnMut(&str)) {
+        each_term(text, |word| self.term(word, &mut found));
+    }
+
     /// Calls `found` with the term of a word, if it says something.
     fn term(&mut self, word: &str, found: &mut impl FnMut(&str)) {
         // Numbers and other scripts have no English endings, and all of them say something.
@@ -260,6 +266,11 @@ mod tests {
         );
         // What a text is compared by elsewhere stays as it was.
         assert_eq!(words_of("getHTTPReply"), ["gethttpreply"]);
+        let mut stored = Vec::new();
+        Terms::default().each_word("getHTTPReplies read_files", |term| {
+            stored.push(term.to_owned())
+        });
+        assert_eq!(stored, ["gethttprepli", "read", "file"]);
         // A character that is not ASCII ends the humps, not the word.
         assert_eq!(terms_of("aÉB")[0], "aéb");
     }
