@@ -3,6 +3,7 @@
     python sets.py friendsqa friendsqa_dev.json friendsqa_tst.json > friendsqa.jsonl     # github.com/emorynlp/FriendsQA, dat/
     python sets.py sentences dev-v2.0.json > sentences.jsonl                             # SQuAD 2.0, rajpurkar.github.io/SQuAD-explorer
     python sets.py paragraphs dev-v2.0.json > paragraphs.jsonl
+    python sets.py sections docs/ru/docs > sections-ru.jsonl                             # headings, and what stands below: github.com/fastapi/fastapi
     python sets.py stdlib /usr/lib/python3.11 > stdlib.jsonl                             # functions by the first sentence of their docstring
 """
 
@@ -81,12 +82,30 @@ def stdlib(folders):
     yield units, [{"text": first, "relevant": [str(at)]} for at, (first, _) in enumerate(found)]
 
 
+def sections(folders):
+    """Headings of Markdown as queries against what stands below them, without code."""
+    found = {}
+    for path in sorted(path for folder in folders for path in Path(folder).rglob("*.md")):
+        if path.stem in ("release-notes", "external-links"):
+            continue
+        text = re.sub(r"```.*?```", "", path.read_text(), flags=re.S)
+        text = re.sub(r"\{[^}]*\}|<[^>]+>|\]\([^)]*\)|\[|/// .*|///", "", text)
+        parts = re.split(r"^#+ +(.*)$", text, flags=re.M)
+        for heading, body in zip(parts[1::2], parts[2::2]):
+            heading = re.sub(r"[`*]", "", heading).strip()
+            if heading and len(body) > 150:
+                found.setdefault(heading, body.strip()[:1200])
+    units = [{"id": str(at), "text": body} for at, body in enumerate(found.values())]
+    yield units, [{"text": heading, "relevant": [str(at)]} for at, heading in enumerate(found)]
+
+
 def main():
     kind, paths = sys.argv[1], sys.argv[2:]
     made = {
         "friendsqa": friendsqa,
         "sentences": lambda paths: squad(paths, whole=False),
         "paragraphs": lambda paths: squad(paths, whole=True),
+        "sections": sections,
         "stdlib": stdlib,
     }[kind](paths)
     for units, queries in made:

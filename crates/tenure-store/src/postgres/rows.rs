@@ -164,16 +164,25 @@ impl<'c> Rows<'c> {
     /// The value of the tenant's row. Where the row is missing but the tenant has written, the row was lost.
     pub(super) fn unless_lost<T>(&mut self, found: Option<T>) -> Result<Option<T>, Error> {
         if found.is_none() {
-            let written = "SELECT 1 FROM writes WHERE tenant = $1 LIMIT 1";
-            let known = "SELECT 1 FROM tenants WHERE tenant = $1";
-            // Outside of a transaction its first write may have come between the two looks.
-            if self.one(written, &[], |_| Ok(()))?.is_some()
-                && self.one(known, &[], |_| Ok(()))?.is_none()
-            {
-                return Err(self.postgres.lost(self.tenant));
-            }
+            self.unless_written(|rows| {
+                // Outside of a transaction its first write may have come between the two looks.
+                let known = "SELECT 1 FROM tenants WHERE tenant = $1";
+                Ok(rows.one(known, &[], |_| Ok(()))?.is_none())
+            })?;
         }
         Ok(found)
+    }
+
+    /// Checks that the tenant has not written, unless it turns out that its row is not lost.
+    pub(super) fn unless_written(
+        &mut self,
+        is_lost: impl FnOnce(&mut Self) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let written = "SELECT 1 FROM writes WHERE tenant = $1 LIMIT 1";
+        if self.one(written, &[], |_| Ok(()))?.is_some() && is_lost(self)? {
+            return Err(self.postgres.lost(self.tenant));
+        }
+        Ok(())
     }
 
     /// Calls `each` with the rows of a query of beliefs as they come: they may be more than memory holds.

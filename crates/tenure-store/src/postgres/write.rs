@@ -31,8 +31,8 @@ impl Write for Rows<'_> {
         let made = self.one(sql, &[&key.as_slice()], |row| stamped(row, 0, 1))?;
         let made = made.ok_or_else(|| unreadable(&"a tenant has no stamp"))?;
         if made.version == 1 {
-            // The row is new: the tenant has not written yet, or has lost it.
-            self.unless_lost(None::<()>)?;
+            // The row is of this write: the tenant has not written before, or has lost its own.
+            self.unless_written(|_| Ok(true))?;
         }
         self.stamp = Some(made);
         Ok(made)

@@ -243,7 +243,7 @@ impl Index {
     /// terms, so they are the same on every platform.
     fn lexical(&self, query: &str, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
         let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
-        Terms::default().each(query, |term| {
+        Terms::default().each_asked(query, |term| {
             let known = |(_, part): &(u32, Arc<Part>)| part.terms.contains_key(term);
             if !asked.contains(term) && self.parts.iter().any(known) {
                 asked.insert(term.into());
@@ -335,7 +335,7 @@ impl Index {
     /// shorter of the two. Numbers are no words.
     pub(crate) fn overlaps(&self, query: &str, seen: Seen<'_>) -> Vec<f64> {
         let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
-        Terms::default().each(query, |term| {
+        Terms::default().each_asked(query, |term| {
             if !is_number(term) && !asked.contains(term) {
                 asked.insert(term.into());
             }

@@ -35,8 +35,7 @@ fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
             continue;
         }
         humps.last = b' ';
-        let alone = matches!(u32::from(c), 0x2E80..=0xD7FF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF);
-        if alone {
+        if stands_alone(c) {
             close(&mut word, &mut humps, &mut found);
             if c.is_alphanumeric() {
                 found(c.encode_utf8(&mut [0; 4]), &[]);
@@ -52,6 +51,11 @@ fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
         }
     }
     close(&mut word, &mut humps, &mut found);
+}
+
+/// Returns whether a character is written without spaces around its word: ideographs, kana, hangul syllables.
+fn stands_alone(c: char) -> bool {
+    matches!(u32::from(c), 0x2E80..=0xD7FF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }
 
 fn close(word: &mut String, humps: &mut Humps, found: &mut impl FnMut(&str, &[usize])) {
@@ -139,6 +143,8 @@ fn says_nothing(word: &str) -> bool {
 /// Makes the terms of texts: what a text is found by. What was looked at once is remembered.
 pub struct Terms {
     stemmer: Stemmer,
+    /// For all that is written in Cyrillic: it serves Ukrainian, too (`docs/ranking.md`).
+    cyrillic: Stemmer,
     /// The stem of each word, nothing for those that say nothing.
     stems: HashMap<Box<str>, Option<Box<str>>, BuildHasherDefault<std::hash::DefaultHasher>>,
 }
@@ -147,6 +153,7 @@ impl Default for Terms {
     fn default() -> Terms {
         Terms {
             stemmer: Stemmer::create(Algorithm::English),
+            cyrillic: Stemmer::create(Algorithm::Russian),
             stems: HashMap::default(),
         }
     }
@@ -155,12 +162,41 @@ impl Default for Terms {
 impl Terms {
     /// Calls `found` for each term of a text, as often as it stands there.
     pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
+        self.all(text, &mut found);
+        runs(text).flat_map(pairs).for_each(found);
+    }
+
+    /// Calls `found` for each term that a query asks for. Characters that stand side by side are asked for in pairs: what
+    /// has both of them somewhere else says something else.
+    pub fn each_asked(&mut self, query: &str, mut found: impl FnMut(&str)) {
+        self.all(query, &mut |term| {
+            if !term.chars().next().is_some_and(stands_alone) {
+                found(term);
+            }
+        });
+        for run in runs(query) {
+            let mut any = false;
+            pairs(run).for_each(|pair| {
+                any = true;
+                found(pair);
+            });
+            if !any {
+                found(run);
+            }
+        }
+    }
+
+    /// Calls `found` for each term but pairs of characters.
+    fn all(&mut self, text: &str, found: &mut impl FnMut(&str)) {
         each_word(text, |word, cuts| {
-            self.term(word, &mut found);
+            if word.chars().all(|c| matches!(c, '\u{400}'..='\u{4FF}')) {
+                return self.inflected(word, found);
+            }
+            self.term(word, found);
             if !cuts.is_empty() && word.is_ascii() {
                 let mut from = 0;
                 for until in cuts.iter().copied().chain([word.len()]) {
-                    self.term(&word[from..until], &mut found);
+                    self.term(&word[from..until], found);
                     from = until;
                 }
             }
@@ -169,6 +205,16 @@ impl Terms {
         for name in snake_names(text) {
             found(&name.to_ascii_lowercase());
         }
+    }
+
+    /// Calls `found` with the stem of a word in Cyrillic.
+    fn inflected(&mut self, word: &str, found: &mut impl FnMut(&str)) {
+        if let Some(known) = self.stems.get(word) {
+            return known.as_deref().into_iter().for_each(found);
+        }
+        let stem = self.cyrillic.stem(word);
+        found(&stem);
+        self.stems.insert(word.into(), Some(stem.into()));
     }
 
     /// Calls `found` for the term of each word of a text and for no name as a whole or in parts. Stored indexes are made of
@@ -202,6 +248,22 @@ fn snake_names(text: &str) -> impl Iterator<Item = &str> {
     let names = names.map(|name| name.trim_matches('_'));
     let is_one = move |name: &&str| has_any && name.len() <= MAX_WORD && name.contains('_');
     names.take_while(move |_| has_any).filter(is_one)
+}
+
+/// The runs of characters that stand alone, as [`stands_alone`] says.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let is_other = |c: char| !stands_alone(c) || !c.is_alphanumeric();
+    let runs = text.split(is_other).filter(|run| !run.is_empty());
+    let has_any = !text.is_ascii();
+    runs.take_while(move |_| has_any)
+}
+
+/// The pairs of characters that stand side by side in a run.
+fn pairs(run: &str) -> impl Iterator<Item = &str> {
+    let starts = run.char_indices().map(|(at, _)| at);
+    let ends = run.char_indices().skip(1);
+    let ends = ends.map(|(at, c)| at + c.len_utf8());
+    starts.zip(ends).map(|(start, end)| &run[start..end])
 }
 
 /// The words of a name, or of a text that may hold one.
@@ -273,6 +335,37 @@ mod tests {
         assert_eq!(stored, ["gethttprepli", "read", "file"]);
         // A character that is not ASCII ends the humps, not the word.
         assert_eq!(terms_of("aÉB")[0], "aéb");
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_asked_for_in_pairs() {
+        let terms_of = |text: &str, is_asked: bool| {
+            let (mut terms, mut all) = (Terms::default(), Vec::new());
+            let found = |term: &str| all.push(term.to_owned());
+            if is_asked {
+                terms.each_asked(text, found);
+            } else {
+                terms.each(text, found);
+            }
+            all
+        };
+        assert_eq!(
+            terms_of("东京都 v2，水", false),
+            ["东", "京", "都", "v2", "水", "东京", "京都"]
+        );
+        assert_eq!(
+            terms_of("东京都 v2，水", true),
+            ["v2", "东京", "京都", "水"]
+        );
+        assert_eq!(terms_of("펌프 running", true), ["run", "펌프"]);
+        // Endings do not keep words apart that are written in Cyrillic.
+        assert_eq!(terms_of("насосами", false), terms_of("Насосов", true));
+        // What is stored knows neither.
+        let mut stored = Vec::new();
+        Terms::default().each_word("京都 насосами", |term| {
+            stored.push(term.to_owned())
+        });
+        assert_eq!(stored, ["京", "都", "насосами"]);
     }
 
     #[test]
