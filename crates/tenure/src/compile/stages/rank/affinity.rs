@@ -76,6 +76,27 @@ const RELATED: f64 = 0.45;
 const RELATED_AMONG: f64 = 0.25;
 const SURE: f64 = 0.6;
 
+/// Returns how near these rows are to a text, by row: the similarity, and half the share of the words that both have;
+/// without a vector the words alone. It is comparable across texts and tasks, as [`Nearness::raw`] is not.
+pub(super) fn near(set: &Normalized, text: &str, cosines: &[f64], rows: &[u32]) -> Vec<f64> {
+    let mut seen = vec![false; set.rows.len()];
+    rows.iter().for_each(|row| seen[*row as usize] = true);
+    let mut near = set.index().overlaps(
+        text,
+        Seen {
+            rows: Some(&seen),
+            count: rows.len(),
+        },
+    );
+    for &row in rows {
+        let (cosine, near) = (cosines[row as usize], &mut near[row as usize]);
+        if cosine >= 0.0 {
+            *near = cosine + *near / 2.0;
+        }
+    }
+    near
+}
+
 /// Takes their nearness from the rows that have nothing to do with the task, in sections that have a floor of
 /// relevance: the nearest of what is unrelated is still the nearest. Where no vectors are known, the terms alone
 /// decide as they are.
@@ -94,24 +115,8 @@ pub(super) fn drop_unrelated(
     if rows.is_empty() {
         return;
     }
-    let mut seen = vec![false; set.rows.len()];
-    rows.iter().for_each(|row| seen[*row as usize] = true);
-    let overlaps = set.index().overlaps(
-        query,
-        Seen {
-            rows: Some(&seen),
-            count: rows.len(),
-        },
-    );
-    let near = |row: u32| {
-        let (cosine, overlap) = (cosines[row as usize], overlaps[row as usize]);
-        // Without a vector the words alone decide.
-        if cosine < 0.0 {
-            overlap
-        } else {
-            cosine + overlap / 2.0
-        }
-    };
+    let near = near(set, query, cosines, &rows);
+    let near = |row: u32| near[row as usize];
     let best = rows.iter().map(|row| near(*row)).fold(0.0, f64::max);
     let least = if best >= SURE { RELATED_AMONG } else { RELATED };
     let mut related = vec![false; set.rows.len()];
