@@ -9,7 +9,9 @@
 
 pub(crate) mod envelope;
 mod links;
+pub(crate) mod measure;
 mod pieces;
+pub(crate) mod quality;
 mod reason;
 pub mod score;
 mod stages;
@@ -29,7 +31,7 @@ use crate::write::world::World;
 
 /// The number of this compiler. It is raised when the same inputs give other bytes, so that whoever makes a compile
 /// again knows what a difference means. What was kept before it was kept is of compiler 1.
-pub const COMPILER: u32 = 5;
+pub const COMPILER: u32 = 6;
 
 /// Returns the facts that a compile would ask for, of settled objects only: nothing that the caller may not see ever
 /// reaches an outside model.

@@ -3,6 +3,8 @@
 //! A policy is TOML. [`PRESETS`] are built in; `policies/standard.toml` lists every key with its
 //! default, and any other policy names only what it changes.
 
+mod answers;
+mod quality;
 mod session;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,8 @@ use crate::object::section::{Section, Zone};
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
 use crate::rank::ranker::Weights;
 
+pub use answers::AnswersPolicy;
+pub use quality::{Bounds, MissedByClass, OnMiss, QualityMetric, QualityPolicy};
 pub use session::SessionPolicy;
 
 vocabulary! {
@@ -170,6 +174,12 @@ pub struct PolicyDocument {
     pub limits: Limits,
     /// The isolation that each mechanism gives data.
     pub isolation: Isolation,
+    /// The form that answers are asked to have.
+    #[serde(default, skip_serializing_if = "AnswersPolicy::is_off")]
+    pub answers: AnswersPolicy,
+    /// The limits of the payload's quality; none in policies from before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<QualityPolicy>,
     /// The settings that keep the history of a session in its budget.
     #[serde(default)]
     pub session: SessionPolicy,
@@ -591,6 +601,9 @@ impl Policy {
                 "`overflow`: one flow in registry order knows truncate_lowest and fail_loud"
                     .to_owned(),
             );
+        }
+        if let Some(fault) = document.quality.as_ref().and_then(QualityPolicy::fault) {
+            return bad(fault.to_owned());
         }
         if let Some(fault) = document.session.fault() {
             return bad(fault.to_owned());

@@ -391,6 +391,12 @@ impl Revision {
             .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
     }
 
+    /// Returns whether a machine can hold answers against it: it is a constraint with a validator.
+    pub fn has_validator(&self) -> bool {
+        let constraint = self.constraint();
+        constraint.is_some_and(ConstraintDocument::has_validator)
+    }
+
     /// Returns its kind of constraint, where it states one.
     pub fn constraint(&self) -> Option<&ConstraintDocument> {
         self.rare().constraint.as_ref()
