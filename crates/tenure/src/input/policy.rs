@@ -475,20 +475,16 @@ impl Policy {
             );
         }
         merge(&mut whole, changes, "").map_err(|(error, key)| located(error, &key))?;
-        let document: PolicyDocument = whole.try_into().map_err(|error: toml::de::Error| {
-            let message = error.message().to_owned();
-            let shown = error.to_string();
-            let key = shown
-                .split("in `")
-                .nth(1)
-                .and_then(|rest| rest.split('`').next())
-                .unwrap_or_default();
-            let mut ours = parse_error(&message);
-            if !key.is_empty() {
-                ours.what = format!("`{key}`: {}", ours.what);
-            }
-            located(ours, key)
-        })?;
+        let document: PolicyDocument = serde_path_to_error::deserialize(toml::Value::Table(whole))
+            .map_err(|error| {
+                let key = error.path().to_string();
+                let mut ours = parse_error(error.inner().message());
+                // A path without a key is `.`.
+                if key != "." {
+                    ours.what = format!("`{key}`: {}", ours.what);
+                }
+                located(ours, &key)
+            })?;
         Policy::seal(document)
     }
 

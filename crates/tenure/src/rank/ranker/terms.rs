@@ -24,7 +24,20 @@ pub(crate) fn each_term(text: &str, mut found: impl FnMut(&str)) {
 fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
     let mut word = String::with_capacity(MAX_WORD);
     let mut humps = Humps::default();
-    for c in text.chars() {
+    let mut rest = text;
+    while !rest.is_empty() {
+        // Most words stand in the text as they are found: nothing is copied.
+        if word.is_empty()
+            && let Some(plain) = plain_word(rest.as_bytes())
+        {
+            found(&rest[..plain], &[]);
+            rest = rest.get(plain + 1..).unwrap_or_default();
+            continue;
+        }
+        let Some(c) = rest.chars().next() else {
+            break;
+        };
+        rest = &rest[c.len_utf8()..];
         if c.is_ascii() {
             if !c.is_ascii_alphanumeric() {
                 close(&mut word, &mut humps, &mut found);
@@ -51,6 +64,16 @@ fn each_word(text: &str, mut found: impl FnMut(&str, &[usize])) {
         }
     }
     close(&mut word, &mut humps, &mut found);
+}
+
+/// The length of the word at the beginning of a text, if it is all small letters and digits of ASCII and what ends it is ASCII, too.
+fn plain_word(text: &[u8]) -> Option<usize> {
+    let mut end = 0;
+    while let Some(b'a'..=b'z' | b'0'..=b'9') = text.get(end) {
+        end += 1;
+    }
+    let ends = !matches!(text.get(end), Some(b'A'..=b'Z' | 0x80..));
+    (ends && (1..=MAX_WORD).contains(&end)).then_some(end)
 }
 
 /// Returns whether a character is written without spaces around its word: ideographs, kana, hangul syllables.
@@ -162,14 +185,14 @@ impl Default for Terms {
 impl Terms {
     /// Calls `found` for each term of a text, as often as it stands there.
     pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
-        self.all(text, &mut found);
+        self.of_words(text, true, &mut found);
         runs(text).flat_map(pairs).for_each(found);
     }
 
     /// Calls `found` for each term that a query asks for. Characters that stand side by side are asked for in pairs: what
     /// has both of them somewhere else says something else.
     pub fn each_asked(&mut self, query: &str, mut found: impl FnMut(&str)) {
-        self.all(query, &mut |term| {
+        self.of_words(query, false, &mut |term| {
             if !term.chars().next().is_some_and(stands_alone) {
                 found(term);
             }
@@ -186,17 +209,15 @@ impl Terms {
         }
     }
 
-    /// Calls `found` for each term but pairs of characters.
-    fn all(&mut self, text: &str, found: &mut impl FnMut(&str)) {
+    /// Calls `found` for each term but pairs of characters. What was looked at once is remembered where that is worth it: a
+    /// question rarely says a word twice.
+    fn of_words(&mut self, text: &str, remembers: bool, found: &mut impl FnMut(&str)) {
         each_word(text, |word, cuts| {
-            if word.chars().all(|c| matches!(c, '\u{400}'..='\u{4FF}')) {
-                return self.inflected(word, found);
-            }
-            self.term(word, found);
+            self.term(word, remembers, found);
             if !cuts.is_empty() && word.is_ascii() {
                 let mut from = 0;
                 for until in cuts.iter().copied().chain([word.len()]) {
-                    self.term(&word[from..until], found);
+                    self.term(&word[from..until], remembers, found);
                     from = until;
                 }
             }
@@ -207,38 +228,48 @@ impl Terms {
         }
     }
 
-    /// Calls `found` with the stem of a word in Cyrillic.
-    fn inflected(&mut self, word: &str, found: &mut impl FnMut(&str)) {
-        if let Some(known) = self.stems.get(word) {
-            return known.as_deref().into_iter().for_each(found);
-        }
-        let stem = self.cyrillic.stem(word);
-        found(&stem);
-        self.stems.insert(word.into(), Some(stem.into()));
-    }
-
     /// Calls `found` for the term of each word of a text and for no name as a whole or in parts. Stored indexes are made of
     /// these: they keep their meaning while the ranker learns.
     pub fn each_word(&mut self, text: &str, mut found: impl FnMut(&str)) {
-        each_term(text, |word| self.term(word, &mut found));
+        each_term(text, |word| {
+            if is_english(word) {
+                self.term(word, true, &mut found);
+            } else {
+                found(word);
+            }
+        });
     }
 
     /// Calls `found` with the term of a word, if it says something.
-    fn term(&mut self, word: &str, found: &mut impl FnMut(&str)) {
-        // Numbers and other scripts have no English endings, and all of them say something.
-        if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+    fn term(&mut self, word: &str, remembers: bool, found: &mut impl FnMut(&str)) {
+        let stemmer = if is_english(word) {
+            &self.stemmer
+        } else if is_cyrillic(word) {
+            &self.cyrillic
+        } else {
+            // Numbers and other scripts have no endings that are known here, and all of them say something.
             return found(word);
-        }
+        };
         if let Some(known) = self.stems.get(word) {
             return known.as_deref().into_iter().for_each(found);
         }
         let stem = (!says_nothing(word)).then(|| match word.len() {
             0..3 => Cow::Borrowed(word),
-            _ => self.stemmer.stem(word),
+            _ => stemmer.stem(word),
         });
         stem.as_deref().into_iter().for_each(found);
-        self.stems.insert(word.into(), stem.map(Into::into));
+        if remembers {
+            self.stems.insert(word.into(), stem.map(Into::into));
+        }
     }
+}
+
+fn is_english(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_cyrillic(word: &str) -> bool {
+    word.chars().all(|c| matches!(c, '\u{400}'..='\u{4FF}'))
 }
 
 /// The names of several words that a text joins with `_`: each is found as a whole as well, which is rare.
