@@ -124,6 +124,14 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure check request.json --target openai-chat --model gpt-4o",
                 "",
             ),
+            ("tenure check --answer reply.json --constraints rules/", ""),
+        ],
+    ),
+    (
+        "lint",
+        &[
+            ("tenure lint rules/", ""),
+            ("tenure lint AGENTS.md rules/ --format json", ""),
         ],
     ),
     (
