@@ -166,4 +166,10 @@ fn instructions_are_looked_through() {
     let report: Value = serde_json::from_slice(&out.stdout).unwrap();
     assert_eq!(report["findings"][1]["flaw"], "contradictory");
     assert_eq!(report["findings"][1]["other"], "rude");
+    // Documents that are named here are instructions.
+    bench
+        .file("rules/a.md", "Always cite the manual in answers.\n")
+        .file("rules/b.md", "Never cite the manual in answers.\n");
+    let said = text(&bench.run(&["lint", "rules"]).stdout);
+    assert!(said.contains("2 constraints: 1 contradictory"), "{said}");
 }

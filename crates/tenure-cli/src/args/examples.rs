@@ -124,7 +124,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure check request.json --target openai-chat --model gpt-4o",
                 "",
             ),
-            ("tenure check --answer reply.json --constraints rules/", ""),
+            (
+                "tenure check --answer completion.json --constraints rules/",
+                "",
+            ),
         ],
     ),
     (

@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tenure::Error;
 use tenure::conform::Violation;
 use tenure::inspect::{Flaw, LintReport};
 use tenure::wire::Format as Form;
-use tenure_workspace::{Collect, HeldAnswer, Workspace, check_answer, check_body};
+use tenure::{Candidates, Error};
+use tenure_workspace::{Collect, HeldAnswer, ReadAs, Workspace, check_answer, check_body};
 
 use super::cache::named_by_target;
+use super::reading;
 use super::whole_name;
 use super::{flagged, print, print_json, read_or_stdin, without_key};
 use crate::args::{CheckArgs, Format, LintArgs};
@@ -61,7 +62,7 @@ fn run_answer(args: &CheckArgs, answer: &PathBuf) -> Result<(), Failure> {
         &shown,
         format.transpose()?,
         request.as_deref(),
-        &collected.candidates,
+        &collected,
     )?;
     match args.format {
         Format::Json => print_json(&held)?,
@@ -108,7 +109,7 @@ fn told(held: &HeldAnswer) -> String {
 /// shown.
 pub(crate) fn lint(args: &LintArgs) -> Result<(), Failure> {
     let collected = collected(&args.sources)?;
-    let report = tenure::inspect::lint(&collected.candidates);
+    let report = tenure::inspect::lint(&collected);
     match args.format {
         Format::Json => print_json(&report)?,
         Format::Text => print(&findings(&report))?,
@@ -150,9 +151,13 @@ fn findings(report: &LintReport) -> String {
     out
 }
 
-/// Reads sources.
-fn collected(sources: &[PathBuf]) -> Result<tenure_workspace::Collected, Error> {
-    Workspace::without_key()?.collect(sources, &Collect::default())
+/// Reads sources as instructions: whoever names them here says that they are.
+fn collected(sources: &[PathBuf]) -> Result<Candidates, Error> {
+    let options = Collect {
+        read_as: ReadAs::Guidance,
+        ..Collect::default()
+    };
+    reading::collect(&Workspace::without_key()?, sources, &options)
 }
 
 fn lines(found: &[Violation]) -> String {

@@ -49,7 +49,9 @@ pub(crate) fn measure<'s>(
     let (mut noise, mut constraints, mut again) = (0u64, 0u64, 0u64);
     let (mut evidence, mut sourced) = (0u64, 0u64);
     let (mut aged, mut stale) = (0u64, 0u64);
-    let mut seen: DigestMap<()> = DigestMap::default();
+    let (least, _) = standing.size_hint();
+    let mut seen: DigestMap<()> =
+        DigestMap::with_capacity_and_hasher(least.next_power_of_two(), Default::default());
     for Standing { verdict, said } in standing {
         let tokens = u64::from(verdict.tokens);
         if !is_about_the_task(verdict, nearness) {

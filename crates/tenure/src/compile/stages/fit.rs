@@ -9,6 +9,8 @@ mod elastic;
 mod losses;
 mod pages;
 
+use std::collections::BTreeSet;
+
 use crate::base::error::{Error, ErrorKind, MandatoryItem};
 use crate::compile::envelope::Part;
 use crate::compile::pieces::{self, Added, Pricing};
@@ -98,25 +100,28 @@ pub(crate) fn fit<'a>(
     let entered = contained.live.rows.len() as u32;
     let mut choices = choices(&contained, world, policy, request, budget)?;
     let mut gone = Vec::new();
+    let class = request.task.class();
+    let density = |contained: &Contained<'_>, choices: &[Choice]| -> Vec<Option<Density>> {
+        let choices = choices.iter();
+        choices
+            .map(|choice| Density::of(contained, choice, policy, class))
+            .collect()
+    };
+    let mut densities = density(&contained, &choices);
     for _ in 0..ROUNDS {
-        let leaving = too_many(&contained, &choices, policy, request);
+        let leaving = too_many(&contained, &choices, &densities);
         if leaving.is_empty() {
             break;
         }
+        let left: BTreeSet<u32> = leaving.iter().map(|(row, _)| *row).collect();
+        contained.live.rows.retain(|row| !left.contains(row));
         gone.extend(leaving);
-        let is_gone = |row: &u32| gone.iter().any(|(left, _)| left == row);
-        contained.live.rows.retain(|row| !is_gone(row));
         choices = self::choices(&contained, world, policy, request, budget)?;
+        densities = density(&contained, &choices);
     }
-    let class = request.task.class();
-    for choice in &choices {
-        let density = Density::of(&contained, choice, policy, class);
-        contained
-            .live
-            .notes
-            .extend(density.and_then(|density| density.note()));
-    }
-    contained.live.notes.dedup();
+    // Of several pages, one says it.
+    let mut notes = densities.iter().flatten().filter_map(Density::note);
+    contained.live.notes.extend(notes.next());
     let mut choices = choices.into_iter().peekable();
     let mut contained = Some(contained);
     Ok(std::iter::from_fn(move || {
@@ -133,15 +138,15 @@ pub(crate) fn fit<'a>(
 fn too_many(
     contained: &Contained<'_>,
     choices: &[Choice],
-    policy: &Policy,
-    request: &Request,
+    densities: &[Option<Density>],
 ) -> Vec<(u32, Reason)> {
-    let class = request.task.class();
-    let leaving = choices.iter().filter_map(|choice| {
-        let density = Density::of(contained, choice, policy, class)?;
-        let leaving = density.leaving(contained, choice);
-        (!leaving.is_empty()).then_some(leaving)
-    });
+    let leaving = choices
+        .iter()
+        .zip(densities)
+        .filter_map(|(choice, density)| {
+            let leaving = density.as_ref()?.leaving(contained, choice);
+            (!leaving.is_empty()).then_some(leaving)
+        });
     leaving.max_by_key(Vec::len).unwrap_or_default()
 }
 
