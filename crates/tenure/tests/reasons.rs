@@ -2005,7 +2005,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        47 + 14 + 6 + 9,
+        48 + 15 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

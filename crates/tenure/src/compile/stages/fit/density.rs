@@ -1,11 +1,11 @@
 //! The density of constraints: where they take more of a payload than the policy lets them, soft ones leave, the least
 //! important first. Hard ones never do; that they are too many is told.
 
-use std::collections::BTreeSet;
-
 use crate::base::num::Score;
+use crate::compile::pieces::voice;
 use crate::compile::stages::contain::Contained;
 use crate::compile::stages::fit::Choice;
+use crate::compile::stages::fit::account::Opened;
 use crate::compile::trace::{Note, Reason};
 use crate::input::policy::{Policy, TaskClass};
 use crate::object::section::Section;
@@ -117,23 +117,28 @@ impl Density {
     }
 }
 
-/// Returns the tokens of a choice, with the headings that it opens and what stands in every payload.
+/// Returns the tokens of a choice, with the headings and marks that it opens and what stands in every payload.
 fn total(contained: &Contained<'_>, choice: &Choice) -> u64 {
-    let mut opened: BTreeSet<Section> = BTreeSet::new();
+    let (set, pieces) = (contained.live.set, &contained.pieces);
+    let mut opened = Opened::default();
+    let mut open = |section: Section, voice: Option<Authority>| {
+        let heading = pieces.headings[section.index()].as_ref();
+        let heading = heading.filter(|_| opened.heading(section));
+        let mark = voice.filter(|voice| opened.mark(section, *voice));
+        heading.map_or(0, |piece| u64::from(piece.tokens))
+            + mark.map_or(0, |voice| u64::from(pieces.marks.tokens(voice)))
+    };
     let mut total = u64::from(choice.overhead);
     for &row in contained.live.rows.iter().filter(|row| choice.has(**row)) {
         total += u64::from(choice.tokens(contained, row));
         if !contained.epoch.late.rows.contains(&row) {
-            opened.insert(contained.epoch.section(row));
+            let section = contained.epoch.section(row);
+            total += open(section, voice(set.row(row), section));
         }
     }
-    for added in &contained.pieces.added {
-        total += u64::from(added.piece.tokens);
-        opened.insert(added.section);
+    for added in &pieces.added {
+        total += u64::from(added.piece.tokens) + open(added.section, added.voice());
     }
-    let headings = opened.iter();
-    let headings = headings.filter_map(|at| contained.pieces.headings[at.index()].as_ref());
-    total += headings.map(|piece| u64::from(piece.tokens)).sum::<u64>();
-    let closing = contained.pieces.closing.as_ref();
+    let closing = pieces.closing.as_ref();
     total + closing.map_or(0, |piece| u64::from(piece.tokens))
 }
