@@ -3,6 +3,7 @@
 //! A policy is TOML. [`PRESETS`] are built in; `policies/standard.toml` lists every key with its
 //! default, and any other policy names only what it changes.
 
+mod hygiene;
 mod session;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::object::section::{Section, Zone};
 use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
 use crate::rank::ranker::Weights;
 
+pub use hygiene::{Age, AgeUnit, Decay, HygienePolicy};
 pub use session::SessionPolicy;
 
 vocabulary! {
@@ -173,6 +175,9 @@ pub struct PolicyDocument {
     /// The settings that keep the history of a session in its budget.
     #[serde(default)]
     pub session: SessionPolicy,
+    /// The settings by which what stands grows stale.
+    #[serde(default, skip_serializing_if = "HygienePolicy::is_off")]
+    pub hygiene: HygienePolicy,
     /// Days in which freshness halves, by object type.
     pub half_life_days: BTreeMap<ObjectType, f64>,
     /// The settings of each section.
@@ -487,7 +492,10 @@ impl Policy {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a value makes no sense.
-    pub fn seal(document: PolicyDocument) -> Result<Policy, Error> {
+    pub fn seal(mut document: PolicyDocument) -> Result<Policy, Error> {
+        if document.hygiene.is_off() {
+            document.hygiene = HygienePolicy::default();
+        }
         let bad = |what: String| {
             Err(Error::input(what).or_at(format!("policy `{}`", document.name), None))
         };
@@ -594,6 +602,9 @@ impl Policy {
         }
         if let Some(fault) = document.session.fault() {
             return bad(fault.to_owned());
+        }
+        if let Some(fault) = document.hygiene.fault() {
+            return bad(fault);
         }
         let grades = &document.grades;
         if !(grades.critical >= grades.important
@@ -707,8 +718,11 @@ fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(),
         } else {
             format!("{path}.{key}")
         };
-        let open = path == "half_life_days";
+        let is_decay = path == "hygiene.decay" || full == "hygiene.correction";
+        let open = path == "half_life_days" || is_decay;
         match (base.get_mut(&key), value) {
+            // Another form has other fields.
+            (Some(slot), value) if is_decay => *slot = value,
             (Some(toml::Value::Table(inner)), toml::Value::Table(changes)) => {
                 merge(inner, changes, &full)?
             }
@@ -797,6 +811,36 @@ mod tests {
     }
 
     #[test]
+    fn hygiene_is_policy_data_and_one_without_it_has_its_digest() {
+        let standard = Policy::preset("standard").unwrap();
+        let hygiene = &standard.document().hygiene;
+        let rate = |decay: Option<&Decay>| match decay {
+            Some(Decay::Exponential { gamma, .. }) => *gamma,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rate(hygiene.decay.get(&ObjectType::ToolResult)), 0.3);
+        assert_eq!(rate(hygiene.correction.as_ref()), 0.05);
+        let off = Policy::from_toml("[hygiene]\nwatch = false\n").unwrap();
+        let written = serde_json::to_value(off.document()).unwrap();
+        assert!(written.get("hygiene").is_none());
+        let read: PolicyDocument = serde_json::from_value(written).unwrap();
+        assert_eq!(Policy::seal(read).unwrap().digest(), off.digest());
+        let mine = "[hygiene.decay]\ntool_result = { form = \"step\", turns = 2, delta = 0.2 }\n";
+        let mine = Policy::from_toml(mine).unwrap();
+        let step = mine.document().hygiene.decay.get(&ObjectType::ToolResult);
+        assert!(
+            matches!(step, Some(Decay::Step { turns: 2, .. })),
+            "{step:?}"
+        );
+        for name in ["ordered", "stable-floor", "prefill"] {
+            assert!(
+                !Policy::preset(name).unwrap().document().hygiene.watch,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
     fn mistakes_name_the_key_and_its_line() {
         let check = |text: &str, what: &str, line: Option<usize>| {
             let error = Policy::from_toml(text).unwrap_err();
@@ -859,6 +903,16 @@ mod tests {
             "[overflow]\nbatched = \"fail_loud\"\n",
             "did you mean `batch`?",
             Some(2),
+        );
+        check(
+            "[hygiene.decay]\ntool_result = { form = \"exponential\", gamma = -0.3 }\n",
+            "`hygiene`, tool_result: gamma must be at least 0",
+            None,
+        );
+        check(
+            "[hygiene]\ncorrection = { form = \"sigmoid\", half_life = -1, kappa = 1.0 }\n",
+            "`hygiene`, correction: half_life and kappa must be at least 0",
+            None,
         );
         check(
             "[context]\nshare = 1.5\n",

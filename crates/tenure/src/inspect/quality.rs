@@ -4,10 +4,10 @@
 //! |---|---|
 //! | utilization | tokens of the payload / budget |
 //! | signal density | tokens of what is not graded irrelevant to the task / tokens of the payload |
-//! | provenance coverage | evidence that says where and when it is from / evidence |
+//! | provenance coverage | evidence that says where and when it is from, and of its place there and of what found it either what they are or that they are unknown / evidence |
 //! | constraint density | tokens of hard constraints, policy rules and actionable constraints / tokens of the payload |
 //! | duplication | bytes of lines that stood in an object before / bytes of lines, of 20 bytes and more |
-//! | staleness | 1 − freshness, weighted by tokens, of what has a score |
+//! | staleness | 1 − freshness · currency (`hygiene` in the policy), weighted by tokens, of what has a score |
 //! | injection surface | as the trace has it |
 //! | fidelity | of what stands condensed, weighted by tokens; 1 where nothing does |
 
@@ -19,10 +19,10 @@ use serde::Serialize;
 use crate::Candidates;
 use crate::base::num::Score;
 use crate::compile::envelope::Compiled;
-use crate::compile::score::Grade;
+use crate::compile::score::{Grade, ScoreCard};
 use crate::compile::trace::Ruling;
 use crate::object::section::Section;
-use crate::object::{ObjectType, Provenance};
+use crate::object::{ObjectType, Provenance, ProvenancePart};
 
 /// Lines shorter than this say nothing about repetition.
 const LINE: usize = 20;
@@ -132,7 +132,7 @@ impl Quality {
             }
             if let Some(score) = score {
                 aged += tokens;
-                stale += tokens * u64::from(score.freshness.complement().millionths());
+                stale += tokens * u64::from(score.current().complement().millionths());
             }
             let Some(object) = object else { continue };
             let revision = object.revision();
@@ -148,7 +148,7 @@ impl Quality {
             if verdict.section == Section::Evidence {
                 evidence += 1;
                 let provenance = revision.provenance();
-                sourced += u64::from(provenance.is_some_and(Provenance::is_complete));
+                sourced += u64::from(provenance.is_some_and(|found| is_whole(found, score)));
             }
             let own = revision.content().lines().map(str::trim);
             let own: BTreeSet<&str> = own.filter(|line| line.len() >= LINE).collect();
@@ -191,6 +191,18 @@ impl Quality {
             QualityMetric::Fidelity => self.fidelity,
         }
     }
+}
+
+/// Returns whether a provenance is whole. What its author does not say of its authority is the object's own; of its
+/// relevance the compile's score.
+fn is_whole(found: &Provenance, score: Option<&ScoreCard>) -> bool {
+    let mut open = found.open_parts();
+    found.is_complete()
+        && open.all(|part| match part {
+            ProvenancePart::Authority => true,
+            ProvenancePart::Relevance => score.is_some(),
+            ProvenancePart::Chunk | ProvenancePart::Lineage => false,
+        })
 }
 
 /// A part of a whole; of nothing, what there is to say then.
@@ -259,6 +271,36 @@ mod tests {
         assert!(more.constraint_density > alone.constraint_density);
         assert!(more.duplication > Score::ZERO && more.duplication < Score::HALF);
         assert!(more.utilization > alone.utilization);
+    }
+
+    #[test]
+    fn evidence_is_covered_where_it_leaves_nothing_open() {
+        let of = |more: serde_json::Value| {
+            let mut provenance = serde_json::json!({
+                "source_id": "manual", "retrieved_at": "2026-06-01T00:00:00Z",
+            });
+            for (key, value) in more.as_object().unwrap() {
+                provenance[key] = value.clone();
+            }
+            let document = ObjectDocument {
+                object_type: Some(ObjectType::RetrievedPassage),
+                provenance: serde_json::from_value(provenance).unwrap(),
+                ..ObjectDocument::named("page", "The northern station reports in pascal.")
+            };
+            let (compiled, candidates) = compiled(vec![document.seal().unwrap()]);
+            Quality::of(&compiled, &candidates).provenance_coverage
+        };
+        let place = serde_json::json!({ "start": 0, "end": 9 });
+        assert_eq!(of(serde_json::json!({})), Score::ZERO);
+        assert_eq!(of(serde_json::json!({ "chunk": place })), Score::ZERO);
+        assert_eq!(of(serde_json::json!({ "lineage": "bm25" })), Score::ZERO);
+        let whole = serde_json::json!({ "chunk": place, "lineage": "bm25" });
+        assert_eq!(of(whole), Score::ONE);
+        let unknown = serde_json::json!({ "unknown": ["chunk", "lineage"] });
+        assert_eq!(of(unknown), Score::ONE);
+        // A file that was read whole was found by no query.
+        let read = serde_json::json!({ "retrieved_at": null, "digest": crate::Digest::of(b"x") });
+        assert_eq!(of(read), Score::ONE);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod authority;
 mod canonical;
 mod check;
+mod complete;
 mod constraint;
 mod document;
 mod identity;
