@@ -340,6 +340,19 @@ fn records_are_printed_in_the_forms_that_others_read() {
         principle["compiled_prompt_tokens"],
         compiled["trace"]["total_tokens"]
     );
+    let prefill = form("prefill");
+    let shares = prefill["section_allocations"].as_object().unwrap();
+    assert!(
+        shares.values().all(|share| share["overflow"] == false),
+        "{shares:?}"
+    );
+    assert!(
+        shares
+            .values()
+            .any(|share| share["used"].as_u64() > Some(0))
+    );
+    assert_eq!(prefill["output_hash"], compiled["trace"]["payload_digest"]);
+    assert_eq!(prefill["trace_id"].as_str().unwrap().len(), 36);
     let span = form("otlp")["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone();
     assert_eq!(span["traceId"].as_str().unwrap().len(), 32);
     let keys: Vec<&str> = span["attributes"]

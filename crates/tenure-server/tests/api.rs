@@ -458,7 +458,7 @@ fn a_stored_compile_is_recorded_and_replayed() {
         bench.get("/api/v1/records").json()["records"][0]["record_id"],
         id
     );
-    for form in ["record", "principle", "otlp", "prov"] {
+    for form in ["record", "principle", "prefill", "otlp", "prov"] {
         assert_eq!(
             bench
                 .get(&format!("/api/v1/records/{id}?form={form}"))
@@ -1275,6 +1275,65 @@ fn a_query_finds_passages_of_what_its_caller_may_see() {
         let status = send("/api/v1/query", wrong.clone()).status;
         assert!(status == 400 || status == 503, "{wrong}: {status}");
     }
+}
+
+#[test]
+fn an_object_in_the_form_without_names_is_taken() {
+    let bench = Bench::new(&[]);
+    let id = "6f1b0c3e-8f7e-4f0e-9f55-0f4c5a1c2d3e";
+    let printed = json!({
+        "object_id": id, "content": "The limit is nine kilowatts.", "normalized_claim": "limit == 9",
+        "object_type": "retrieved_passage", "canonical_entity_ids": [],
+        "source_origin": "https://docs.example/limits", "source_authority": 0.9, "confidence_score": 0.9,
+        "security_classification": "public", "permission_scope": {},
+        "valid_from": "2026-01-01T00:00:00Z", "valid_until": null, "tx_start": "2026-01-02T00:00:00Z",
+        "tx_end": null, "last_confirmed": "2026-06-01T00:00:00Z", "why_it_matters": "It says the limit.",
+        "applicable_task_types": [], "contradiction_status": "clean", "supersession_link": null,
+        "decay_rule": {}, "retirement_rule": "archive",
+    });
+    let put = call(
+        &bench,
+        "PUT",
+        &format!("/api/v1/objects/{id}"),
+        &[],
+        &printed,
+    );
+    assert_eq!(put.status, 201, "{}", put.json());
+    let name = put.json()["objects"][0]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(name.starts_with("retrieved_passage-"), "{name}");
+    // By the name that follows from its content it is the same object.
+    let again = call(
+        &bench,
+        "PUT",
+        &format!("/api/v1/objects/{name}"),
+        &[],
+        &printed,
+    );
+    assert_eq!(again.json()["objects"][0]["outcome"], "unchanged");
+    let many = post(&bench, "/api/v1/objects", &json!({ "objects": [printed] }));
+    assert_eq!(many.json()["objects"][0]["outcome"], "unchanged");
+    let compile =
+        json!({ "request": task("What is the limit?"), "objects": [printed], "store": false });
+    let compiled = post(&bench, "/api/v1/compile", &compile);
+    assert_eq!(
+        compiled.json()["trace"]["verdicts"][0]["name"],
+        name.as_str()
+    );
+    let mut wrong = printed.clone();
+    wrong["source_origin"] = json!("limits.md");
+    let refused = post(&bench, "/api/v1/objects", &json!({ "objects": [wrong] }));
+    assert_eq!(refused.status, 400);
+    assert!(
+        refused.json()["detail"]
+            .as_str()
+            .unwrap()
+            .contains("is no URI"),
+        "{}",
+        refused.json()
+    );
 }
 
 #[test]

@@ -117,11 +117,14 @@ impl Tenant {
                 let Some(rule) = revision.decay_rule() else {
                     return Ok(());
                 };
+                let Some(half_life_days) = rule.half_life_days else {
+                    return Ok(());
+                };
                 let since = usage
                     .last_confirmed
                     .or(object.valid().from)
                     .or(Some(row.opened.at));
-                let freshness = freshness(since, Some(now), Some(rule.half_life_days));
+                let freshness = freshness(since, Some(now), Some(half_life_days));
                 let retirement = revision
                     .retirement_rule()
                     .unwrap_or(RetirementRule::Archive);

@@ -41,7 +41,8 @@ pub enum Expect {
 /// An object to write.
 #[derive(Clone, Debug)]
 pub struct Put {
-    /// The object. What only a store says of it (`tx_start`, `tx_end`, counters) is not read.
+    /// The object. What only a store says of it (`tx_start`, `tx_end`, `access_count`) is not read; of when it was
+    /// last used and confirmed the later instant holds.
     pub document: ObjectDocument,
     /// The expected state.
     pub expect: Expect,
@@ -282,7 +283,8 @@ impl Tenant {
             };
             document.distrust_the_web();
             let object = document
-                .check_provenance()
+                .complete()
+                .and_then(|()| document.check_provenance())
                 .and_then(|()| sealer.seal(document));
             let object = object.map_err(|error| error.or_at(format!("objects[{at}]"), None))?;
             let own = object.revision().derived_from().is_empty();
@@ -559,6 +561,11 @@ fn asked(drafts: &[Draft]) -> Digest {
         let status = object.status();
         leaves.push(status.contradiction as u8);
         leaves.extend_from_slice(&status.superseded_by.map_or(0, ObjectId::bits).to_be_bytes());
+        if let Some(usage) = told(object) {
+            for at in [usage.last_used, usage.last_confirmed] {
+                leaves.extend_from_slice(&at.map_or(i64::MIN, Instant::micros).to_be_bytes());
+            }
+        }
         match expect {
             Expect::Any => leaves.push(0),
             Expect::Absent => leaves.push(1),
@@ -569,6 +576,15 @@ fn asked(drafts: &[Draft]) -> Digest {
         }
     }
     Digest::of(&leaves)
+}
+
+/// Returns what a document says of its use, where it says anything. How often it was used only a store counts.
+fn told(object: &ContextObject) -> Option<Usage> {
+    let usage = Usage {
+        access_count: 0,
+        ..*object.usage()
+    };
+    (usage != Usage::default()).then_some(usage)
 }
 
 fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<WrittenObject>, Error> {
@@ -660,6 +676,13 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
         }
     }
     rows.change(&change)?;
+    let told: Vec<(ObjectId, Usage)> = drafts
+        .iter()
+        .filter_map(|draft| Some((draft.object.revision().object_id(), told(&draft.object)?)))
+        .collect();
+    if !told.is_empty() {
+        rows.count(&told)?;
+    }
     Ok(written)
 }
 

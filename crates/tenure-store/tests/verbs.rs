@@ -42,6 +42,8 @@ on_both_engines!(
     logs_are_appended_to_by_one_at_a_time,
     an_append_under_a_key_is_done_once,
     counters_add_up,
+    what_a_document_says_of_its_use_is_kept,
+    a_rule_without_a_half_life_retires_nothing,
     a_large_write_is_one_write,
     bodies_keep_their_bytes,
     what_is_refreshed_is_what_is_loaded,
@@ -1045,6 +1047,60 @@ fn counters_add_up(home: &Home) {
     let found = *acme.get(id).unwrap()[0].object.usage();
     assert_eq!(found, usage(7, Some(5), Some(8)));
     assert_eq!(acme.version().unwrap(), 1);
+}
+
+fn what_a_document_says_of_its_use_is_kept(home: &Home) {
+    let acme = home.tenant("acme");
+    let said = |used: Option<i64>, confirmed: Option<i64>| ObjectDocument {
+        access_count: Some(9),
+        last_used: used.map(micros),
+        last_confirmed: confirmed.map(micros),
+        ..document("limit", "1")
+    };
+    let kept = |document: ObjectDocument| {
+        let written = put(&acme, vec![document]);
+        let id = written.objects[0].object_id;
+        *acme.get(id).unwrap()[0].object.usage()
+    };
+    let usage = |used: Option<i64>, confirmed: Option<i64>| Usage {
+        access_count: 0,
+        last_used: used.map(micros),
+        last_confirmed: confirmed.map(micros),
+    };
+    assert_eq!(kept(said(Some(5), Some(7))), usage(Some(5), Some(7)));
+    // The later instant holds, whoever says it.
+    assert_eq!(kept(said(Some(4), Some(8))), usage(Some(5), Some(8)));
+    assert_eq!(kept(said(None, None)), usage(Some(5), Some(8)));
+    // What was confirmed ages from then on.
+    let mut rule = said(
+        None,
+        Some("2026-06-05".parse::<Instant>().unwrap().micros()),
+    );
+    let decay = serde_json::json!({ "half_life_days": 10.0, "minimum_threshold": 0.5 });
+    rule.decay_rule = Some(serde_json::from_value(decay).unwrap());
+    rule.valid_from = Some("2020-01-01".parse().unwrap());
+    kept(rule);
+    let at: Instant = "2026-06-06".parse().unwrap();
+    let swept = acme.sweep(at, Retention::default(), true, &quietly());
+    assert_eq!(swept.unwrap().retired.len(), 0);
+}
+
+fn a_rule_without_a_half_life_retires_nothing(home: &Home) {
+    let acme = home.tenant("acme");
+    for rule in [
+        serde_json::json!({}),
+        serde_json::json!({ "minimum_threshold": 0.9 }),
+    ] {
+        let document = ObjectDocument {
+            decay_rule: Some(serde_json::from_value(rule).unwrap()),
+            valid_from: Some("2020-01-01".parse().unwrap()),
+            ..document("limit", "1")
+        };
+        put(&acme, vec![document]);
+        let at: Instant = "2026-06-06".parse().unwrap();
+        let swept = acme.sweep(at, Retention::default(), true, &quietly());
+        assert_eq!(swept.unwrap().retired.len(), 0);
+    }
 }
 
 fn a_large_write_is_one_write(home: &Home) {

@@ -167,6 +167,7 @@ impl Collector<'_> {
         let overrun = overrun(&document, options, &about.shown, line);
         check_schemas(&document)?;
         let at = |error: Error| error.or_at(&about.shown, Some(line));
+        document.complete().map_err(at)?;
         document.check_provenance().map_err(at)?;
         self.names.take(&document, &about.shown, Some(line))?;
         self.objects.push(self.sealer.seal(document)?);

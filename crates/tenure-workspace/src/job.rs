@@ -139,8 +139,11 @@ impl Workspace {
         let (world, policy, request) = (&*job.world, &job.policy, &job.request);
         let points = outcome
             .compiled()
-            .flat_map(|compiled| &compiled.trace.condensed)
-            .any(|condensed| condensed.pointer.is_some());
+            .map(|compiled| &compiled.trace)
+            .any(|trace| {
+                let mut condensed = trace.condensed.iter();
+                !trace.evicted.is_empty() || condensed.any(|one| one.pointer.is_some())
+            });
         if !request.dry_run && points {
             // Everything that the payload points to must be there before the payload is read.
             let originals = Originals::chosen(job.originals.as_deref(), job.tenant.clone())?;

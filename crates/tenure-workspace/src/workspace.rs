@@ -346,9 +346,14 @@ impl Workspace {
         let condensed = outcome
             .compiled()
             .flat_map(|compiled| &compiled.trace.condensed)
-            .filter(|condensed| condensed.pointer.is_some());
-        for condensed in condensed {
-            if let Some(object) = candidates.objects().get(condensed.candidate as usize) {
+            .filter(|condensed| condensed.pointer.is_some())
+            .map(|condensed| condensed.candidate);
+        let evicted = outcome
+            .compiled()
+            .flat_map(|compiled| &compiled.trace.evicted)
+            .map(|evicted| evicted.candidate);
+        for candidate in condensed.chain(evicted) {
+            if let Some(object) = candidates.objects().get(candidate as usize) {
                 self.keep(originals, object.revision().content().as_bytes())?;
             }
         }

@@ -101,6 +101,64 @@ fn what_another_compiler_made_is_not_proven_and_is_no_fault() {
 }
 
 #[test]
+fn the_trace_of_a_prefill_says_what_overflowed() {
+    let bench = Bench::new();
+    let policy = Policy::from_toml("").unwrap();
+    let passage = |name: &str, lines: usize| {
+        let line = |at: usize| format!("At {at} o'clock the northern pump stood at {at} bar.\n");
+        let text: String = (0..lines).map(line).collect();
+        let mut passage = ObjectDocument::evidence(name, "2026-06-01".parse().unwrap(), text);
+        passage.tags = vec!["pump".into()];
+        passage
+    };
+    let shown = |tokens: u32| {
+        let request = Request::new(
+            "When did the northern pump stand at 7 bar?",
+            Budget::tokens(tokens),
+        );
+        let id = bench.record(
+            vec![passage("log", 90), passage("note", 3)],
+            &policy,
+            request,
+        );
+        let record = bench.workspace.records(&bench.tenant).get(&id).unwrap();
+        let shown = bench
+            .workspace
+            .records(&bench.tenant)
+            .prefill(&record)
+            .unwrap();
+        (shown, record.record.trace)
+    };
+    let (whole, trace) = shown(9_000);
+    assert_eq!(whole["section_allocations"]["evidence"]["overflow"], false);
+    assert_eq!(whole["compression_ratios"]["evidence"], 0.0);
+    assert_eq!(whole["excluded_items"], json!([]));
+    assert_eq!(whole["config_version"], trace.policy.version);
+    assert_eq!(whole["input_hash"], json!(trace.input_digest));
+    let (tight, trace) = shown(1_200);
+    let evidence = &tight["section_allocations"]["evidence"];
+    assert_eq!(evidence["overflow"], true, "{tight}");
+    assert!(evidence["used"].as_u64() <= Some(u64::from(trace.budget)));
+    let ratio = tight["compression_ratios"]["evidence"].as_f64().unwrap();
+    let [condensed] = &trace.condensed[..] else {
+        panic!("{:?}", trace.condensed)
+    };
+    assert!(
+        ratio > 0.0 && ratio < 1.0 && condensed.to < condensed.from,
+        "{tight}"
+    );
+    let (least, _) = shown(130);
+    let items = least["excluded_items"].as_array().unwrap();
+    assert!(!items.is_empty(), "{least}");
+    let fields = ["item_id", "section", "reason", "score"];
+    assert!(
+        items
+            .iter()
+            .all(|item| fields.iter().all(|field| item.get(*field).is_some()))
+    );
+}
+
+#[test]
 fn the_trace_of_the_principle_is_of_its_compile() {
     let bench = Bench::new();
     let now: Instant = "2026-06-01T00:00:00Z".parse().unwrap();

@@ -13,6 +13,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tenure::condense::Omission;
 use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection, Role};
 use tenure::policy::{Order, Overflow};
 use tenure::section::{Section, section_of};
@@ -1112,6 +1113,17 @@ fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), 
         };
         small_in[*at] != large_in[*at] && !is_brought(small) && !is_brought(large)
     };
+    let pins = &run.request.task.pins;
+    let standing = |at: &usize| {
+        let protection = objects[*at].revision().protection();
+        if protection == Protection::Pinned || pins.contains(&objects[*at].name().to_owned()) {
+            0
+        } else if protection == Protection::Verbatim {
+            1
+        } else {
+            2
+        }
+    };
     let mut queues: Vec<Vec<usize>> = Vec::new();
     if run.policy.document().order == Order::Registry {
         queues.push((0..objects.len()).collect());
@@ -1146,13 +1158,28 @@ fn no_worse_choice(run: &Run, small: &Compiled, large: &Compiled) -> Result<(), 
                 {
                     continue;
                 }
-                queue.sort_by_key(|at| loss(at).flatten());
+                // Of what is stale the least worth its tokens leaves first.
+                let eviction = |at: &usize| {
+                    let full = |compiled: &Compiled| {
+                        let mut condensed = compiled.trace.condensed.iter();
+                        let condensed = condensed.find(|one| one.candidate as usize == *at);
+                        let tokens = compiled.trace.verdicts[*at].tokens;
+                        condensed.map_or(tokens, |one| one.from)
+                    };
+                    match loss(at).flatten() {
+                        Some(Reverse(Omission::Stale)) => {
+                            verdicts[*at].score.unwrap().eviction(full(small))
+                        }
+                        _ => 0,
+                    }
+                };
+                queue.sort_by_key(|at| (standing(at), loss(at).flatten(), eviction(at)));
             } else {
                 queue.sort_by_key(|at| {
                     let score = verdicts[*at].score.unwrap();
                     let revision = objects[*at].revision();
                     (
-                        revision.protection() != Protection::Pinned,
+                        standing(at),
                         score.grade,
                         Reverse(score.composite),
                         (revision.content_digest().key() >> 64) as u64,

@@ -16,6 +16,7 @@ mod cache;
 mod compat;
 mod examples;
 mod fidelity;
+mod hygiene;
 mod imitations;
 mod ladder;
 mod late;

@@ -320,6 +320,8 @@ pub(crate) enum RecordForm {
     Record,
     /// A compile trace: compiled, omitted and quarantined objects, with totals
     Principle,
+    /// The trace of a prefill: allocations with overflow, compression ratios, excluded items
+    Prefill,
     /// OpenTelemetry spans (OTLP JSON) with the GenAI attributes
     Otlp,
     /// PROV-JSON

@@ -243,9 +243,10 @@ pub(super) fn sources(
     let mut objects = Vec::with_capacity(documents.len());
     for (at, mut document) in documents.into_iter().enumerate() {
         own(&mut document, caller)?;
+        let within = format!("objects[{at}]");
+        document.complete().in_field(&within)?;
         document.untyped_is_data();
         document.distrust_the_web();
-        let within = format!("objects[{at}]");
         document.check_provenance().in_field(&within)?;
         objects.push(sealer.seal(document).in_field(&within)?);
     }

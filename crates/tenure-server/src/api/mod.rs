@@ -122,8 +122,14 @@ const SUBJECT: Parameter = parameter(
 );
 const MODEL: Parameter = parameter("name", "path", "The model's name");
 const RECORD: Parameter = parameter("record", "path", "The record's id");
-const FORM: Parameter = parameter("form", "query", "record, principle, otlp or prov")
-    .taking(Takes::OneOf(&["record", "principle", "otlp", "prov"]));
+const FORM: Parameter = parameter("form", "query", "record, principle, prefill, otlp or prov")
+    .taking(Takes::OneOf(&[
+        "record",
+        "principle",
+        "prefill",
+        "otlp",
+        "prov",
+    ]));
 const POINTER: Parameter = parameter("pointer", "path", "The id in the pointer to it");
 const LABEL: Parameter = parameter("label", "path", "The registry's label");
 const SESSION: Parameter = parameter("session", "path", "The session's id")

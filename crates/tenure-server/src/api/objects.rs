@@ -449,6 +449,7 @@ pub(super) async fn put(
     headers: HeaderMap,
     Json(mut document): Json<ObjectDocument>,
 ) -> Result<Response, Refusal> {
+    document.complete()?;
     document.untyped_is_data();
     let id = document.object_id.map(|id| id.to_string());
     if document.name != named && id.as_deref() != Some(&named) {

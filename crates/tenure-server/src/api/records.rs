@@ -82,6 +82,7 @@ enum Form {
     #[default]
     Record,
     Principle,
+    Prefill,
     Otlp,
     Prov,
 }
@@ -109,6 +110,7 @@ pub(super) async fn show(
             match asked.form {
                 Form::Record => return Ok(json_of(&exchange)?),
                 Form::Principle => return Ok(exchange.principle(&tenant)),
+                Form::Prefill => return Ok(exchange.prefill()),
                 _ => {}
             }
         }
@@ -116,6 +118,7 @@ pub(super) async fn show(
         let shown = match asked.form {
             Form::Record => json_of(&record)?,
             Form::Principle => json_of(&records.principle(&record)?)?,
+            Form::Prefill => json_of(&records.prefill(&record)?)?,
             Form::Otlp => json_of(&records.otlp(&record)?)?,
             Form::Prov => json_of(&records.prov(&record)?)?,
         };

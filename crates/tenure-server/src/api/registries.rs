@@ -367,6 +367,7 @@ fn operation(
             let within = format!("operation.{field}");
             let mut document: ObjectDocument = read_field(object.take(), &within)?;
             own(&mut document, caller)?;
+            document.complete().in_field(&within)?;
             document.distrust_the_web();
             document.check_provenance().in_field(&within)?;
             let document = registries.authored(by, document)?;

@@ -1,11 +1,12 @@
 //! A record in the forms that others read: a compile trace as plain JSON, OpenTelemetry spans, PROV-JSON. Contents
 //! stay out of all of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tenure::object::ContradictionStatus;
-use tenure::section::Zone;
+use tenure::object::{ContradictionStatus, ObjectId};
+use tenure::section::{Section, Zone};
 use tenure::trace::{Note, ProviderUsage, Ruling};
 use tenure::{ContextObject, Digest, Error, Reason, Trace, Verdict};
 
@@ -149,6 +150,75 @@ impl Records<'_> {
                 "entity_resolution_conflicts": 0,
                 "compilation_latency_ms": record.record.compilation_latency_us as f64 / 1000.0,
             },
+        }))
+    }
+
+    /// The record as the trace of a prefill: for each section what it was allocated and used, whether more wanted to
+    /// stand in it, and by how much what stands was made smaller; every item that stayed out, with its score.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::get`].
+    pub fn prefill(&self, record: &StoredRecord) -> Result<Value, Error> {
+        let seen = self.seen(record)?;
+        let trace = &record.record.trace;
+        let mut allocations = Map::new();
+        let mut ratios = Map::new();
+        let standing = record.envelope.sections.iter();
+        let standing = standing.map(|section| (section.name, section.tokens));
+        let shared = trace.allocations.iter().map(|share| (share.section, 0));
+        let sections: BTreeMap<Section, u32> = shared.chain(standing).collect();
+        for (section, tokens) in sections {
+            let share = trace.allocations.iter();
+            let share = share.into_iter().find(|share| share.section == section);
+            let shown = match share {
+                Some(share) => json!({
+                    "allocated": share.allocated,
+                    "used": share.used,
+                    "overflow": share.demand > share.used,
+                }),
+                // What must stand is given what it costs.
+                None => json!({ "allocated": tokens, "used": tokens, "overflow": false }),
+            };
+            allocations.insert(section.to_string(), shown);
+            let condensed = trace.condensed.iter().filter(|condensed| {
+                let verdict = trace.verdicts.get(condensed.candidate as usize);
+                verdict.is_some_and(|verdict| verdict.section == section)
+            });
+            let (from, to) = condensed.fold((0, 0), |(from, to), condensed| {
+                (
+                    from + u64::from(condensed.from),
+                    to + u64::from(condensed.to),
+                )
+            });
+            let saved = from.saturating_sub(to);
+            let whole = u64::from(tokens) + saved;
+            let ratio = if whole > 0 {
+                saved as f64 / whole as f64
+            } else {
+                0.0
+            };
+            ratios.insert(section.to_string(), json!(ratio));
+        }
+        let excluded = seen.iter().filter(|seen| !seen.is_in()).map(|seen| {
+            json!({
+                "item_id": seen.id(),
+                "section": seen.verdict.section,
+                "reason": seen.verdict.reason.code(),
+                "score": seen.verdict.score.map(|score| score.composite),
+            })
+        });
+        Ok(json!({
+            "trace_id": ObjectId::derived(&[&record.record.record_id]),
+            "timestamp": record.record.compiled_at,
+            "config_version": trace.policy.version,
+            "input_hash": trace.input_digest,
+            "output_hash": trace.payload_digest,
+            "total_tokens": trace.total_tokens,
+            "section_allocations": allocations,
+            "excluded_items": excluded.collect::<Vec<_>>(),
+            "compression_ratios": ratios,
+            "latency_ms": record.record.compilation_latency_us as f64 / 1000.0,
         }))
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure::Error;
+use tenure::object::ObjectId;
 use tenure_store::Tenant;
 
 use super::forms::cache_hit;
@@ -136,6 +137,32 @@ impl ExchangeRecord {
                 "entity_resolution_conflicts": null,
                 "compilation_latency_ms": null,
             },
+        })
+    }
+
+    /// The record as the trace of a prefill, with fixed field names. What a record of an exchange does not keep (scores,
+    /// sections) is null.
+    pub fn prefill(&self) -> Value {
+        let compile = self.compile.as_deref();
+        let omitted = compile
+            .into_iter()
+            .flat_map(|compile| &compile.omitted.named);
+        let excluded = omitted.map(|chosen| {
+            json!({
+                "item_id": chosen.object_id, "section": null, "reason": chosen.code, "score": null,
+            })
+        });
+        json!({
+            "trace_id": ObjectId::derived(&[&self.record_id]),
+            "timestamp": self.at,
+            "config_version": null,
+            "input_hash": compile.map(|compile| compile.inputs.root()),
+            "output_hash": compile.and_then(|compile| compile.payload_digest),
+            "total_tokens": compile.map(|compile| compile.payload_tokens),
+            "section_allocations": {},
+            "excluded_items": excluded.collect::<Vec<_>>(),
+            "compression_ratios": {},
+            "latency_ms": null,
         })
     }
 

@@ -619,6 +619,7 @@ impl Session {
                 retrieved_at: Some(message.at),
                 digest: None,
                 source_id: Some(format!("session {} t{number}", self.id())),
+                unknown: Vec::new(),
             });
             self.own(&mut document);
             draft.objects.push(document.seal()?);

@@ -24,29 +24,34 @@ pub fn parse(text: &str, stem: &str) -> Result<Vec<Sourced>, Error> {
             let offset = part.get().as_ptr() as usize - text.as_ptr() as usize;
             line += text[counted..offset].matches('\n').count();
             counted = offset;
-            let document = serde_json::from_str(part.get()).map_err(|error| {
-                let mut ours = failed(error);
-                if let Some(at) = &mut ours.at {
-                    at.line = at.line.map(|inner| inner + line - 1);
-                }
-                ours
-            })?;
+            let mut document: ObjectDocument =
+                serde_json::from_str(part.get()).map_err(|error| {
+                    let mut ours = failed(error);
+                    if let Some(at) = &mut ours.at {
+                        at.line = at.line.map(|inner| inner + line - 1);
+                    }
+                    ours
+                })?;
+            let at = |error: Error| error.or_at(stem, Some(line));
+            document.complete().map_err(at)?;
             Ok(Sourced::new(document, line))
         })
         .collect()
 }
 
-/// Returns whether the first line of JSON Lines is an object in its published form: it has a name and a content.
+/// Returns whether the first line of JSON Lines is an object in its published form: it has a name or an id, and a
+/// content.
 pub(super) fn begins_with_object(text: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Mark {
-        #[serde(rename = "name")]
-        _name: String,
+        name: Option<String>,
+        object_id: Option<String>,
         #[serde(rename = "content")]
         _content: String,
     }
     let first = text.lines().find(|line| !line.trim().is_empty());
-    first.is_some_and(|line| serde_json::from_str::<Mark>(line).is_ok())
+    let mark = first.and_then(|line| serde_json::from_str::<Mark>(line).ok());
+    mark.is_some_and(|mark| mark.name.is_some() || mark.object_id.is_some())
 }
 
 /// Reads a document in each line.
@@ -58,10 +63,13 @@ pub(super) fn parse_lines(text: &str, stem: &str) -> Result<Vec<Sourced>, Error>
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(at, line)| {
-        let document = serde_json::from_str(line).map_err(|error| {
+        let mut document: ObjectDocument = serde_json::from_str(line).map_err(|error| {
             let ours = tenure::request::json_error(&error, stem);
             ours.at(stem, Some(at + 1))
         })?;
+        document
+            .complete()
+            .map_err(|error| error.or_at(stem, Some(at + 1)))?;
         Ok(Sourced::new(document, at + 1))
     });
     read.collect()

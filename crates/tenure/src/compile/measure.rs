@@ -5,12 +5,12 @@ use crate::base::digest::DigestMap;
 use crate::base::error::{Error, ErrorKind};
 use crate::base::num::Score;
 use crate::compile::quality::{Measured, Quality};
-use crate::compile::score::Grade;
+use crate::compile::score::{Grade, ScoreCard};
 use crate::compile::trace::{Obligation, Reason, Trace, Verdict};
 use crate::input::policy::{Policy, QualityMetric, TaskClass};
 use crate::input::profile::Profile;
 use crate::object::section::Section;
-use crate::object::{Provenance, Revision};
+use crate::object::{Provenance, ProvenancePart, Revision};
 
 /// An object that stands in the payload.
 pub(crate) struct Standing<'s> {
@@ -59,7 +59,7 @@ pub(crate) fn measure<'s>(
         }
         if let Some(score) = &verdict.score {
             aged += tokens;
-            stale += tokens * u64::from(score.freshness.complement().millionths());
+            stale += tokens * u64::from(score.current().complement().millionths());
         }
         let Some((revision, profile)) = said else {
             continue;
@@ -68,7 +68,8 @@ pub(crate) fn measure<'s>(
         if verdict.section == Section::Evidence {
             evidence += 1;
             let provenance = revision.provenance();
-            sourced += u64::from(provenance.is_some_and(Provenance::is_complete));
+            let whole = |found| is_whole(found, verdict.score.as_ref());
+            sourced += u64::from(provenance.is_some_and(whole));
         }
         let mut repeated = 0u64;
         for (line, bytes) in profile.lines() {
@@ -174,6 +175,18 @@ pub(crate) fn refuse(
         .hint(format!(
             "`[quality]` of the policy has the limits; `missed = {{ {class} = \"note\" }}` there lets it pass"
         )))
+}
+
+/// Returns whether a provenance is whole. What its author does not say of its authority is the object's own; of its
+/// relevance the compile's score.
+fn is_whole(found: &Provenance, score: Option<&ScoreCard>) -> bool {
+    let mut open = found.open_parts();
+    found.is_complete()
+        && open.all(|part| match part {
+            ProvenancePart::Authority => true,
+            ProvenancePart::Relevance => score.is_some(),
+            ProvenancePart::Chunk | ProvenancePart::Lineage => false,
+        })
 }
 
 /// A part of a whole; of nothing, what there is to say then.

@@ -35,6 +35,8 @@ const CLOSING: &str = "Continue with the task.\n";
 
 /// The tool by which a model reaches what is left to retrieval.
 pub(crate) const ARCHIVE: &str = "query_archive";
+/// The name of its piece.
+pub(crate) const ARCHIVE_PIECE: &str = "@query_archive";
 
 /// The least that a long content is condensed to, in tokens.
 const LEAST: u32 = 1024;
@@ -596,7 +598,7 @@ impl Pricing<'_> {
         }
         .seal()?;
         Ok(Added {
-            name: "@query_archive",
+            name: ARCHIVE_PIECE,
             section: Section::Tools,
             piece: frame::frame(self.world, &tool, self.place_of(Section::Tools)),
         })

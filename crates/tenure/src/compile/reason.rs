@@ -614,6 +614,8 @@ fn loss(class: Omission) -> &'static str {
         Omission::Repeat => "; it is said again later",
         Omission::SupersededOutput => "; a later call repeats it",
         Omission::CompletedSubtask => "; its subtask is done",
+        Omission::Stale => "; it is stale",
+        Omission::NuancedPreference => "; it only asks for a style",
     }
 }
 

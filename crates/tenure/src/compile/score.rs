@@ -34,6 +34,9 @@ pub struct ScoreCard {
     pub authority: Score,
     /// Its newness.
     pub freshness: Score,
+    /// The share of its relevance that its age in turns, another step of the task, errors and corrections have left.
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub currency: Score,
     /// Its usefulness, as its author sees it.
     pub utility: Score,
     /// Its cheapness: 1 / (1 + bytes / 1024).
@@ -51,11 +54,20 @@ fn is_nothing(score: &Score) -> bool {
     *score == Score::ZERO
 }
 
+fn whole() -> Score {
+    Score::ONE
+}
+
+fn is_whole(score: &Score) -> bool {
+    *score == Score::ONE
+}
+
 impl ScoreCard {
     pub(crate) const NONE: ScoreCard = ScoreCard {
         relevance: Score::ZERO,
         authority: Score::ZERO,
         freshness: Score::ZERO,
+        currency: Score::ONE,
         utility: Score::ZERO,
         economy: Score::ZERO,
         confidence: Score::ZERO,
@@ -63,12 +75,24 @@ impl ScoreCard {
         grade: Grade::Irrelevant,
     };
 
+    /// Returns its newness by days and by all that makes things stale: one less its staleness.
+    pub fn current(&self) -> Score {
+        self.freshness.times(self.currency)
+    }
+
+    /// Returns how much is won by its leaving: what of its relevance is gone, weighted with its tokens. The greatest
+    /// leaves first.
+    pub fn eviction(&self, tokens: u32) -> u64 {
+        let gone = self.relevance.times(self.current()).complement();
+        u64::from(gone.millionths()) * u64::from(tokens)
+    }
+
     /// Fills in composite and grade.
     pub(crate) fn weighed(mut self, weights: &Factors, grades: &Grades) -> ScoreCard {
         let pairs = [
             (weights.relevance, self.relevance),
             (weights.authority, self.authority),
-            (weights.freshness, self.freshness),
+            (weights.freshness, self.current()),
             (weights.utility, self.utility),
             (weights.economy, self.economy),
             (weights.confidence, self.confidence),

@@ -278,6 +278,25 @@ pub struct Condensed {
     pub pointer: Option<PointerId>,
 }
 
+/// An object that left for want of room, and by what it can be read back.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evicted {
+    /// Its place among the candidates.
+    pub candidate: u32,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The tokens that were won.
+    pub tokens: u32,
+    /// The share of its relevance that was left.
+    pub current: Score,
+    /// By what the original can be read back.
+    pub pointer: PointerId,
+}
+
+/// The most evicted objects that a trace names: those whose leaving won most.
+pub const MAX_EVICTED: usize = 64;
+
 /// The tokenizer that counted, and the precision of its counts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -371,6 +390,10 @@ pub struct Trace {
     /// The objects in a shorter form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condensed: Vec<Condensed>,
+    /// The turns, results and evidence that left for want of room, those first whose leaving won most: (1 − what is
+    /// left of their relevance) · tokens. The first 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evicted: Vec<Evicted>,
     /// One verdict for each candidate, in their order.
     pub verdicts: Vec<Verdict>,
     /// The findings of each subquery of the request's retrieval plan.

@@ -123,6 +123,10 @@ vocabulary! {
         LowRelevance = "low_relevance",
         /// The steps of a subtask that is done.
         CompletedSubtask = "completed_subtask",
+        /// Requests for a tone or style, where no one waits for the answer.
+        NuancedPreference = "nuanced_preference",
+        /// Turns of which age, errors or another step of the task have left little.
+        Stale = "stale",
     }
 }
 

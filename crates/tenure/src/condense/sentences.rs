@@ -123,6 +123,24 @@ pub(crate) fn acknowledges(sentence: &str) -> bool {
     sentence.len() <= ACKNOWLEDGEMENT && ACKNOWLEDGES.iter().any(starts)
 }
 
+/// Words that speak of how something is said, not of what.
+#[rustfmt::skip]
+const STYLES: [&str; 26] = [
+    "bullets", "casual", "chattier", "chatty", "concise", "concisely", "emoji", "emojis", "formal", "formally",
+    "friendlier", "friendly", "informal", "jargon", "playful", "polite", "politely", "style", "terse", "tone",
+    "verbose", "warmer", "wordier", "wordy", "brief", "briefly",
+];
+/// A longer sentence asks for something besides a style.
+const STYLE: usize = 160;
+
+/// Returns whether a sentence asks for nothing but a tone or a style, or acknowledges. One with a number says more.
+pub(crate) fn asks_for_style(sentence: &str) -> bool {
+    let says_more = sentence.len() > STYLE || sentence.contains(|c: char| c.is_ascii_digit());
+    let lower = sentence.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    !says_more && (words.any(|word| STYLES.contains(&word)) || acknowledges(sentence))
+}
+
 /// Returns the worth of a sentence whatever the task: how much it says, whether it decides something, whether it
 /// corrects something.
 pub(super) fn weight(sentence: &str) -> f64 {

@@ -361,6 +361,28 @@ fn demands(text: &str, lower: &str) -> bool {
 
 /// With what a turn starts that corrects the one before it.
 const OBJECTS: [&str; 4] = ["no,", "no.", "nope", "not quite"];
+/// Returns whether the user corrects in a text what was said before it.
+pub(crate) fn corrects(text: &str) -> bool {
+    let lower = format!(" {} ", text.trim().to_lowercase());
+    let starts = |start: &&str| lower[1..].starts_with(*start);
+    OBJECTS.iter().any(starts) || CORRECTS.iter().any(|words| lower.contains(words))
+}
+
+/// Returns whether the user says that what was just said is wrong.
+pub(crate) fn objects(text: &str) -> bool {
+    let lower = format!(" {} ", text.trim().to_lowercase());
+    let starts = |start: &&str| lower[1..].starts_with(*start);
+    let wrong = [
+        " is wrong",
+        " was wrong",
+        " incorrect",
+        " a mistake",
+        " misread",
+        " misunderst",
+    ];
+    OBJECTS.iter().any(starts) || wrong.iter().any(|words| lower.contains(words))
+}
+
 /// With what a turn starts that takes what the one before it offers.
 const ACCEPTS: [&str; 6] = [
     "yes",

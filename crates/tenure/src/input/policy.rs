@@ -5,6 +5,7 @@
 
 mod answers;
 mod guidance;
+mod hygiene;
 mod quality;
 mod session;
 
@@ -26,6 +27,7 @@ use guidance::{Templates, Told};
 
 pub use answers::AnswersPolicy;
 pub use guidance::{Equals, Guidance, MAX_TEMPLATE};
+pub use hygiene::{Age, AgeUnit, Decay, HygienePolicy};
 pub use quality::{Bounds, MissedByClass, OnMiss, QualityMetric, QualityPolicy};
 pub use session::SessionPolicy;
 
@@ -191,6 +193,9 @@ pub struct PolicyDocument {
     /// The settings that keep the history of a session in its budget.
     #[serde(default)]
     pub session: SessionPolicy,
+    /// The settings by which what stands grows stale.
+    #[serde(default, skip_serializing_if = "HygienePolicy::is_off")]
+    pub hygiene: HygienePolicy,
     /// Days in which freshness halves, by object type.
     pub half_life_days: BTreeMap<ObjectType, f64>,
     /// The settings of each section.
@@ -506,7 +511,10 @@ impl Policy {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a value makes no sense.
-    pub fn seal(document: PolicyDocument) -> Result<Policy, Error> {
+    pub fn seal(mut document: PolicyDocument) -> Result<Policy, Error> {
+        if document.hygiene.is_off() {
+            document.hygiene = HygienePolicy::default();
+        }
         let bad = |what: String| {
             Err(Error::input(what).or_at(format!("policy `{}`", document.name), None))
         };
@@ -619,6 +627,9 @@ impl Policy {
         }
         let templates = Templates::read(&document.guidance.templates)
             .map_err(|error| error.or_at(format!("policy `{}`", document.name), None))?;
+        if let Some(fault) = document.hygiene.fault() {
+            return bad(fault);
+        }
         let grades = &document.grades;
         if !(grades.critical >= grades.important
             && grades.important >= grades.useful
@@ -763,8 +774,11 @@ fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(),
         } else {
             format!("{path}.{key}")
         };
-        let open = matches!(path, "half_life_days" | "guidance.templates");
+        let is_decay = path == "hygiene.decay" || full == "hygiene.correction";
+        let open = matches!(path, "half_life_days" | "guidance.templates") || is_decay;
         match (base.get_mut(&key), value) {
+            // Another form has other fields.
+            (Some(slot), value) if is_decay => *slot = value,
             (Some(toml::Value::Table(inner)), toml::Value::Table(changes)) => {
                 merge(inner, changes, &full)?
             }
@@ -865,6 +879,36 @@ mod tests {
     }
 
     #[test]
+    fn hygiene_is_policy_data_and_one_without_it_has_its_digest() {
+        let standard = Policy::preset("standard").unwrap();
+        let hygiene = &standard.document().hygiene;
+        let rate = |decay: Option<&Decay>| match decay {
+            Some(Decay::Exponential { gamma, .. }) => *gamma,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rate(hygiene.decay.get(&ObjectType::ToolResult)), 0.3);
+        assert_eq!(rate(hygiene.correction.as_ref()), 0.05);
+        let off = Policy::from_toml("[hygiene]\nwatch = false\n").unwrap();
+        let written = serde_json::to_value(off.document()).unwrap();
+        assert!(written.get("hygiene").is_none());
+        let read: PolicyDocument = serde_json::from_value(written).unwrap();
+        assert_eq!(Policy::seal(read).unwrap().digest(), off.digest());
+        let mine = "[hygiene.decay]\ntool_result = { form = \"step\", turns = 2, delta = 0.2 }\n";
+        let mine = Policy::from_toml(mine).unwrap();
+        let step = mine.document().hygiene.decay.get(&ObjectType::ToolResult);
+        assert!(
+            matches!(step, Some(Decay::Step { turns: 2, .. })),
+            "{step:?}"
+        );
+        for name in ["ordered", "stable-floor", "prefill"] {
+            assert!(
+                !Policy::preset(name).unwrap().document().hygiene.watch,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
     fn mistakes_name_the_key_and_its_line() {
         let check = |text: &str, what: &str, line: Option<usize>| {
             let error = Policy::from_toml(text).unwrap_err();
@@ -927,6 +971,16 @@ mod tests {
             "[overflow]\nbatched = \"fail_loud\"\n",
             "did you mean `batch`?",
             Some(2),
+        );
+        check(
+            "[hygiene.decay]\ntool_result = { form = \"exponential\", gamma = -0.3 }\n",
+            "`hygiene`, tool_result: gamma must be at least 0",
+            None,
+        );
+        check(
+            "[hygiene]\ncorrection = { form = \"sigmoid\", half_life = -1, kappa = 1.0 }\n",
+            "`hygiene`, correction: half_life and kappa must be at least 0",
+            None,
         );
         check(
             "[context]\nshare = 1.5\n",

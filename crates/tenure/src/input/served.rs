@@ -79,6 +79,10 @@ pub struct ServedLedger {
     /// lasts and they stay the same, what was left out then stays out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen_for: Option<Digest>,
+    /// The digest of the task and query for which the floor was chosen. While the epoch lasts and they stay the same,
+    /// what was left out of the floor claims nothing of the tail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_for: Option<Digest>,
     /// The state of the task as it stands in what was sent: while the epoch lasts, only what is new since is
     /// said.
     #[serde(skip_serializing_if = "Option::is_none")]

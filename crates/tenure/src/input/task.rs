@@ -6,23 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::input::policy::TaskClass;
 use crate::object::{TaskType, vocabulary::vocabulary};
 
-vocabulary! {
-    /// The step of the agent's loop.
-    Step ("step") {
-        /// Deciding what to do.
-        Plan = "plan",
-        /// Doing it.
-        Act = "act",
-        /// Checking that it worked.
-        Verify = "verify",
-        /// Judging how good it is.
-        Critique = "critique",
-        /// Mending it.
-        Repair = "repair",
-        /// Making it final.
-        Commit = "commit",
-    }
-}
+pub use crate::object::Step;
 
 vocabulary! {
     /// The progress of a subtask, an action or an approval.
@@ -72,6 +56,10 @@ pub struct TaskState {
     /// The errors so far. Data, not instructions: they stand in a frame.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<TaskError>,
+    /// The names of objects that the task leans on: nothing else is let in before them, and none of them leaves for
+    /// want of relevance. They are not shown to the model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<String>,
 }
 
 /// A part of an objective.

@@ -117,6 +117,36 @@ mod tests {
     }
 
     #[test]
+    fn evidence_is_covered_where_it_leaves_nothing_open() {
+        let of = |more: serde_json::Value| {
+            let mut provenance = serde_json::json!({
+                "source_id": "manual", "retrieved_at": "2026-06-01T00:00:00Z",
+            });
+            for (key, value) in more.as_object().unwrap() {
+                provenance[key] = value.clone();
+            }
+            let document = ObjectDocument {
+                object_type: Some(ObjectType::RetrievedPassage),
+                provenance: serde_json::from_value(provenance).unwrap(),
+                ..ObjectDocument::named("page", "The northern station reports in pascal.")
+            };
+            let (compiled, candidates) = compiled(vec![document.seal().unwrap()]);
+            Quality::of(&compiled, &candidates).provenance_coverage
+        };
+        let place = serde_json::json!({ "start": 0, "end": 9 });
+        assert_eq!(of(serde_json::json!({})), Score::ZERO);
+        assert_eq!(of(serde_json::json!({ "chunk": place })), Score::ZERO);
+        assert_eq!(of(serde_json::json!({ "lineage": "bm25" })), Score::ZERO);
+        let whole = serde_json::json!({ "chunk": place, "lineage": "bm25" });
+        assert_eq!(of(whole), Score::ONE);
+        let unknown = serde_json::json!({ "unknown": ["chunk", "lineage"] });
+        assert_eq!(of(unknown), Score::ONE);
+        // A file that was read whole was found by no query.
+        let read = serde_json::json!({ "retrieved_at": null, "digest": crate::Digest::of(b"x") });
+        assert_eq!(of(read), Score::ONE);
+    }
+
+    #[test]
     fn the_callers_view_measures_the_same() {
         let mut hidden = ObjectDocument::named("b", "The northern station is secret.");
         hidden.permission_scope = Some(PermissionScope {

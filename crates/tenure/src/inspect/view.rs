@@ -50,6 +50,9 @@ impl Trace {
         for condensed in &mut view.condensed {
             condensed.candidate -= before(condensed.candidate);
         }
+        for evicted in &mut view.evicted {
+            evicted.candidate -= before(evicted.candidate);
+        }
         let brought = view.retrieval.iter_mut().flat_map(|of| &mut of.subqueries);
         for one in brought.flat_map(|subquery| &mut subquery.brought) {
             one.candidate -= before(one.candidate);

@@ -23,7 +23,7 @@ pub const MAX_FIELD: usize = 8 << 10;
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let named = |what: String| Error::input(format!("`{}`: {what}", clip(name)));
     if name.is_empty() {
-        return Err(Error::input("an object has no name").expected("a `name`"));
+        return Err(Error::input("an object has no name").expected("a `name`, or an `object_id`"));
     }
     if name.len() > MAX_NAME {
         return Err(named(format!("the name has {} bytes", name.len()))
@@ -141,12 +141,11 @@ impl ObjectDocument {
             return Err(named("`tx_end` is not after `tx_start`".into())
                 .expected("an interval that holds an instant"));
         }
-        if let Some(rule) = self.decay_rule
-            && !(rule.half_life_days.is_finite() && rule.half_life_days > 0.0)
+        if let Some(days) = self.decay_rule.and_then(|rule| rule.half_life_days)
+            && !(days.is_finite() && days > 0.0)
         {
             return Err(
-                named(format!("`half_life_days` is {}", rule.half_life_days))
-                    .expected("a number of days above 0"),
+                named(format!("`half_life_days` is {days}")).expected("a number of days above 0")
             );
         }
         if let Some(chunk) = self.provenance.as_ref().and_then(|found| found.chunk)
@@ -156,6 +155,12 @@ impl ObjectDocument {
                 "the chunk ends at {} before it starts at {}",
                 chunk.end, chunk.start
             )));
+        }
+        if let Some(part) = self.provenance.as_ref().and_then(Provenance::contradicted) {
+            return Err(named(format!(
+                "its provenance says its `{part}`, and that it is unknown"
+            ))
+            .expected("one of both"));
         }
         if let Some(constraint) = &self.constraint {
             constraint.answer_check().map_err(|error| Error {
@@ -361,6 +366,11 @@ mod tests {
     #[test]
     fn broken_rules_are_named() {
         let base = || ObjectDocument::named("a", "text");
+        let mut both = ObjectDocument::evidence("a", "2026-06-06".parse().unwrap(), "text");
+        let found = both.provenance.get_or_insert_default();
+        found.lineage = Some("bm25".into());
+        found.unknown = vec![ProvenancePart::Lineage];
+        refused(both, "says its `lineage`, and that it is unknown");
         refused(ObjectDocument::named("", "text"), "no name");
         refused(ObjectDocument::named("a", " \n"), "content is empty");
         refused(ObjectDocument::named("a", "x\0"), "NUL");

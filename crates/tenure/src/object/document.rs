@@ -31,7 +31,8 @@ pub struct ObjectDocument {
     /// Stable across revisions. Default: derived from tenant, origin and name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<ObjectId>,
-    /// The name by which people and other objects refer to it. Needed, unless the source gives one.
+    /// The name by which people and other objects refer to it. Needed, unless the source gives one or there is an
+    /// `object_id` (see [`ObjectDocument::complete`]).
     pub name: String,
     /// The text. The only field that must not be empty (a tool call's turn may be).
     pub content: String,
@@ -175,8 +176,10 @@ pub struct ObjectDocument {
     /// Names of the objects without which it must not stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keep_with: Vec<String>,
-    /// The step of the task in which it was added.
+    /// The step of the task in which it was added. Who brings an object names one of the steps; what was stored with
+    /// another word is of no step.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Step>")]
     pub inserted_in_step: Option<String>,
     /// The kind of constraint.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,12 +232,14 @@ pub struct PermissionScope {
     pub deny_roles: Vec<String>,
 }
 
-/// The aging of an object: its freshness halves every `half_life_days`.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+/// The aging of an object: its freshness halves every `half_life_days`. Neither field is needed.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecayRule {
-    /// Days in which freshness halves.
-    pub half_life_days: f64,
+    /// Days in which freshness halves. Default: as the policy says of its type; a sweep of a store, which has no
+    /// policy, leaves it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_life_days: Option<f64>,
     /// The freshness below which the retirement rule applies.
     #[serde(default)]
     pub minimum_threshold: Score,
@@ -305,6 +310,9 @@ pub struct Provenance {
     /// The document, record or endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
+    /// The parts of these that nobody knows: who says so leaves nothing open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<ProvenancePart>,
 }
 
 /// The place of a chunk in its source, in bytes, half-open.

@@ -9,6 +9,7 @@ mod authority;
 mod canonical;
 mod check;
 pub(crate) mod claim;
+mod complete;
 mod constraint;
 mod document;
 mod identity;

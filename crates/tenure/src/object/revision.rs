@@ -52,6 +52,33 @@ impl Provenance {
         source.is_some_and(|id| !id.trim().is_empty())
             && (self.retrieved_at.is_some() || self.digest.is_some())
     }
+
+    /// Returns the parts that it neither says nor says to be unknown. A file that was read as it is (with its `digest`,
+    /// and no `retrieved_at`) was found by no query: it is all of its source where it names no place in it.
+    pub fn open_parts(&self) -> impl Iterator<Item = ProvenancePart> + '_ {
+        let is_read = self.digest.is_some() && self.retrieved_at.is_none();
+        let parts = ProvenancePart::ALL.iter().copied();
+        parts.filter(move |part| {
+            let is_said = match part {
+                ProvenancePart::Authority => self.authority.is_some(),
+                ProvenancePart::Chunk => is_read || self.chunk.is_some(),
+                ProvenancePart::Lineage => is_read || self.lineage.is_some(),
+                ProvenancePart::Relevance => is_read || self.relevance.is_some(),
+            };
+            !is_said && !self.unknown.contains(part)
+        })
+    }
+
+    /// Returns the parts that it says both to be unknown and what they are.
+    pub(super) fn contradicted(&self) -> Option<ProvenancePart> {
+        let said = |part: &ProvenancePart| match part {
+            ProvenancePart::Authority => self.authority.is_some(),
+            ProvenancePart::Chunk => self.chunk.is_some(),
+            ProvenancePart::Lineage => self.lineage.is_some(),
+            ProvenancePart::Relevance => self.relevance.is_some(),
+        };
+        self.unknown.iter().copied().find(said)
+    }
 }
 
 /// The facts of a tool that the model and the caller need.

@@ -27,7 +27,8 @@ impl ObjectDocument {
     ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when a field breaks a rule; the message names
     /// the field and says what was expected. As [`ObjectDocument::check_provenance`].
-    pub fn seal(self) -> Result<Arc<ContextObject>, Error> {
+    pub fn seal(mut self) -> Result<Arc<ContextObject>, Error> {
+        self.complete()?;
         self.check_provenance()?;
         self.seal_stored()
     }
@@ -43,7 +44,8 @@ impl ObjectDocument {
 }
 
 /// Seals documents, and lets their objects share what they have in common: scopes, origins, runs. It takes what was
-/// stored once as it is; who brings documents calls [`ObjectDocument::check_provenance`] before.
+/// stored once as it is; who brings documents calls [`ObjectDocument::complete`] and
+/// [`ObjectDocument::check_provenance`] before.
 ///
 /// ```
 /// use tenure::object::{ObjectDocument, Sealer};

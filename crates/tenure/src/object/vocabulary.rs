@@ -284,6 +284,38 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// The step of the agent's loop.
+    Step ("step") {
+        /// Deciding what to do.
+        Plan = "plan",
+        /// Doing it.
+        Act = "act",
+        /// Checking that it worked.
+        Verify = "verify",
+        /// Judging how good it is.
+        Critique = "critique",
+        /// Mending it.
+        Repair = "repair",
+        /// Making it final.
+        Commit = "commit",
+    }
+}
+
+vocabulary! {
+    /// A part of the provenance of evidence that its author may not know.
+    ProvenancePart ("part of a provenance") {
+        /// The quality of the source.
+        Authority = "authority",
+        /// The place in the source.
+        Chunk = "chunk",
+        /// The query and strategy that found it.
+        Lineage = "lineage",
+        /// The relevance that the retriever gave it.
+        Relevance = "relevance",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,7 +21,9 @@ use crate::base::key::FrameKey;
 use crate::base::tokenizer::is_block;
 use crate::input::served::Form;
 use crate::object::section::Section;
-use crate::object::{Authority, ContextObject, ObjectType, Revision, Role, Tool, ToolCall};
+use crate::object::{
+    Authority, ChunkBounds, ContextObject, ObjectType, Provenance, Revision, Role, Tool, ToolCall,
+};
 use crate::provider::target::Target;
 use crate::provider::template::ChatTemplate;
 use crate::provider::wire;
@@ -413,6 +415,7 @@ fn data(
     if let Some(at) = provenance.and_then(|found| found.retrieved_at) {
         attributes.push(("retrieved", at.to_string()));
     }
+    attributes.extend(provenance.into_iter().flat_map(found_by));
     if let Some(id) = revision.tool_call_id() {
         attributes.push(("call", id.to_owned()));
     }
@@ -425,6 +428,38 @@ fn data(
     };
     let framed = enclose(world.frame_key(), tag, &attributes, digest, body);
     framed.into_piece(world)
+}
+
+/// The most characters of a lineage in a frame.
+const LINEAGE: usize = 64;
+
+/// Returns what a provenance says beside source and time, as attributes: what is not said takes no tokens, and what is
+/// said to be unknown is named in one.
+fn found_by(found: &Provenance) -> Vec<(&'static str, String)> {
+    let mut said = Vec::new();
+    if let Some(authority) = found.authority {
+        said.push(("authority", authority.to_string()));
+    }
+    if let Some(relevance) = found.relevance {
+        said.push(("relevance", relevance.to_string()));
+    }
+    if let Some(ChunkBounds { start, end }) = found.chunk {
+        said.push(("bytes", format!("{start}-{end}")));
+    }
+    if let Some(lineage) = &found.lineage {
+        let short: String = lineage.chars().take(LINEAGE).collect();
+        let cut = if short.len() < lineage.len() {
+            "…"
+        } else {
+            ""
+        };
+        said.push(("by", format!("{short}{cut}")));
+    }
+    let unknown: Vec<&str> = found.unknown.iter().map(|part| part.term()).collect();
+    if !unknown.is_empty() {
+        said.push(("unknown", unknown.join(" ")));
+    }
+    said
 }
 
 #[derive(Default)]
@@ -556,6 +591,40 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("</evidence").count(), 1);
+    }
+
+    #[test]
+    fn a_frame_says_compactly_how_its_evidence_was_found() {
+        let framed = |provenance: serde_json::Value| {
+            let object = ObjectDocument {
+                object_type: Some(ObjectType::RetrievedPassage),
+                provenance: serde_json::from_value(provenance).unwrap(),
+                ..ObjectDocument::named("page", "fact")
+            };
+            let piece = frame(&world(), &object.seal_stored().unwrap(), EVIDENCE);
+            let text = piece.text.unwrap();
+            let opening = text.lines().next().unwrap();
+            let end = opening.find(" boundary=").unwrap();
+            opening[..end].to_owned()
+        };
+        let whole = framed(serde_json::json!({
+            "source_id": "manual", "retrieved_at": "2026-06-01", "authority": 0.9, "relevance": 0.75,
+            "chunk": { "start": 40, "end": 90 }, "lineage": "valves: bm25 <\"x\">",
+        }));
+        assert_eq!(
+            whole,
+            "<evidence name=\"page\" source=\"manual\" retrieved=\"2026-06-01T00:00:00Z\" authority=\"0.9\" \
+             relevance=\"0.75\" bytes=\"40-90\" by=\"valves: bm25 &lt;&quot;x&quot;&gt;\""
+        );
+        let partly = framed(serde_json::json!({
+            "source_id": "manual", "retrieved_at": "2026-06-01", "unknown": ["chunk", "lineage"],
+        }));
+        assert!(
+            partly.ends_with("Z\" unknown=\"chunk lineage\""),
+            "{partly}"
+        );
+        let long = framed(serde_json::json!({ "source_id": "manual", "lineage": "x".repeat(500) }));
+        assert!(long.len() < 160 && long.ends_with("x…\""), "{long}");
     }
 
     #[test]

@@ -17,9 +17,9 @@ use tenure::facts::Fact;
 use tenure::gate::Gate;
 use tenure::num::Score;
 use tenure::object::{
-    Authority, Classification, ConstraintDocument, ContradictionStatus, DecayRule, Explicitness,
-    Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity, Protection,
-    Provenance, Rigidity, Role, TaskType, ToolCall,
+    Authority, ChunkBounds, Classification, ConstraintDocument, ContradictionStatus, DecayRule,
+    Explicitness, Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity,
+    Protection, Provenance, ProvenancePart, Rigidity, Role, TaskType, ToolCall,
 };
 use tenure::policy::{ContextMode, Overflow};
 use tenure::request::{
@@ -42,6 +42,18 @@ pub(crate) const NAMES: [&str; 9] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "
 const WORDS: [&str; 12] = [
     "pressure", "pascal", "timer", "sensor", "report", "unit", "round", "digits", "漢字", "flash",
     "naïve", "incident",
+];
+
+/// Ways in which what stands grows stale.
+const HYGIENE: [&str; 4] = [
+    "[hygiene]\nwatch = true\nstale_below = 0.9\nother_step = 0.0\n\
+     [hygiene.decay]\nturn = { form = \"sigmoid\", half_life = 1.0, kappa = 2.0 }\n",
+    "[hygiene]\nwatch = true\nstale_below = 0.5\ninvalidated = 0.2\n\
+     [hygiene.decay]\nturn = { form = \"step\", turns = 1, delta = 0.2 }\n\
+     tool_result = { form = \"exponential\", gamma = 2.0, unit = \"days\" }\n",
+    "[hygiene]\nwatch = true\nstale_below = 1.0\n\
+     [hygiene.decay]\nturn = { form = \"exponential\", gamma = 0.7 }\n",
+    "[hygiene]\nwatch = false\n",
 ];
 
 /// Contents that tempt the framing, the seams and the counts.
@@ -205,6 +217,7 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
         rarely(6, select(&WORDS[..])),
         rarely(6, select(&["e1", "e2"][..])),
         (rarely(8, 1u32..60), observed()),
+        rarely(8, select(Step::ALL)),
     );
     (scoped(), times, weights, links)
         .prop_map(|(scoped, times, weights, links)| {
@@ -235,9 +248,10 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
                 normalized_claim: links.6.1.0,
                 behavioral_implication: links.6.1.1,
                 decay_rule: links.6.0.map(|days| DecayRule {
-                    half_life_days: f64::from(days),
+                    half_life_days: Some(f64::from(days)),
                     minimum_threshold: Score::ZERO,
                 }),
+                inserted_in_step: links.7.map(|step| step.to_string()),
                 ..scoped
             }
         })
@@ -245,10 +259,25 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
 }
 
 fn provenance() -> BoxedStrategy<Option<Provenance>> {
-    let complete = ("[a-z<\"&]{1,8}", instant()).prop_map(|(source, at)| {
+    let place = (0u64..9, 9u64..99).prop_map(|(start, end)| ChunkBounds { start, end });
+    let further = (
+        rarely(3, place),
+        rarely(3, "[a-z<\"&]{1,80}"),
+        rarely(4, (0u32..=1_000_000).prop_map(Score::from_millionths)),
+    );
+    let complete = ("[a-z<\"&]{1,8}", instant(), further).prop_map(|(source, at, further)| {
+        let (chunk, lineage, relevance) = further;
+        let unknown = match chunk {
+            None if relevance.is_some() => vec![ProvenancePart::Chunk],
+            _ => Vec::new(),
+        };
         Some(Provenance {
             source_id: Some(source),
             retrieved_at: Some(at),
+            chunk,
+            lineage,
+            relevance,
+            unknown,
             ..Provenance::default()
         })
     });
@@ -578,12 +607,14 @@ fn task() -> BoxedStrategy<TaskState> {
         rarely(3, content()),
         rarely(3, content()),
         rarely(3, content()),
+        prop::collection::vec(name(), 0..3),
     );
     (objective, parts)
         .prop_map(
-            |(objective, (task_type, step, title, result, error))| TaskState {
+            |(objective, (task_type, step, title, result, error, pins))| TaskState {
                 task_type,
                 step,
+                pins,
                 pending: title
                     .iter()
                     .map(|title| PendingAction {
@@ -861,6 +892,7 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
         prop::bool::weighted(0.2),
         rarely(4, select(&["0.0", "0.39"][..])),
         rarely(2, select(Overflow::ALL)),
+        rarely(1, select(&HYGIENE[..])),
     );
     let context = (
         rarely(5, select(ContextMode::ALL)),
@@ -890,7 +922,7 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
     );
     (base, shape, sections, limit, (layout, guidance), context).prop_map(
         |(base, shape, sections, limit, (layout, guidance), context)| {
-            let (strict, before, headings, precedence, supplied, minimal, overflow) = shape;
+            let (strict, before, headings, precedence, supplied, minimal, overflow, hygiene) = shape;
             let (mode, share, price, item_share, density, relaxes) = context;
             let mut toml = format!(
                 "extends = \"{base}\"\nname = \"random\"\nstrict_stop = {strict}\ntask_position = \"{}\"\n\
@@ -978,7 +1010,7 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
             if relaxes {
                 toml.push_str("[answers]\nrelax_schemas = true\nadd_schemas = true\n");
             }
-            toml
+            toml + hygiene.unwrap_or_default()
         },
     )
     .boxed()

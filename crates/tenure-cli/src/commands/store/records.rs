@@ -31,6 +31,7 @@ pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
         match args.form {
             RecordForm::Record => return print_json(&exchange),
             RecordForm::Principle => return print_json(&exchange.principle(&tenant)),
+            RecordForm::Prefill => return print_json(&exchange.prefill()),
             RecordForm::Otlp | RecordForm::Prov => {}
         }
     }
@@ -38,6 +39,7 @@ pub(super) fn records(args: &RecordsArgs) -> Result<(), Failure> {
     match args.form {
         RecordForm::Record => print_json(&record),
         RecordForm::Principle => print_json(&records.principle(&record)?),
+        RecordForm::Prefill => print_json(&records.prefill(&record)?),
         RecordForm::Otlp => print_json(&records.otlp(&record)?),
         RecordForm::Prov => print_json(&records.prov(&record)?),
     }

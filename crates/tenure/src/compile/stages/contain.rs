@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::base::error::Error;
 use crate::compile::links::Links;
-use crate::compile::pieces::{self, Added, Marks, Pricing};
+use crate::compile::pieces::{self, ARCHIVE, ARCHIVE_PIECE, Added, Marks, Pricing};
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::stages::rank::Ranking;
 use crate::compile::stages::rescue::Rescued;
 use crate::compile::trace::{Attachment, Note, Reason, Stage};
 use crate::input::facts::Facts;
-use crate::input::policy::{Overflow, Policy};
+use crate::input::policy::{Overflow, Policy, Strategy};
 use crate::input::request::Request;
 use crate::input::served::Form;
 use crate::object::section::Section;
@@ -35,6 +35,20 @@ pub(crate) struct Contained<'a> {
     pub(crate) forms: Vec<Vec<(Form, Piece)>>,
     /// The tokens of each section that were sent in the tails of this epoch, each object in full.
     pub(crate) stands: [u32; Section::COUNT],
+    /// True of the sections that keep under the policy's share of the window.
+    pub(crate) shares_window: [bool; Section::COUNT],
+}
+
+impl Contained<'_> {
+    /// Takes back the offer of the tool that reaches what is left to retrieval.
+    pub(crate) fn withdraw_archive(&mut self) {
+        self.epoch.offers_archive = false;
+        self.epoch.archive_may_go = false;
+        self.epoch.report.tools.retain(|name| &**name != ARCHIVE);
+        self.pieces
+            .added
+            .retain(|added| added.name != ARCHIVE_PIECE);
+    }
 }
 
 /// The pieces of a payload, by what they are of.
@@ -124,7 +138,17 @@ pub(crate) fn contain<'a>(
     };
     let marks = pricing.most_marks(set, placed.iter().copied());
     let beside = (stands, archive, marks);
-    if may_be_cut(&placed, &framed, beside, pricing, request, too_long)? {
+    let shares_window = shares_window(&epoch, request);
+    let most = |section: Section| {
+        let max = policy.section(section).max;
+        let max = if max > 0 { max } else { u32::MAX };
+        if shares_window[section.index()] {
+            max.min(epoch.share)
+        } else {
+            max
+        }
+    };
+    if may_be_cut(&placed, &framed, beside, pricing, request, too_long, most)? {
         forms = pricing.shorter_forms(set, &placed, &framed);
         let query = request.query_text();
         let missing = pricing.condensed_forms(set, &placed, &framed, &query, facts, &mut forms);
@@ -216,6 +240,7 @@ pub(crate) fn contain<'a>(
         },
         forms,
         stands,
+        shares_window,
     };
     if request.target.is_chat() {
         as_messages(&mut contained, pricing)?;
@@ -239,6 +264,17 @@ fn faults(live: &Live<'_>, policy: &Policy, pricing: Pricing<'_>) -> Vec<Note> {
     live.rows.iter().filter_map(fault).collect()
 }
 
+/// Returns the sections that keep under the policy's share of the window: documents of which the rest is left to
+/// retrieval, and what a retrieval plan brings.
+fn shares_window(epoch: &EpochPlan<'_>, request: &Request) -> [bool; Section::COUNT] {
+    let mut shares = [false; Section::COUNT];
+    shares[Section::Codex.index()] = epoch.strategy == Strategy::Documents;
+    let plan = request.retrieval.as_ref();
+    shares[Section::Evidence.index()] =
+        plan.is_some_and(|plan| plan.sections.contains(&Section::Evidence));
+    shares
+}
+
 /// Returns whether shorter forms may be wanted: something was sent in one, or is longer than one item may be, or
 /// everything together is more than the budget, a section's maximum, or what is worth its cost.
 fn may_be_cut(
@@ -248,6 +284,7 @@ fn may_be_cut(
     pricing: Pricing<'_>,
     request: &Request,
     too_long: bool,
+    most: impl Fn(Section) -> u32,
 ) -> Result<bool, Error> {
     let Pricing { world, policy, .. } = pricing;
     if request
@@ -270,8 +307,8 @@ fn may_be_cut(
     }
     let around = pricing.most_around(request) + u64::from(archive) + marks;
     let over = |section: &Section| {
-        let (max, at) = (policy.section(*section).max, section.index());
-        max > 0 && sums[at] + u64::from(stands[at]) + around > u64::from(max)
+        let (max, at) = (most(*section), section.index());
+        max < u32::MAX && sums[at] + u64::from(stands[at]) + around > u64::from(max)
     };
     Ok(sums.iter().sum::<u64>() + around > u64::from(budget)
         || policy.document().cost_sensitivity > 0.0

@@ -21,10 +21,11 @@ use crate::compile::stages::fit::Room;
 use crate::compile::stages::order::{Entry, Ordered};
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::trace::{
-    Condensed, InputDigests, Measured, Note, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
-    TokenizerReport, Trace, Verdict, View,
+    Condensed, Evicted, InputDigests, MAX_EVICTED, Measured, Note, PolicyReport, Reason, Ruling,
+    Stage, TRACE_VERSION, TokenizerReport, Trace, Verdict, View,
 };
 use crate::condense::Method;
+use crate::condense::pointer::pointer_id;
 use crate::input::policy::Policy;
 use crate::input::policy::Strategy;
 use crate::input::profile::Profile;
@@ -153,6 +154,10 @@ pub(crate) fn emit(
             state: kept.and_then(|ledger| ledger.state.clone()),
             chosen_for: kept.and_then(|ledger| ledger.chosen_for),
             relaxed,
+            floor_for: match kept {
+                Some(ledger) => ledger.floor_for,
+                None => Some(request.asked()),
+            },
             ends: None,
         },
         response_schema,
@@ -752,6 +757,7 @@ fn trace(
             pointer: how.and_then(|how| how.pointer),
         }
     });
+    let evicted = evicted(ordered, world, policy, &verdicts);
     Trace {
         version: TRACE_VERSION,
         input_digest: inputs.root(),
@@ -773,6 +779,7 @@ fn trace(
         plan: epoch.report.clone(),
         stages,
         condensed: condensed.collect(),
+        evicted,
         allocations: room.shares.reports.clone(),
         lambda: ordered
             .room
@@ -856,6 +863,46 @@ fn forecast(
         Some(turns) => forecast.with_summaries(&policy.document().session, turns),
         None => forecast,
     })
+}
+
+/// Returns the history and evidence that had no room, those first whose leaving won most.
+fn evicted(
+    ordered: &Ordered<'_>,
+    world: &World,
+    policy: &Policy,
+    verdicts: &[Option<Reason>],
+) -> Vec<Evicted> {
+    if !policy.document().hygiene.watch {
+        return Vec::new();
+    }
+    let set = ordered.live.set;
+    let left = (0u32..).zip(verdicts).filter(|(row, reason)| {
+        let section = ordered.epoch.section(*row);
+        matches!(section, Section::History | Section::Evidence)
+            && matches!(
+                reason,
+                Some(Reason::NoRoom { .. } | Reason::OverShare { .. })
+            )
+    });
+    let mut left: Vec<(u64, u32)> = left
+        .map(|(row, _)| {
+            let card = &ordered.ranking.scores[row as usize];
+            (card.eviction(ordered.pieces.tokens(row)), row)
+        })
+        .collect();
+    left.sort_unstable_by_key(|(won, row)| (std::cmp::Reverse(*won), *row));
+    left.truncate(MAX_EVICTED);
+    let evicted = left.into_iter().map(|(_, row)| {
+        let card = &ordered.ranking.scores[row as usize];
+        Evicted {
+            candidate: row,
+            name: set.name(row),
+            tokens: ordered.pieces.tokens(row),
+            current: card.relevance.times(card.current()),
+            pointer: pointer_id(world.frame_key(), &set.row(row).content),
+        }
+    });
+    evicted.collect()
 }
 
 /// Refuses a payload without what the policy requires. What the caller may see decides, so this is

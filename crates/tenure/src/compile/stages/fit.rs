@@ -99,6 +99,18 @@ pub(crate) fn fit<'a>(
     refused(&contained)?;
     let entered = contained.live.rows.len() as u32;
     let mut choices = choices(&contained, world, policy, request, budget)?;
+    // What reaches the rest of a corpus is offered only where there is a rest.
+    if let [choice] = &choices[..]
+        && contained.epoch.archive_may_go
+        && has_whole_corpus(&contained, choice)
+    {
+        let mut without = contained.clone();
+        without.withdraw_archive();
+        let anew = self::choices(&without, world, policy, request, budget)?;
+        if anew.iter().all(|choice| has_whole_corpus(&without, choice)) {
+            (contained, choices) = (without, anew);
+        }
+    }
     let mut gone = Vec::new();
     let class = request.task.class();
     let density = |contained: &Contained<'_>, choices: &[Choice]| -> Vec<Option<Density>> {
@@ -150,6 +162,18 @@ fn too_many(
     leaving.max_by_key(Vec::len).unwrap_or_default()
 }
 
+/// Returns whether every document of the corpus stands whole.
+fn has_whole_corpus(contained: &Contained<'_>, choice: &Choice) -> bool {
+    let stands = |row: &u32| {
+        contained.live.set.row(*row).section == Section::Codex
+            && choice.chosen[*row as usize]
+            && choice.short.of(*row).is_none()
+            && !contained.pieces.shown.contains_key(row)
+    };
+    let standing = contained.live.rows.iter().filter(|row| stands(row)).count();
+    standing == contained.epoch.corpus as usize
+}
+
 fn choices(
     contained: &Contained<'_>,
     world: &World,
@@ -158,7 +182,7 @@ fn choices(
     budget: u32,
 ) -> Result<Vec<Choice>, Error> {
     let around = Around::new(contained, world, policy, request.target);
-    let losses = losses::losses(contained, request);
+    let losses = losses::losses(contained, policy, request);
     let rows = contained.live.rows.len();
     let mut verdicts: Vec<(u32, Reason)> = Vec::with_capacity(rows);
     let account = Account {

@@ -29,6 +29,17 @@ use late::Channels;
 /// No row.
 const NO_ROW: u32 = u32::MAX;
 
+/// The reason for which a row stands in `recall` instead of its own section.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Moved {
+    #[default]
+    No,
+    /// It is new, or the task is another than that for which the floor was chosen.
+    Anew,
+    /// It was left out of the floor for this very task.
+    LeftOver,
+}
+
 /// Settled objects, what the epoch decides about them, and which of them must stand.
 pub(crate) struct Planned<'a> {
     pub(crate) live: Live<'a>,
@@ -49,7 +60,7 @@ pub(crate) struct EpochPlan<'a> {
     /// The places in the floor whose objects stand in a shorter form.
     short: BTreeMap<u32, Form>,
     /// The rows that stand in `recall` instead of their own section; empty where none does.
-    moved: Vec<bool>,
+    moved: Vec<Moved>,
     /// The rows behind all that was sent, by the provider's own channels.
     pub(crate) late: Late,
     /// The rows that were sent in a tail of this epoch, each with the section that its cost counts against.
@@ -60,6 +71,12 @@ pub(crate) struct EpochPlan<'a> {
     pub(crate) strategy: Strategy,
     /// True if the compiler offers the tool that reaches what is left to retrieval.
     pub(crate) offers_archive: bool,
+    /// True if it need not be offered where nothing is missing: no epoch holds it.
+    pub(crate) archive_may_go: bool,
+    /// The number of documents in the corpus.
+    pub(crate) corpus: u32,
+    /// The most tokens that documents and retrieved passages may have, each together: the policy's share of the window.
+    pub(crate) share: u32,
 }
 
 impl EpochPlan<'_> {
@@ -86,9 +103,15 @@ impl EpochPlan<'_> {
     /// The section that a row stands in.
     pub(crate) fn section(&self, row: u32) -> Section {
         match self.moved.get(row as usize) {
-            Some(true) => Section::Recall,
+            Some(Moved::Anew | Moved::LeftOver) => Section::Recall,
             _ => self.set.row(row).section,
         }
+    }
+
+    /// Returns whether a row was left out when the floor was chosen for this very task: it may have what nobody else
+    /// wants, and claims nothing.
+    pub(crate) fn is_left_over(&self, row: u32) -> bool {
+        self.moved.get(row as usize) == Some(&Moved::LeftOver)
     }
 }
 
@@ -192,9 +215,15 @@ pub(crate) fn plan<'a>(
             .copied()
             .filter(|row| is_fresh(*row) && policy.freezes(set.row(*row).section))
             .filter(|row| !late.rows.contains(row));
+        let same_task = kept.is_some_and(|ledger| ledger.floor_for == Some(request.asked()));
         for row in fresh {
-            moved.resize(set.rows.len(), false);
-            moved[row as usize] = true;
+            moved.resize(set.rows.len(), Moved::No);
+            let of_session = set.scopes[set.row(row).scope as usize].session.is_some();
+            moved[row as usize] = if same_task && !of_session {
+                Moved::LeftOver
+            } else {
+                Moved::Anew
+            };
         }
     }
     let offered = live.rows.iter().filter(|row| set.row(**row).is_tool());
@@ -223,6 +252,9 @@ pub(crate) fn plan<'a>(
         settings,
         strategy: Strategy::Full,
         offers_archive: false,
+        archive_may_go: false,
+        corpus: 0,
+        share: u32::MAX,
     };
     let mut planned = Planned {
         obligations: obligations(&live, &epoch),

@@ -8,6 +8,7 @@ mod near;
 mod opposed;
 mod overwritten;
 mod retrieve;
+mod stale;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,8 @@ pub(crate) struct Ranking {
     pub(crate) obligations: Vec<Option<Obligation>>,
     /// The data that other objects stand for, as long as these stand themselves.
     pub(crate) near: BTreeMap<u32, Near>,
+    /// The rows that the task pins by their names.
+    pub(crate) pins: BTreeSet<u32>,
     /// The guidance that is opposed, as far as it stands.
     pub(crate) opposed: Vec<Opposed>,
     /// The digest of the facts that were used.
@@ -120,6 +123,17 @@ fn guides(set: &Normalized, row: u32) -> bool {
     is_guidance || set.has_stance(row)
 }
 
+/// Returns the rows that the task pins.
+fn pinned(live: &Live<'_>, request: &Request) -> BTreeSet<u32> {
+    let names: BTreeSet<&str> = request.task.pins.iter().map(String::as_str).collect();
+    if names.is_empty() {
+        return BTreeSet::new();
+    }
+    let rows = live.rows.iter().copied();
+    rows.filter(|row| names.contains(&*live.set.name(*row)))
+        .collect()
+}
+
 fn need(set: &Normalized, row: u32, query: Digest) -> Need {
     Need::Relevance {
         revision: set.row(row).revision,
@@ -171,6 +185,7 @@ pub(crate) fn rank<'a>(
     let relevance = relevance(&mut planned, policy, facts, &query, &raw);
     let document = policy.document();
     let now = request.as_of.valid;
+    let stale = stale::stale(&planned, policy, request);
     let mut scores = vec![ScoreCard::NONE; count];
     for &at in &planned.live.rows {
         let row = set.row(at);
@@ -179,6 +194,7 @@ pub(crate) fn rank<'a>(
             relevance: relevance[at as usize],
             authority: row.source_authority,
             freshness: age_of(set, at, policy, now),
+            currency: stale.left(at),
             utility: row.priority,
             economy: economy(row.bytes),
             confidence: row.confidence,
@@ -201,6 +217,7 @@ pub(crate) fn rank<'a>(
             }
         }
     }
+    let pins = pinned(&planned.live, request);
     let live = &mut planned.live;
     let mandatory = |row: &u32| obligations[*row as usize].is_some();
     let needed = links.needed(live.rows.iter().copied().filter(mandatory));
@@ -220,6 +237,10 @@ pub(crate) fn rank<'a>(
         if let Some(reason) = idle.reason(at).or_else(|| left(at)) {
             return Some(reason.clone());
         }
+        // The task leans on it.
+        if pins.contains(&at) {
+            return None;
+        }
         let card = &scores[at as usize];
         let settings = policy.section(section);
         let floors = [
@@ -231,7 +252,7 @@ pub(crate) fn rank<'a>(
             ),
             (
                 Factor::Freshness,
-                card.freshness,
+                card.current(),
                 settings.freshness_floor,
                 true,
             ),
@@ -284,6 +305,7 @@ pub(crate) fn rank<'a>(
         scores,
         obligations,
         near,
+        pins,
         opposed,
         facts: used,
         retrieval: retrieved.map(|retrieved| (retrieved.report, retrieved.unfetched)),
@@ -530,7 +552,7 @@ fn age_of(set: &Normalized, at: u32, policy: &Policy, now: Option<Instant>) -> S
     } else {
         None
     };
-    let half_life = own.map(|rule| rule.half_life_days).or_else(|| {
+    let half_life = own.and_then(|rule| rule.half_life_days).or_else(|| {
         let table = &policy.document().half_life_days;
         if table.is_empty() {
             None

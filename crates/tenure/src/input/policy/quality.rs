@@ -51,7 +51,7 @@ impl QualityMetric {
                 "1 - tokens of objects that are not about the task / tokens; what its tier demands, and history, is"
             }
             QualityMetric::ProvenanceCoverage => {
-                "pieces of evidence with their provenance / pieces of evidence"
+                "pieces of evidence that say of each part of their provenance what it is or that it is unknown / pieces of evidence"
             }
             QualityMetric::ConstraintDensity => {
                 "tokens of constraints, and of sentences of guidance that demand or forbid / tokens"
@@ -60,7 +60,7 @@ impl QualityMetric {
                 "tokens of lines of 20 bytes and more that stand in an object before / tokens"
             }
             QualityMetric::Staleness => {
-                "sum of (1 - freshness) * tokens / sum of tokens, of the objects that have a score"
+                "sum of (1 - freshness * currency) * tokens / sum of tokens, of the objects that have a score"
             }
             QualityMetric::InjectionSurface => {
                 "sum of tokens of data * (1 - isolation of the mechanism that holds it) / tokens"

@@ -173,6 +173,12 @@ impl Account<'_, '_> {
         self.contained.pieces.tokens(row)
     }
 
+    /// Returns the tokens of all that a row says, where it may stand in its full form or not.
+    pub(super) fn whole_tokens(&self, row: u32) -> u32 {
+        let shown = self.contained.pieces.shown.get(&row);
+        shown.map_or(self.full_tokens(row), |shown| shown.full)
+    }
+
     /// The shorter forms of a row, the shortest first.
     pub(super) fn forms(&self, row: u32) -> &[(Form, Piece)] {
         self.contained

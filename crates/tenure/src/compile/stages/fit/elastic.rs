@@ -14,6 +14,7 @@ use crate::base::num::Score;
 use crate::compile::stages::fit::account::{Account, Present, Shortened};
 use crate::compile::stages::rank::Near;
 use crate::compile::trace::{AllocationReport, Reason};
+use crate::condense::Omission;
 use crate::input::policy::Policy;
 use crate::object::section::Section;
 use crate::object::{Authority, Protection};
@@ -33,6 +34,8 @@ pub(super) struct Elastic<'p> {
     policy: &'p Policy,
     /// The rows to be shared out in each section, in registry order, until it is filled.
     pub(super) queues: [Vec<u32>; Section::COUNT],
+    /// The rows that claim nothing and may have what is left over when all others had their turn.
+    left_over: Vec<u32>,
     /// The rows that other objects stand for, while those stand.
     near: BTreeMap<u32, Near>,
     /// The rows that then still wait, by rank.
@@ -72,12 +75,22 @@ impl<'p> Elastic<'p> {
             live.is_in(*row) && live.is_in(*of) && may_stand && !account.chosen[*row as usize]
         });
         let mut queues: [Vec<u32>; Section::COUNT] = Default::default();
+        let mut left_over = Vec::new();
         for &row in &live.rows {
-            if !account.chosen[row as usize] && !near.contains_key(&row) {
+            if account.chosen[row as usize] || near.contains_key(&row) {
+                continue;
+            }
+            if !apart && account.contained.epoch.is_left_over(row) {
+                left_over.push(row);
+            } else {
                 queues[account.section(row).index()].push(row);
             }
         }
-        Elastic::over(account, policy, queues, near)
+        let elastic = Elastic::over(account, policy, queues, near)?;
+        Ok(Elastic {
+            left_over,
+            ..elastic
+        })
     }
 
     fn over(
@@ -90,9 +103,14 @@ impl<'p> Elastic<'p> {
         let stands = &account.contained.stands;
         let mut most = [u32::MAX; Section::COUNT];
         for section in Section::ALL {
+            let at = section.index();
             let max = policy.section(*section).max;
             if max > 0 {
-                most[section.index()] = max.saturating_sub(stands[section.index()]);
+                most[at] = max.saturating_sub(stands[at]);
+            }
+            if account.contained.shares_window[at] {
+                let share = account.contained.epoch.share;
+                most[at] = most[at].min(share.saturating_sub(stands[at]));
             }
         }
         let claim = |section: &Section| {
@@ -131,6 +149,7 @@ impl<'p> Elastic<'p> {
         Ok(Elastic {
             policy,
             queues,
+            left_over: Vec::new(),
             near,
             waiting: Default::default(),
             growing: Default::default(),
@@ -200,7 +219,14 @@ impl<'p> Elastic<'p> {
                 self.used[section.index()] = self.demands[section.index()];
             }
             self.own = self.used;
+            let spent = self
+                .used
+                .iter()
+                .fold(0u32, |sum, used| sum.saturating_add(*used));
+            account.left = account.left.saturating_sub(spent);
+            self.leave_over(&mut account, verdicts);
             self.judge_near(&account, verdicts);
+            self.judge_rest(&account, verdicts);
             let shares = self.shares(&account);
             return (account, shares);
         }
@@ -219,10 +245,23 @@ impl<'p> Elastic<'p> {
             self.flow_back(&mut account, verdicts);
         }
         self.grow(&mut account);
+        self.leave_over(&mut account, verdicts);
         self.judge_near(&account, verdicts);
         self.judge_rest(&account, verdicts);
         let shares = self.shares(&account);
         (account, shares)
+    }
+
+    /// Gives what nobody else wants to what claims nothing.
+    fn leave_over(&mut self, account: &mut Account<'_, '_>, verdicts: &mut Vec<(u32, Reason)>) {
+        if self.left_over.is_empty() {
+            return;
+        }
+        // It is known that there were some, whatever they get.
+        let rows = self.left_over.clone();
+        let waiting = by_rank(account, Section::Recall, rows);
+        self.waiting[Section::Recall.index()].extend(waiting);
+        self.flow_back(account, verdicts);
     }
 
     /// Queues the next of near-duplicates whose representative got no room: it waits for what is left, and stands for
@@ -280,8 +319,7 @@ impl<'p> Elastic<'p> {
         let item_share = u64::from(self.policy.section(section).item_share.millionths());
         let share = (u64::from(granted) * item_share / 1_000_000) as u32;
         let within = |account: &Account<'_, '_>, row: u32, tokens: u32| {
-            let pinned = account.set().row(row).protection == Protection::Pinned;
-            pinned || tokens <= share || granted >= self.demands[at]
+            standing(account, row) == 0 || tokens <= share || granted >= self.demands[at]
         };
         let room = |used: u32, left: u32| granted.saturating_sub(used).min(left);
         for entry in &queue {
@@ -458,7 +496,8 @@ impl<'p> Elastic<'p> {
         let report = |section: &Section| {
             let at = section.index();
             let settings = self.policy.section(*section);
-            (self.demands[at] > 0 || near(*section)).then_some(AllocationReport {
+            let is_left_over = *section == Section::Recall && !self.left_over.is_empty();
+            (self.demands[at] > 0 || is_left_over || near(*section)).then_some(AllocationReport {
                 section: *section,
                 min: settings.min,
                 max: settings.max,
@@ -573,7 +612,7 @@ pub(super) struct Waiting {
     least: u32,
     /// Its composite score in millionths.
     score: u32,
-    /// Pinned first, then the higher grade, then the higher score.
+    /// Pinned first, then verbatim, then the higher grade, then the higher score.
     rank: u64,
     /// The content's own key.
     tie: u64,
@@ -614,9 +653,20 @@ impl Waiting {
     }
 }
 
+/// Returns how long a row is kept for its own sake: what is pinned, by its author or by the task, before what stands
+/// only word by word, which is the last to leave of the rest.
+fn standing(account: &Account<'_, '_>, row: u32) -> u64 {
+    match account.set().row(row).protection {
+        Protection::Pinned => 0,
+        _ if account.contained.ranking.pins.contains(&row) => 0,
+        Protection::Verbatim => 1,
+        Protection::None => 2,
+    }
+}
+
 /// These rows by rank: in the history the latest first, but those behind all others that it can do without,
-/// the greater loss before the lesser; elsewhere pinned first, then the higher grade, the higher score, the
-/// content's own key.
+/// the greater loss before the lesser; elsewhere the higher grade, the higher score, the content's own key. What is
+/// pinned comes first everywhere, then what is verbatim.
 pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32>) -> Vec<Waiting> {
     let ranking = &account.contained.ranking;
     let set = account.set();
@@ -625,14 +675,14 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
         let facts = set.row(row);
         let card = &ranking.scores[row as usize];
         let score = card.composite.millionths();
-        let pinned = u64::from(facts.protection != Protection::Pinned);
+        let protected = standing(account, row);
         let mut present = Present::default();
         account.place(row, &mut present);
         Waiting {
             row,
             least: account.tokens(row),
             score,
-            rank: pinned << 40 | (card.grade as u64) << 32 | u64::from(1_000_000 - score),
+            rank: protected << 40 | (card.grade as u64) << 32 | u64::from(1_000_000 - score),
             tie: facts.tie,
             tool: present.tools,
             text: present.texts[section.index()],
@@ -644,7 +694,16 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
     let mut queue: Vec<Waiting> = rows.into_iter().map(entry).collect();
     if section == Section::History {
         queue.reverse();
-        queue.sort_by_key(|entry| account.losses.get(&entry.row).copied().map(Reverse));
+        queue.sort_by_key(|entry| {
+            let loss = account.losses.get(&entry.row).copied();
+            let card = &ranking.scores[entry.row as usize];
+            // Of what is stale the least worth its tokens leaves first.
+            let eviction = match loss {
+                Some(Omission::Stale) => card.eviction(account.whole_tokens(entry.row)),
+                _ => 0,
+            };
+            (entry.rank >> 40, loss.map(Reverse), eviction)
+        });
     } else {
         queue.sort_unstable_by(|a, b| {
             let key = |entry: &Waiting| (entry.rank, entry.tie);

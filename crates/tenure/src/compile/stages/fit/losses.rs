@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compile::stages::contain::Contained;
 use crate::condense::{Omission, sentences};
+use crate::input::policy::{Policy, TaskClass};
 use crate::input::request::Request;
 use crate::input::task::Progress;
 use crate::object::section::Section;
@@ -14,9 +15,9 @@ use crate::session::{Step, superseded};
 pub(super) type Losses = BTreeMap<u32, Omission>;
 
 /// The turns of the history that may be left out before others: those of a subtask that is done, results
-/// that a later call repeats or makes out of date, with their calls, what is said again, and what says
-/// nothing. Of several classes a turn has the one that loses least.
-pub(super) fn losses(contained: &Contained<'_>, request: &Request) -> Losses {
+/// that a later call repeats or makes out of date, with their calls, what is said again, what says
+/// nothing, where no person waits for the answer what only asks for a tone or style, and what is stale. Of several classes a turn has the one that loses least.
+pub(super) fn losses(contained: &Contained<'_>, policy: &Policy, request: &Request) -> Losses {
     let live = &contained.live;
     let set = live.set;
     let mut losses = Losses::new();
@@ -40,6 +41,9 @@ pub(super) fn losses(contained: &Contained<'_>, request: &Request) -> Losses {
         }
     });
     let superseded = superseded(steps);
+    let below = policy.document().hygiene.stale_below;
+    // What a style is worth depends on who reads the answer.
+    let unread = request.task.class() != TaskClass::Interactive;
     // From the last on: what was said again is known when its first time comes.
     let mut said = BTreeSet::new();
     // The results of the call that comes next, and whether none of them says how things are.
@@ -71,6 +75,18 @@ pub(super) fn losses(contained: &Contained<'_>, request: &Request) -> Losses {
         };
         let finished = || revision.tags().any(|tag| done.contains(tag));
         let class = class.or_else(|| finished().then_some(Omission::CompletedSubtask));
+        let styles = || {
+            let sentences = sentences::sentences(text);
+            revision.role() == Some(Role::User)
+                && sentences.into_iter().all(sentences::asks_for_style)
+        };
+        let class =
+            class.or_else(|| (plain && unread && styles()).then_some(Omission::NuancedPreference));
+        let stale = || {
+            let card = &contained.ranking.scores[row as usize];
+            card.currency < below && elastic(&row)
+        };
+        let class = class.or_else(|| stale().then_some(Omission::Stale));
         losses.extend(class.map(|class| (row, class)));
     }
     losses

@@ -34,6 +34,8 @@ pub(super) fn choose(
         return Ok(());
     }
     let mode = request.context.unwrap_or(policy.document().context.mode);
+    planned.epoch.corpus = corpus.len() as u32;
+    planned.epoch.share = share_of(world, policy, request);
     let served = request.served.as_ref().and_then(|ledger| ledger.strategy);
     let keeps = planned.epoch.report.cause == EpochCause::Kept;
     // What an epoch freezes it also settles; elsewhere documents come and go with each call.
@@ -86,17 +88,29 @@ pub(super) fn choose(
         }
     } else if held.unwrap_or(planned.epoch.strategy != Strategy::Full) {
         planned.epoch.offers_archive = true;
+        // Whoever asks for retrieval may have an archive elsewhere.
+        planned.epoch.archive_may_go = held.is_none() && mode != ContextMode::Retrieve;
         planned.epoch.report.tools.retain(|name| &**name != ARCHIVE);
         planned.epoch.report.tools.push(ARCHIVE.into());
         planned.epoch.report.tools.sort();
     }
-    if planned.epoch.strategy == Strategy::Retrieve {
+    // What an epoch left to retrieval stays there: the tail is no second corpus.
+    let reaches = held == Some(true) && policy.freezes(Section::Codex);
+    if planned.epoch.strategy == Strategy::Retrieve
+        || (reaches && planned.epoch.strategy == Strategy::Documents)
+    {
         let live = &mut planned.live;
         let links = live.standing_links();
         let must = |row: &u32| planned.obligations[*row as usize].is_some();
         let needed = links.needed(live.rows.iter().copied().filter(must));
+        let epoch = &planned.epoch;
+        let moved = live.rows.iter().copied().filter(|row| {
+            let is_moved = epoch.section(*row) == Section::Recall;
+            reaches && is_moved && set.row(*row).section == Section::Codex
+        });
         let left: BTreeSet<u32> = corpus
             .into_iter()
+            .chain(moved)
             .filter(|row| !must(row) && !needed.contains(row))
             .collect();
         live.judge_further(|row| left.contains(&row).then_some(Reason::LeftToRetrieval));
@@ -104,8 +118,17 @@ pub(super) fn choose(
     Ok(())
 }
 
+/// Returns the policy's share of the window in tokens.
+fn share_of(world: &World, policy: &Policy, request: &Request) -> u32 {
+    let window = u64::from(request.budget.window.unwrap_or(world.model().window));
+    let share = u64::from(policy.document().context.share.millionths());
+    u32::try_from(window * share / 1_000_000).unwrap_or(u32::MAX)
+}
+
 /// The figures that the choice rests on.
 struct Scales {
+    /// The policy's share of the window in tokens, whatever was served before.
+    share: u64,
     report: ContextReport,
     /// The cost of the cheapest document.
     least: u64,
@@ -177,6 +200,7 @@ impl Scales {
             budget,
         };
         Ok(Scales {
+            share: u64::from(share_of(world, policy, request)),
             report,
             least: costs.into_iter().min().unwrap_or(0),
         })
@@ -194,7 +218,7 @@ impl Scales {
         let fits = |tokens: u64| beside.saturating_add(tokens) <= u64::from(budget);
         if too_long == 0 && corpus < threshold && fits(corpus) {
             Strategy::Full
-        } else if fits(self.least) {
+        } else if fits(self.least) && self.least <= self.share {
             Strategy::Documents
         } else {
             Strategy::Retrieve
