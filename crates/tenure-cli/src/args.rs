@@ -91,11 +91,20 @@ pub(crate) enum Command {
     Query(QueryArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
-    /// Check a request's messages against the provider's rules
+    /// Check a request's messages against the provider's rules, or an answer against constraints
     ///
     /// Reads the body of a request, its bare array of messages, or the output of `tenure compile --format json`. The
     /// exit code is 2 if any rule is broken. `--model` adds the rules of that model.
+    ///
+    /// `--answer` holds an answer, a provider's or plain text, against the hard constraints of the sources that
+    /// `--constraints` names, and against the request in FILE, if one is given: its tools, and the schema that it asks for.
     Check(CheckArgs),
+    /// Find what is wrong with instructions
+    ///
+    /// Looks through the rules and constraints of the sources for hard constraints that examples alone convey, constraints
+    /// that contradict or repeat each other, hard ones that no validator can check, and words of the identity that
+    /// say nothing. The exit code is 2 if a constraint contradicts another, or is implicit and hard.
+    Lint(LintArgs),
     /// Plan a request's cache breakpoints, or explain a cache miss
     Cache(CacheArgs),
     /// List the known models, or show one
@@ -542,10 +551,26 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// A model of the catalogue, whose own rules are also checked
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "answer")]
     pub(crate) model: Option<String>,
+    /// Hold this answer, a provider's or plain text, against constraints and the request in FILE
+    #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    pub(crate) answer: Option<PathBuf>,
+    /// A file or folder with constraints for --answer (may be repeated)
+    #[arg(long, value_name = "SOURCE", requires = "answer", value_hint = ValueHint::AnyPath)]
+    pub(crate) constraints: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// Files and folders with instructions
+    #[arg(value_name = "SOURCE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) sources: Vec<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Query(args) => commands::query::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Lint(args) => commands::check::lint(&args),
         Command::Cache(args) => commands::cache::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Diff(args) => commands::diff::run(&args),

@@ -96,6 +96,7 @@ fn explain(text: &mut String, compiled: &Compiled, stages: bool) {
     );
     context(text, trace);
     let _ = writeln!(text, "input {}\n", trace.input_digest);
+    quality(text, trace);
     if !trace.allocations.is_empty() {
         let _ = writeln!(
             text,
@@ -120,6 +121,41 @@ fn explain(text: &mut String, compiled: &Compiled, stages: bool) {
     }
     retrieval(text, trace);
     listing::whole(text, trace);
+}
+
+/// Lists the quality metrics with the limits that the policy sets them, and when the conversation fills its window.
+fn quality(text: &mut String, trace: &Trace) {
+    if !trace.quality.is_empty() {
+        let _ = writeln!(
+            text,
+            "{BOLD}{:<20} {:>8}  LIMIT{BOLD:#}",
+            "QUALITY", "VALUE"
+        );
+    }
+    for measured in &trace.quality {
+        let limit = match (measured.least, measured.most) {
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            (Some(least), None) => format!("at least {least}"),
+            (None, Some(most)) => format!("at most {most}"),
+            (None, None) => String::new(),
+        };
+        let missed = if measured.missed { ", missed" } else { "" };
+        let _ = writeln!(
+            text,
+            "{:<20} {:>8}  {limit}{missed}",
+            measured.metric, measured.value
+        );
+    }
+    if let Some(forecast) = &trace.forecast {
+        let _ = writeln!(
+            text,
+            "the window is full at {} turns of {} tokens",
+            forecast.full_at, forecast.turn_tokens
+        );
+    }
+    if !trace.quality.is_empty() {
+        text.push('\n');
+    }
 }
 
 /// Names the payload, if there are several.
@@ -325,6 +361,9 @@ fn notes(text: &mut String, trace: &Trace) {
                 "{} asks what {} forbids",
                 printable(name),
                 printable(forbids)
+            ),
+            Note::DenseConstraints { density, limit } => format!(
+                "constraints take {density} of the payload, more than {limit}, and none of them may leave"
             ),
             Note::BetaNeeded { beta } => format!("send the header anthropic-beta: {beta}"),
             Note::RuleApplied { rule, times } => format!("rule {rule}: applied {times} times"),

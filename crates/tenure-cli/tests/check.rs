@@ -69,3 +69,107 @@ fn compiled_bodies_pass() {
         );
     }
 }
+
+const RULES: &str = r#"[
+ {"name":"no-keys","content":"Never show a key.","object_type":"actionable_constraint",
+  "constraint":{"rigidity":"hard","polarity":"negative","patterns":["sk-[a-z0-9]{8}"]}},
+ {"name":"shape","content":"Answer as JSON.","object_type":"actionable_constraint",
+  "constraint":{"rigidity":"hard","schema":{"type":"object","required":["warm"],"properties":{"warm":{"type":"boolean"}}}}},
+ {"name":"polite","content":"Always be polite to whoever asks.","object_type":"actionable_constraint",
+  "constraint":{"rigidity":"hard"}}
+]"#;
+
+#[test]
+fn answers_are_held_against_constraints() {
+    let bench = Bench::new();
+    bench
+        .file("rules.json", RULES)
+        .file("good.txt", r#"{"warm":true}"#)
+        .file("bad.txt", r#"{"warm":"sk-abcdef12"}"#);
+    let held = ["--constraints", "rules.json"];
+    let said = bench.ok(&[&["check", "--answer", "good.txt"][..], &held].concat());
+    assert_eq!(
+        said,
+        "unchecked  polite: no validator\nheld against 2 constraints\n"
+    );
+    let bad = [&["check", "--answer", "bad.txt"][..], &held].concat();
+    let out = bench.run(&bad);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        text(&out.stdout).starts_with(
+            "broken  no-keys: it matches `sk-[a-z0-9]{8}`, which is forbidden\n\
+             broken  shape: by its schema, `/warm` is not of type boolean\n"
+        ),
+        "{}",
+        text(&out.stdout)
+    );
+    assert!(text(&out.stderr).contains("the answer breaks 2 constraints"));
+    let out = bench.run(&[&bad[..], &["--format", "json"]].concat());
+    let json: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(json["broken"][0]["name"], "no-keys");
+    assert_eq!(json["unchecked"][0], "polite");
+    // The request that it answers has demands of its own.
+    bench.file(
+        "request.json",
+        r#"{"model":"gpt-4o","messages":[{"role":"user","content":"Warm?"}],"response_format":{"type":"json_object"}}"#,
+    );
+    bench.file("plain.txt", "Yes.");
+    let said = bench.run(&["check", "request.json", "--answer", "plain.txt"]);
+    assert_eq!(said.status.code(), Some(2));
+    assert!(text(&said.stdout).starts_with("fault  response_schema\n"));
+    bench.refused(1, &["check", "--constraints", "rules.json"]);
+    // What could never be held against anything is refused when it is read.
+    let large = format!(
+        r#"[{{"name":"x","content":"x","object_type":"actionable_constraint","constraint":{{"rigidity":"hard","schema":{{"description":"{}"}}}}}}]"#,
+        "x".repeat(1 << 20)
+    );
+    bench.file("large.json", large);
+    let wrong = [
+        "check",
+        "--answer",
+        "good.txt",
+        "--constraints",
+        "large.json",
+    ];
+    assert!(bench.refused(2, &wrong).contains("`schema` has"));
+    bench.file(
+        "wrong.json",
+        RULES.replace(r#""required":["warm"]"#, r#""required":7"#),
+    );
+    let wrong = [
+        "check",
+        "--answer",
+        "good.txt",
+        "--constraints",
+        "wrong.json",
+    ];
+    assert!(bench.refused(2, &wrong).contains("constraint.schema"));
+}
+
+#[test]
+fn instructions_are_looked_through() {
+    let bench = Bench::new();
+    bench.file("rules.json", RULES);
+    let said = bench.ok(&["lint", "rules.json"]);
+    assert!(
+        said.starts_with("unchecked  polite: Always be polite"),
+        "{said}"
+    );
+    assert!(said.ends_with("3 constraints: 1 unchecked\n"), "{said}");
+    bench.file(
+        "more.json",
+        r#"[{"name":"rude","content":"Never be polite to whoever asks.","object_type":"actionable_constraint",
+             "constraint":{"rigidity":"soft","polarity":"negative"}}]"#,
+    );
+    let out = bench.run(&["lint", "rules.json", "more.json", "--format", "json"]);
+    assert_eq!(out.status.code(), Some(2));
+    let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(report["findings"][1]["flaw"], "contradictory");
+    assert_eq!(report["findings"][1]["other"], "rude");
+    // Documents that are named here are instructions.
+    bench
+        .file("rules/a.md", "Always cite the manual in answers.\n")
+        .file("rules/b.md", "Never cite the manual in answers.\n");
+    let said = text(&bench.run(&["lint", "rules"]).stdout);
+    assert!(said.contains("2 constraints: 1 contradictory"), "{said}");
+}

@@ -820,12 +820,12 @@ fn a_project_is_compiled_as_a_person_would_choose() {
         .into();
     assert_eq!(sorted(verdicts(&["--budget", "100000"])), expected);
     // What an agent would have read is not left out unseen.
-    let message = bench.refused(3, &with(&task, &["--budget", "110"]));
+    let message = bench.refused(3, &with(&task, &["--budget", "150"]));
     assert!(
         message.contains("AGENTS") && message.contains("--optional-instructions"),
         "{message}"
     );
-    let optional = verdicts(&["--budget", "110", "--optional-instructions"]);
+    let optional = verdicts(&["--budget", "150", "--optional-instructions"]);
     assert!(
         optional
             .iter()

@@ -30,6 +30,8 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["query", "pump"],
     &["tokens", "a.md"],
     &["check", "body.json"],
+    &["check", "--answer", "a.md", "--constraints", "a.md"],
+    &["lint", "a.md"],
     &["cache", "plan", "body.json"],
     &["cache", "explain", "body.json", "body.json"],
     &["models", "list"],

@@ -42,6 +42,28 @@ fn compiled(bench: &Bench, id: &str, target: &str) -> Value {
 }
 
 #[test]
+fn a_session_says_when_its_window_is_full() {
+    let (bench, id) = imported(TALK);
+    assert!(!bench.ok(&["session", "show", &id]).contains("full at"));
+    let out = compiled(&bench, &id, "anthropic");
+    assert_eq!(out["trace"]["quality"].as_array().unwrap().len(), 8);
+    let forecast = &out["trace"]["forecast"];
+    let number = |name: &str| forecast[name].as_u64().unwrap();
+    assert_eq!(
+        forecast["summaries"],
+        json!({ "turns": 5, "levels": 0, "tokens": 0 })
+    );
+    let room = number("window") - number("fixed");
+    assert!(room / (number("turn_tokens") + 1) <= number("full_at"));
+    assert!(number("full_at") <= room / number("turn_tokens"));
+    let shown = bench.ok(&["session", "show", &id]);
+    let line = format!("full at {} turns: (", number("full_at"));
+    assert!(shown.contains(&line), "{shown}");
+    let shown = bench.json(&["session", "show", &id, "--format", "json"]);
+    assert_eq!(shown["forecast"], *forecast);
+}
+
+#[test]
 fn messages_go_in_and_come_out_byte_for_byte() {
     let (bench, id) = imported(TALK);
     let whole: Value = serde_json::from_str(TALK).unwrap();

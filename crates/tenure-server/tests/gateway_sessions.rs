@@ -671,6 +671,75 @@ fn answers_keep_the_constraints_and_the_schema_or_do_not_go_on() {
     }
 }
 
+#[test]
+fn schemas_of_answers_are_added_and_force_nothing_where_the_policy_says_so() {
+    let said = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let sent = std::sync::Arc::new(std::sync::Mutex::new(Value::Null));
+    let (says, sees) = (std::sync::Arc::clone(&said), std::sync::Arc::clone(&sent));
+    let upstream = Upstream::new(move |seen, to| {
+        *sees.lock().unwrap() = serde_json::from_slice(&seen.body).unwrap();
+        let text = says.lock().unwrap().clone();
+        let answer = answer("200 OK", "application/json", saying(&text).as_bytes());
+        to.write_all(&answer).unwrap();
+    });
+    let path = "/v1/chat/completions";
+    let schema = json!({ "type": "object", "required": ["pressure", "depth"], "additionalProperties": false,
+        "properties": { "pressure": { "type": "number" }, "depth": { "type": "number" } } });
+    let shape = json!({ "type": "json_schema", "json_schema": { "name": "w", "strict": true, "schema": schema } });
+    let mut shaped = chat(&[user("What is the pressure of pump 7?")]);
+    shaped["response_format"] = shape.clone();
+    let plain = chat(&[user("Is it warm?")]);
+    let unknown = r#"{"pressure":3,"depth":null}"#;
+    *said.lock().unwrap() = unknown.to_owned();
+    for (policy, relaxes) in [
+        ("", false),
+        (
+            "[answers]\nrelax_schemas = true\nadd_schemas = true\n",
+            true,
+        ),
+    ] {
+        let bench = compiling(&upstream, Mode::Full, |options| options);
+        know(
+            &bench,
+            &json!({
+                "name": "shape", "content": "Say how warm it is.", "object_type": "actionable_constraint",
+                "constraint": { "rigidity": "hard", "schema": { "type": "object", "required": ["warm"], "properties": { "warm": { "type": "boolean" } } } },
+            }),
+        );
+        if !policy.is_empty() {
+            let policy = format!("name = \"gateway\"\nrequired = []\n{policy}");
+            let tenant = bench.store.tenant("local").unwrap();
+            Policies::of(&tenant)
+                .keep(&Policy::from_toml(&policy).unwrap())
+                .unwrap();
+        }
+        let reply = ask(&bench, path, &shaped);
+        let body = sent.lock().unwrap().clone();
+        let mut expected = shape.clone();
+        if relaxes {
+            expected["json_schema"]["schema"]["properties"]["depth"]["type"] =
+                json!(["number", "null"]);
+        }
+        assert_eq!(body["response_format"], expected, "{policy}");
+        // The answer is held against the client's own schema, but for what may be null.
+        let faults = reply.header("x-tenure-output").unwrap_or_default();
+        assert_eq!(faults.contains("response_schema"), !relaxes, "{faults}");
+        // Its shape is not that of the constraint.
+        assert!(faults.contains("constraint_broken"), "{faults}");
+        ask(&bench, path, &plain);
+        let body = sent.lock().unwrap().clone();
+        let added = &body["response_format"]["json_schema"]["schema"]["required"];
+        assert_eq!(
+            *added,
+            if relaxes {
+                json!(["warm"])
+            } else {
+                Value::Null
+            }
+        );
+    }
+}
+
 /// Agents read an answer with what it was begun with, and so do constraints and the session.
 #[test]
 fn a_begun_answer_is_looked_at_and_kept_as_a_whole() {

@@ -140,6 +140,61 @@ fn a_body_is_checked() {
 }
 
 #[test]
+fn every_trace_has_the_quality_of_its_payload() {
+    let bench = Bench::new(&[]);
+    let asked = json!({
+        "request": { "task": { "objective": "Report the pressure." }, "budget": { "tokens": 500 } },
+        "objects": [{ "name": "units", "content": "Report pressure in pascal.", "object_type": "rule" }],
+    });
+    let trace = post(&bench, "/api/v1/explain", &asked);
+    let quality = trace["quality"].as_array().unwrap();
+    assert_eq!(quality.len(), 8);
+    assert!(
+        quality.iter().all(|one| one["definition"].is_string()),
+        "{trace}"
+    );
+    assert_eq!(quality[0]["missed"], true);
+}
+
+#[test]
+fn answers_are_held_against_constraints_and_instructions_looked_through() {
+    let bench = Bench::new(&[]);
+    let constraint = |name: &str, text: &str, constraint: Value| json!({ "name": name, "content": text, "object_type": "actionable_constraint", "constraint": constraint });
+    let never = constraint(
+        "no-keys",
+        "Never show the key of a pump.",
+        json!({ "rigidity": "hard", "polarity": "negative", "patterns": ["sk-[a-z0-9]{8}"] }),
+    );
+    let asked = |answer: Value| json!({ "answer": answer, "objects": [never] });
+    let held = |answer: Value| post(&bench, "/api/v1/check", &asked(answer));
+    assert_eq!(held(json!("It is in the vault."))["broken"], json!([]));
+    let broken = held(json!("It is sk-abcdef12."));
+    assert_eq!(broken["broken"][0]["name"], "no-keys", "{broken}");
+    assert_eq!(broken["faults"], json!(["constraint_broken"]));
+    // A provider's answer is read as one.
+    let whole = json!({ "choices": [{ "message": { "role": "assistant", "content": "It is sk-abcdef12." } }] });
+    assert_eq!(held(whole)["broken"], broken["broken"]);
+    assert_eq!(refused(&bench, "/api/v1/check", &json!({})), "body");
+    let always = constraint(
+        "keys",
+        "Always show the key of a pump.",
+        json!({ "rigidity": "hard" }),
+    );
+    let found = post(
+        &bench,
+        "/api/v1/lint",
+        &json!({ "objects": [never, always] }),
+    );
+    let flaws: Vec<&Value> = found["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["flaw"])
+        .collect();
+    assert_eq!(flaws, ["unchecked", "contradictory"], "{found}");
+}
+
+#[test]
 fn a_cache_is_planned_and_explained() {
     let bench = Bench::new(&[]);
     let body = |last: &str| {

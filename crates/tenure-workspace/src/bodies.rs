@@ -133,7 +133,7 @@ fn format_of(named: Option<Format>, body: &str, source: &str) -> Result<Format, 
 }
 
 /// The body in the output of a compile.
-fn payload(text: &str) -> Option<&str> {
+pub(crate) fn payload(text: &str) -> Option<&str> {
     #[derive(Deserialize)]
     struct Outcome<'a> {
         #[serde(borrow)]

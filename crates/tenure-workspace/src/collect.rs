@@ -425,19 +425,32 @@ const MAX_PATH_IN_NAME: usize = MAX_NAME - 80;
 /// The most of a place that is shown, in bytes.
 const LONGEST_PLACE: usize = 120;
 
-/// A tool's schemas must be JSON Schema in the draft that they name, 2020-12 when they name none.
+/// The schemas of a tool, and that of a constraint, must be JSON Schema in the draft that they name, 2020-12 when they name none.
 fn check_schemas(document: &ObjectDocument) -> Result<(), Error> {
-    if document.object_type != Some(ObjectType::ToolSchema) {
-        return Ok(());
-    }
-    for (field, schema) in [
-        ("input_schema", &document.input_schema),
-        ("output_schema", &document.output_schema),
+    let is_tool = document.object_type == Some(ObjectType::ToolSchema);
+    let constraint = document.constraint.as_ref();
+    let answer = constraint.and_then(|constraint| constraint.schema.as_ref());
+    for (field, kind, schema, applies) in [
+        (
+            "input_schema",
+            "tool",
+            document.input_schema.as_ref(),
+            is_tool,
+        ),
+        (
+            "output_schema",
+            "tool",
+            document.output_schema.as_ref(),
+            is_tool,
+        ),
+        ("constraint.schema", "constraint", answer, true),
     ] {
-        let Some(schema) = schema else { continue };
+        let Some(schema) = schema.filter(|_| applies) else {
+            continue;
+        };
         let draft = Draft::of(schema).map_err(|named| {
             Error::input(format!(
-                "tool `{}`: unknown draft `{}`",
+                "{kind} `{}`: unknown draft `{}`",
                 clip(&document.name),
                 clip(named)
             ))
@@ -446,7 +459,7 @@ fn check_schemas(document: &ObjectDocument) -> Result<(), Error> {
         json_schema::check(schema, draft).map_err(|Malformed { at, expected }| {
             let at = end_of(&at);
             let what = format!(
-                "tool `{}`: `{field}{at}` is not JSON Schema",
+                "{kind} `{}`: `{field}{at}` is not JSON Schema",
                 clip(&document.name)
             );
             Error::input(what).expected(expected)

@@ -30,6 +30,7 @@ struct RegistryGuide;
 struct StoreGuide;
 
 pub mod allocate;
+mod answers;
 pub mod archive;
 mod bodies;
 mod clock;
@@ -62,6 +63,7 @@ mod views;
 mod walk;
 mod workspace;
 
+pub use answers::{BrokenConstraint, HeldAnswer, check_answer, cited_by};
 pub use bodies::{NAME_THE_TARGET, RequestBody, check_body};
 pub use clock::Clock;
 pub use code_tree::symbols_in;

@@ -147,6 +147,8 @@ pub struct Relayed {
     pub added: u64,
     /// The watched objects that stand in it.
     pub stand: Vec<usize>,
+    /// The fields of the agent's own schema of the answer that may be null.
+    pub relaxed: Vec<String>,
     /// The agent's tools that are not offered, where the policy has a gate for them: each with the code of the
     /// reason, as traces have it.
     pub left_out: BTreeMap<String, &'static str>,
@@ -177,6 +179,7 @@ impl Relayed {
             saved: 0,
             added: 0,
             stand: Vec::new(),
+            relaxed: Vec::new(),
             left_out: BTreeMap::new(),
             notices: Vec::new(),
             calibrated: None,
@@ -495,7 +498,12 @@ impl Relay {
             tenant: tenant.name().to_owned(),
             ..Principal::owner()
         };
+        let (response_schema, adds_schema) = beside.map_or((None, false), |beside| {
+            compose::asked_form(asked, beside.policy)
+        });
+        let asks_schema = response_schema.is_some();
         let request = Request {
+            response_schema,
             task: task_of(session),
             task_said: true,
             principal: beside.map_or_else(owner, |beside| beside.principal.clone()),
@@ -589,7 +597,19 @@ impl Relay {
         let payload = payload
             .map(Payload::as_str)
             .ok_or_else(|| Error::assertion("a compiled body is text"))?;
-        let body = compose::compose(asked, conversation, payload, &relayed.left_out)?;
+        // Nothing to relax: the agent's own words stand.
+        let is_relaxed = envelope
+            .served
+            .relaxed
+            .as_ref()
+            .is_some_and(|fields| !fields.is_empty());
+        let schema = envelope.response_schema.as_ref();
+        let schema = schema.filter(|_| adds_schema || asks_schema && is_relaxed);
+        if asks_schema && is_relaxed {
+            relayed.relaxed = envelope.served.relaxed.clone().unwrap_or_default();
+        }
+        let left_out = &relayed.left_out;
+        let body = compose::compose(asked, conversation, payload, left_out, schema)?;
         let body = compose::with_renewed(asked, renewed, body)?;
         let body = compose::marked(world, asked, (conversation, renewed), body);
         let body = match prefill {

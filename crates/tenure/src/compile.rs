@@ -10,7 +10,9 @@
 pub(crate) mod envelope;
 pub(crate) mod ladder;
 mod links;
+pub(crate) mod measure;
 mod pieces;
+pub(crate) mod quality;
 mod reason;
 pub mod score;
 mod stages;

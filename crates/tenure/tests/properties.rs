@@ -374,10 +374,7 @@ fn the_ladder_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
         if is_observation(revision) && !ladder {
             prop_assert!(rung <= 2, "{:?}", verdict);
         }
-        let patterns = revision
-            .constraint()
-            .map_or(0, |constraint| constraint.patterns.len());
-        prop_assert!(rung < 5 || patterns > 0, "{:?}", verdict);
+        prop_assert!(rung < 5 || revision.has_validator(), "{:?}", verdict);
         if verdict.verdict == Ruling::Denied {
             prop_assert!(rung <= 1, "{:?}", verdict);
         }
@@ -956,6 +953,13 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
         }
     };
     every_no_room_is_true(&run, &large)?;
+    // With more in the payload, its constraints may be looked at that were not before.
+    if [small, &large]
+        .into_iter()
+        .any(|compiled| loosened(compiled).next().is_some())
+    {
+        return Ok(());
+    }
     let sections = |compiled: &Compiled| -> BTreeMap<Section, u32> {
         let reports = compiled.trace.allocations.iter();
         reports
@@ -986,6 +990,102 @@ fn monotone(case: &Case, more: u32) -> Result<(), TestCaseError> {
         );
     }
     no_worse_choice(&run, small, &large)
+}
+
+/// The places of the soft constraints that left because constraints were too many.
+fn loosened(compiled: &Compiled) -> impl Iterator<Item = usize> + '_ {
+    let verdicts = compiled.trace.verdicts.iter().enumerate();
+    let left =
+        verdicts.filter(|(_, verdict)| matches!(verdict.reason, Reason::TooManyConstraints { .. }));
+    left.map(|(at, _)| at)
+}
+
+/// Only soft constraints that nothing demands leave, the least important first; where the limit is not kept, none of them
+/// is left, and the trace says so.
+fn constraints_are_few(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let Ok(real) = &run.result else { return Ok(()) };
+    let objects = run.candidates.objects();
+    let is_soft = |at: usize| {
+        let revision = objects[at].revision();
+        let constraint = revision.constraint();
+        let constraint = constraint.filter(|_| revision.authority_level() != Authority::Data);
+        constraint.is_some_and(|constraint| constraint.rigidity == tenure::object::Rigidity::Soft)
+    };
+    let needs = objects
+        .iter()
+        .flat_map(|object| object.revision().keep_with());
+    let needs: BTreeSet<&str> = needs.map(|name| &**name).collect();
+    let verdicts = real.trace.verdicts.iter().enumerate();
+    let free = verdicts.filter(|(at, verdict)| verdict.reason == Reason::Fits && is_soft(*at));
+    let free = free.filter(|(at, _)| !needs.contains(objects[*at].name()));
+    let free: Vec<usize> = free.map(|(at, _)| at).collect();
+    let is_page = real.envelope.part.is_some();
+    for at in loosened(real) {
+        prop_assert!(is_soft(at));
+        let stays = free.iter().map(|at| objects[*at].priority()).min();
+        prop_assert!(is_page || stays.is_none_or(|least| objects[at].priority() <= least));
+    }
+    let quality = &real.trace.quality;
+    prop_assert_eq!(quality.len(), tenure::policy::QualityMetric::ALL.len());
+    let limits = run.policy.document().quality.unwrap();
+    let is_dense = |note: &Note| matches!(note, Note::DenseConstraints { .. });
+    let told = real.trace.notes.iter().any(is_dense);
+    for measured in quality {
+        let (class, tokens) = (run.request.task.class(), real.trace.total_tokens);
+        let bounds = limits.bounds(measured.metric, class, tokens);
+        prop_assert_eq!(measured.missed, !bounds.hold(measured.value));
+        prop_assert_eq!(&*measured.definition, measured.metric.definition());
+        if measured.metric == tenure::policy::QualityMetric::ConstraintDensity {
+            prop_assert!(!measured.missed || told, "{:?}", measured);
+            prop_assert!(!measured.missed || is_page || free.is_empty());
+        }
+    }
+    Ok(())
+}
+
+/// A schema is asked for as it came, but that fields of which nothing speaks may be null; and while an epoch lasts they
+/// stay the same.
+fn schemas_force_nothing(case: &Case) -> Result<(), TestCaseError> {
+    let run = case.run();
+    let Ok(real) = &run.result else { return Ok(()) };
+    let settings = run.policy.document().answers;
+    let asked = real.envelope.response_schema.as_ref();
+    let Some(own) = &run.request.response_schema else {
+        prop_assert!(settings.add_schemas || asked.is_none());
+        return Ok(());
+    };
+    let Some(asked) = asked else {
+        return Err(TestCaseError::fail("the schema is lost"));
+    };
+    prop_assert_eq!(&asked["required"], &own["required"]);
+    let relaxed = real.envelope.served.relaxed.clone().unwrap_or_default();
+    prop_assert!(settings.relax_schemas || relaxed.is_empty());
+    for (name, field) in own["properties"].as_object().into_iter().flatten() {
+        let is_same = asked["properties"][name] == *field;
+        prop_assert_eq!(is_same, !relaxed.contains(name), "{}", name);
+        let required = own["required"].as_array().unwrap();
+        prop_assert!(is_same || required.contains(&Value::from(name.as_str())));
+    }
+    // Whatever is said next.
+    let next = Request {
+        served: Some(real.envelope.served.clone()),
+        ..run.request.clone()
+    };
+    if let Ok(after) = run.with(&next)
+        && after.trace.plan.cause == EpochCause::Kept
+        && real.trace.plan.cause != EpochCause::Kept
+    {
+        prop_assert_eq!(
+            &after.envelope.response_schema,
+            &real.envelope.response_schema
+        );
+        prop_assert_eq!(
+            &after.envelope.served.relaxed,
+            &real.envelope.served.relaxed
+        );
+    }
+    Ok(())
 }
 
 /// In rank order, at the first object that only one of two choices took for its own sake, the larger allocation has it.
@@ -1786,6 +1886,16 @@ proptest! {
     fn p7_monotone(case in case(), more in 1u32..300) {
         monotone(&case, more)?;
         monotone(&keeps_nothing_together(case), more)?;
+    }
+
+    #[test]
+    fn constraints_are_as_few_as_the_policy_wants(case in case()) {
+        constraints_are_few(&case)?;
+    }
+
+    #[test]
+    fn schemas_of_answers_force_nothing(case in case()) {
+        schemas_force_nothing(&case)?;
     }
 
     #[test]

@@ -1167,6 +1167,50 @@ fn deferred() {
     );
 }
 
+/// Soft or hard guidance of one sentence.
+fn constraint(name: &str, rigidity: &str, priority: f64) -> Value {
+    rule(json!({
+        "name": name,
+        "object_type": "actionable_constraint",
+        "content": format!("Report the pressure of {name} in pascal, and of no other gauge."),
+        "constraint": { "rigidity": rigidity },
+        "priority": priority,
+    }))
+}
+
+#[test]
+fn too_many_constraints() {
+    let objects = json!([
+        constraint("kept", "soft", 0.9),
+        constraint("x", "soft", 0.2),
+        constraint("y", "soft", 0.1),
+        constraint("hard", "hard", 0.0),
+    ]);
+    let policy = "[quality]\nconstraints_above = 0\nconstraint_density = 0.25";
+    let all = compiled(&beside(objects.clone()), json!({}), STANDARD).unwrap();
+    let tokens = |name: &str| u64::from(tokens_in(&all, name).unwrap());
+    let constraints: u64 = ["kept", "x", "y", "hard"].map(tokens).iter().sum();
+    let density = constraints * 1_000_000 / u64::from(all.envelope.total_tokens);
+    let reason = Reason::TooManyConstraints {
+        density: Score::from_millionths(density as u32),
+        limit: Score::new(0.25).unwrap(),
+    };
+    let because = Obligation::FixedTier;
+    let expected = [
+        ("kept", Reason::Fits),
+        ("x", reason.clone()),
+        ("y", reason),
+        ("hard", Reason::Mandatory { because }),
+    ];
+    let left = check(objects.clone(), json!({}), policy, &expected);
+    let density = left.trace.quality.iter();
+    let density = density.filter(|measured| measured.metric.term() == "constraint_density");
+    assert!(density.into_iter().all(|measured| !measured.missed));
+    // A small payload may be all constraints.
+    let small = "[quality]\nconstraint_density = 0.25";
+    check(objects, json!({}), small, &[("x", Reason::Fits)]);
+}
+
 #[test]
 fn on_page() {
     let policy = "overflow = \"paginate\"";
@@ -1803,6 +1847,21 @@ fn note_template_failed() {
 }
 
 #[test]
+fn note_dense_constraints() {
+    let objects = json!([constraint("x", "hard", 0.5)]);
+    let policy = "[quality]\nconstraints_above = 0\nconstraint_density = 0.1";
+    let all = compiled(&beside(objects.clone()), json!({}), STANDARD).unwrap();
+    let tokens = u64::from(tokens_in(&all, "x").unwrap());
+    let note = Note::DenseConstraints {
+        density: Score::from_millionths(
+            (tokens * 1_000_000 / u64::from(all.envelope.total_tokens)) as u32,
+        ),
+        limit: Score::new(0.1).unwrap(),
+    };
+    noted(objects, json!({}), policy, &[note]);
+}
+
+#[test]
 fn note_no_vectors() {
     let note = Note::NoVectors {
         fallback: "lexical relevance".into(),
@@ -1887,7 +1946,7 @@ fn one_of_each() -> Vec<Reason> {
         "valid_from": "2026-07-01", "valid_until": "2026-07-01", "tx_start": "2026-07-01", "tx_end": "2026-07-01",
         "status": "disputed", "revision": revision.to_string(), "by": "a", "of": "a", "similarity": 0.5, "task_type": null,
         "factor": "freshness", "floor": 0.5, "relevance": 0.5, "rank": 1, "subquery": null, "needed": 1, "limit": 1,
-        "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a",
+        "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5,
     });
     let of = |code: &String| {
         let mut reason = data.clone();
@@ -1895,6 +1954,9 @@ fn one_of_each() -> Vec<Reason> {
         if code == "irrelevant_to_active_task" {
             // A score here, a number of tokens in the others.
             merge(&mut reason, json!({ "needed": 0.5 }));
+        }
+        if code == "too_many_constraints" {
+            merge(&mut reason, json!({ "limit": 0.5 }));
         }
         let reason: Reason =
             serde_json::from_value(reason).unwrap_or_else(|error| panic!("{code}: {error}"));
@@ -1943,7 +2005,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        47 + 14 + 6 + 9,
+        48 + 15 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

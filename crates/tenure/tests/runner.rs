@@ -22,6 +22,7 @@ mod late;
 mod objects;
 mod overflow;
 mod properties;
+mod quality;
 mod reasons;
 mod registry;
 mod retrieval;

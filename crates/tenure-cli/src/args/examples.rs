@@ -124,6 +124,17 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "tenure check request.json --target openai-chat --model gpt-4o",
                 "",
             ),
+            (
+                "tenure check --answer completion.json --constraints rules/",
+                "",
+            ),
+        ],
+    ),
+    (
+        "lint",
+        &[
+            ("tenure lint rules/", ""),
+            ("tenure lint AGENTS.md rules/ --format json", ""),
         ],
     ),
     (

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectType, Role};
+use tenure::session::Forecast;
 use tenure::wire::{self, Conversation, Format as Wire};
 use tenure::{Error, ObjectDocument};
 use tenure_workspace::sessions::{Session, SessionReport, Wanted, read_messages};
@@ -161,6 +162,7 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
             "session": session.opened(),
             "messages": messages,
             "checkpoints": summaries,
+            "forecast": session.forecast(),
         }));
     }
     let mut text = String::new();
@@ -184,7 +186,30 @@ fn show(args: &ShowSessionArgs) -> Result<(), Failure> {
         }
         Ok(())
     })?;
+    if let Some(forecast) = session.forecast() {
+        text.push_str(&told(&forecast));
+    }
     print(&text)
+}
+
+/// The forecast as a line.
+fn told(forecast: &Forecast) -> String {
+    let Forecast {
+        window,
+        fixed,
+        turn_tokens,
+        full_at,
+        summaries,
+    } = forecast;
+    let summaries = summaries.map_or(String::new(), |all| {
+        format!(
+            "; summaries of {} turns: {} tokens in {} levels",
+            all.turns, all.tokens, all.levels
+        )
+    });
+    format!(
+        "full at {full_at} turns: ({window} - {fixed}) / {turn_tokens} tokens a turn{summaries}\n"
+    )
 }
 
 fn compile(args: &SessionCompileArgs) -> Result<(), Failure> {

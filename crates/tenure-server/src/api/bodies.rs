@@ -2,31 +2,42 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure::Error;
-use tenure::World;
 use tenure::cache::{CachePlan, Explanation, Options, Sent, explain as difference, plan, seconds};
 use tenure::conform::Violation;
+use tenure::inspect::LintReport;
 use tenure::wire::Format;
-use tenure_workspace::{RequestBody, check_body};
+use tenure::{Error, ObjectDocument, World};
+use tenure_workspace::{HeldAnswer, RequestBody, check_answer, check_body};
 
 use super::call::{Json, Said};
+use super::compile::sources;
 use super::fields::InField;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Refusal;
 
-/// A body to check.
+/// A body to check, or an answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Checked {
-    /// The body of a request to a provider, its messages, or the answer of a compile.
-    #[schemars(with = "Value")]
-    body: Box<RawValue>,
+    /// The body of a request to a provider, its messages, or the answer of a compile. With `answer` the request that it
+    /// answers, where its tools and the schema that it asks for count, too.
+    #[serde(default)]
+    #[schemars(with = "Option<Value>")]
+    body: Option<Box<RawValue>>,
+    /// The answer of a provider, or what a model says as a text: it is held against the hard constraints among `objects`.
+    #[serde(default)]
+    answer: Option<Value>,
+    /// The objects with the constraints, and the evidence that the answer may cite.
+    #[serde(default)]
+    objects: Vec<ObjectDocument>,
     /// Whose form it has. Default: what it seems to have.
     #[serde(default)]
     target: Option<Format>,
@@ -35,23 +46,62 @@ pub(super) struct Checked {
     model: Option<String>,
 }
 
-/// The rules that a body breaks.
+/// The rules that a body breaks, or what an answer does.
 #[derive(Serialize)]
-pub(super) struct Broken {
-    target: Format,
-    violations: Vec<Violation>,
+#[serde(untagged)]
+pub(super) enum Broken {
+    Body {
+        target: Format,
+        violations: Vec<Violation>,
+    },
+    Answer(HeldAnswer),
 }
 
 pub(super) async fn check(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     Json(asked): Json<Checked>,
 ) -> Result<Said<Broken>, Refusal> {
     let found = crate::blocking(move || {
+        if let Some(answer) = &asked.answer {
+            let candidates = sources(&caller, asked.objects, true)?;
+            let answer = match answer {
+                Value::String(text) => text.clone(),
+                message => message.to_string(),
+            };
+            let body = asked.body.as_deref().map(RawValue::get);
+            let held = check_answer(&answer, "answer", asked.target, body, &candidates)?;
+            return Ok(Broken::Answer(held));
+        }
+        let Some(body) = &asked.body else {
+            return Err(Error::input("there is nothing to check")
+                .at("body", None)
+                .expected("the body of a request, or an `answer`")
+                .into());
+        };
         let world = asked.model.as_deref().map(|model| world(&app, model));
         let world = world.transpose()?;
-        let (target, violations) =
-            check_body(asked.body.get(), "body", asked.target, world.as_deref())?;
-        Ok(Broken { target, violations })
+        let (target, violations) = check_body(body.get(), "body", asked.target, world.as_deref())?;
+        Ok(Broken::Body { target, violations })
+    });
+    Ok(Said(found.await?))
+}
+
+/// Instructions to look through.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Linted {
+    /// The objects.
+    objects: Vec<ObjectDocument>,
+}
+
+pub(super) async fn lint(
+    Extension(caller): Extension<Caller>,
+    Json(asked): Json<Linted>,
+) -> Result<Said<LintReport>, Refusal> {
+    let found = crate::blocking(move || {
+        let candidates = sources(&caller, asked.objects, true)?;
+        Ok(tenure::inspect::lint(&candidates))
     });
     Ok(Said(found.await?))
 }

@@ -234,7 +234,7 @@ pub(super) fn prepare(app: &App, caller: &Caller, call: Call, reach: Reach) -> R
 }
 
 /// The objects that a call brings.
-fn sources(
+pub(super) fn sources(
     caller: &Caller,
     documents: Vec<ObjectDocument>,
     own_words: bool,

@@ -51,7 +51,7 @@ struct Operation {
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.
-const READS: [&str; 12] = [
+const READS: [&str; 13] = [
     "compile",
     "explain",
     "diff",
@@ -59,6 +59,7 @@ const READS: [&str; 12] = [
     "countTokens",
     "condense",
     "check",
+    "lint",
     "planCache",
     "explainCache",
     "gate",
@@ -327,10 +328,22 @@ fn table() -> Vec<Entry> {
                     "post",
                     "/api/v1/check",
                     "check",
-                    "List the rules of its provider that a request's body breaks",
+                    "List the rules of its provider that a request's body breaks, or the constraints that an answer breaks",
                 )
             },
             post(bodies::check),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<bodies::Linted>),
+                ..operation(
+                    "post",
+                    "/api/v1/lint",
+                    "lint",
+                    "List what is wrong with instructions: implicit, opposed, repeated and unchecked constraints",
+                )
+            },
+            post(bodies::lint),
         ),
         (
             Operation {

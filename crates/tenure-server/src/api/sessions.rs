@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure::object::{Role, clip};
-use tenure::session::Checkpoint;
+use tenure::session::{Checkpoint, Forecast};
 use tenure::trace::View;
 use tenure::wire::{self, Format};
 use tenure::{Error, ErrorKind, ObjectDocument};
@@ -368,6 +368,9 @@ struct Shown {
     version: u64,
     messages: Vec<Value>,
     checkpoints: Vec<Value>,
+    /// When its window is full, as of its last request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<Forecast>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -402,6 +405,7 @@ pub(super) async fn show(
             version,
             messages: messages.iter().map(shown).collect(),
             checkpoints: session.checkpoints().iter().map(summary).collect(),
+            forecast: session.forecast(),
             next,
         };
         Ok((version, Some(page)))

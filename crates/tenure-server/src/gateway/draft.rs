@@ -6,7 +6,7 @@ use std::time::{Duration, Instant as Clock};
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use tenure::answer::{self, AnswerConstraint, Demands, Findings};
+use tenure::answer::{self, AnswerConstraint, Demands, Findings, Source};
 use tenure::time::Instant;
 use tenure::wire::Format;
 use tenure::{Digest, Error};
@@ -49,6 +49,10 @@ pub(super) struct Draft {
     pub(super) head: Option<Duration>,
     /// The constraints that stand in it.
     pub(super) constraints: Vec<Arc<AnswerConstraint>>,
+    /// What of it the answer may cite, where a constraint asks for that.
+    pub(super) sources: Vec<Source>,
+    /// The fields of its answer that may be null, though the agent did not say so.
+    pub(super) relaxed: Vec<String>,
     pub(super) omitted_tools: OmittedTools,
     /// The answer's message and its faults, where it was inspected before it went on.
     pub(super) inspected: Option<Inspected>,
@@ -110,6 +114,8 @@ impl Draft {
         self.position.clone_from(&fitted.position);
         self.sent = Sent::of(fitted, body, retries);
         self.constraints.clone_from(&fitted.constraints);
+        self.sources.clone_from(&fitted.sources);
+        self.relaxed.clone_from(&fitted.relaxed);
         self.omitted_tools = Arc::clone(&fitted.omitted_tools);
         self.unmanaged = fitted.unmanaged;
         self.notices.clone_from(&fitted.notices);

@@ -145,6 +145,8 @@ fn draft(gateway: &Gateway, received: &Received) -> Draft {
         status: None,
         head: None,
         constraints: Vec::new(),
+        sources: Vec::new(),
+        relaxed: Vec::new(),
         omitted_tools: OmittedTools::default(),
         inspected: None,
         unmanaged: None,
@@ -292,6 +294,8 @@ async fn read_and_check(
     }
     let packed = Packed::of(headers, ahead.bytes());
     let constraints = fitted.constraints.clone();
+    let sources = fitted.sources.clone();
+    let relaxed = fitted.relaxed.clone();
     let omitted_tools = Arc::clone(&fitted.omitted_tools);
     let position = fitted.position.clone();
     let checked = tokio::task::spawn_blocking(move || {
@@ -300,6 +304,8 @@ async fn read_and_check(
             format,
             request: &request,
             constraints: &constraints,
+            sources: &sources,
+            relaxed: &relaxed,
             left_out: &omitted_tools,
         };
         let answer = packed.text(MAX_UNPACKED);
@@ -432,10 +438,13 @@ impl Exchange {
         let mut refusal = Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, what);
         let names = findings.broken.iter();
         let names: Vec<String> = names
-            .map(|constraint| tenure::object::clip(&constraint.name))
+            .map(|broken| {
+                let name = tenure::object::clip(&broken.constraint.name);
+                format!("`{name}` ({})", broken.what)
+            })
             .collect();
         if *fault == OutputFault::ConstraintBroken && !names.is_empty() {
-            let expected = format!("an answer that keeps `{}`", names.join("`, `"));
+            let expected = format!("an answer that keeps {}", names.join(", "));
             refusal = refusal.expected(expected);
         }
         Some(Failure {

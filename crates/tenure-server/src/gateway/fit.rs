@@ -194,7 +194,12 @@ fn compile(gateway: &Gateway, turn: &Turn) -> Result<Fitted, Error> {
     let constraints = context.iter().flat_map(|context| &context.constraints);
     let constraints = constraints.filter(|(at, _)| relayed.stand.contains(at));
     let constraints = constraints.map(|(_, constraint)| Arc::clone(constraint));
+    let sources = context.iter().flat_map(|context| &context.sources);
+    let sources = sources.filter(|(at, _)| relayed.stand.contains(at));
+    let sources = sources.map(|(_, source)| source.clone());
     Ok(Fitted {
+        sources: sources.collect(),
+        relaxed: relayed.relaxed.clone(),
         constraints: constraints.collect(),
         body: relayed.body.map(Bytes::from),
         learner: relayed.position.clone().map(Learner::Session),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tenure::answer::AnswerConstraint;
+use tenure::answer::{AnswerConstraint, Source};
 use tenure::{Digest, Error};
 use tenure_workspace::relay::{Done, Notice, PendingWrites, Position, Unmanaged};
 
@@ -32,6 +32,10 @@ pub(super) struct Fitted {
     pub(super) turns: Option<PendingWrites>,
     /// The constraints that stand in it and that its answer is checked against.
     pub(super) constraints: Vec<Arc<AnswerConstraint>>,
+    /// What of it the answer may cite, where a constraint asks for that.
+    pub(super) sources: Vec<Source>,
+    /// The fields of its answer that may be null, though the agent did not say so.
+    pub(super) relaxed: Vec<String>,
     pub(super) omitted_tools: OmittedTools,
     /// Why it goes on as it came, where its history would have been looked after.
     pub(super) unmanaged: Option<Unmanaged>,

@@ -360,7 +360,7 @@ impl Desk {
             latency_us: micros(took),
             ending,
             output: faults.iter().map(|fault| fault.term().to_owned()).collect(),
-            broken: broken.iter().map(|constraint| constraint.id).collect(),
+            broken: broken.iter().map(|broken| broken.constraint.id).collect(),
             tools_left_out: draft
                 .omitted_tools
                 .iter()
@@ -433,6 +433,8 @@ impl Desk {
                 format,
                 request: asked,
                 constraints: &draft.constraints,
+                sources: &draft.sources,
+                relaxed: &draft.relaxed,
                 left_out: &draft.omitted_tools,
             };
             if inspected.is_none()

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tenure::answer::AnswerConstraint;
+use tenure::answer::{AnswerConstraint, Source};
 use tenure::time::Instant;
 use tenure::{Candidates, Error, Policy};
 use tenure_store::Tenant;
-use tenure_workspace::{Gathered, Job, Policies};
+use tenure_workspace::{Gathered, Job, Policies, cited_by};
 
 use crate::app::App;
 use crate::cache::Cache;
@@ -33,6 +33,8 @@ pub(super) struct SideContext {
     pub(super) gathered: Gathered,
     /// The constraints that a machine can check, each with its place among the candidates.
     pub(super) constraints: Vec<(usize, Arc<AnswerConstraint>)>,
+    /// What answers may cite, likewise; empty where no constraint asks for it.
+    pub(super) sources: Vec<(usize, Source)>,
 }
 
 impl SideContext {
@@ -44,15 +46,24 @@ impl SideContext {
             checked += 1;
             Some((at, Arc::new(constraint)))
         });
+        let constraints: Vec<(usize, Arc<AnswerConstraint>)> = constraints.collect();
+        let must_cite = constraints
+            .iter()
+            .any(|(_, constraint)| constraint.must_cite());
+        let objects = gathered.candidates.objects().iter().enumerate();
+        let sources = objects.filter(|_| must_cite);
+        let sources = sources.filter_map(|(at, object)| Some((at, cited_by(object)?)));
         SideContext {
-            constraints: constraints.collect(),
+            sources: sources.collect(),
+            constraints,
             gathered,
         }
     }
 
-    /// The places of its constraints among the candidates.
+    /// The places of its constraints among the candidates, and of what answers may cite.
     pub(super) fn watched(&self) -> impl Iterator<Item = usize> {
-        self.constraints.iter().map(|(at, _)| *at)
+        let constraints = self.constraints.iter().map(|(at, _)| *at);
+        constraints.chain(self.sources.iter().map(|(at, _)| *at))
     }
 }
 

@@ -97,6 +97,18 @@ pub(crate) fn observe(
             let seen = metrics.quality.get_or_create(&label);
             seen.observe(quality.get(metric).to_f64());
         }
+        // The policy's own limits, where the server has none for the metric. A small request uses little of its budget.
+        let missed = compiled.trace.quality.iter().filter(|measured| {
+            let own = telemetry.thresholds.iter();
+            let mut own = own.filter(|threshold| threshold.metric == measured.metric);
+            measured.missed && measured.metric != QualityMetric::Utilization && own.next().is_none()
+        });
+        for measured in missed {
+            let what = What {
+                what: Word(measured.metric.term()),
+            };
+            metrics.quality_missed.get_or_create(&what).inc();
+        }
         metrics.decayed.inc_by(decayed(compiled));
         if let Some(spans) = &telemetry.spans {
             spans.compile(request, compiled, &quality, took);

@@ -90,6 +90,7 @@ const VOCABULARY: &[&str] = &[
     "layer",
     "memory_kind",
     "method",
+    "metric",
     "modality",
     "mode",
     "object_type",

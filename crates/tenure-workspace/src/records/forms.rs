@@ -34,6 +34,7 @@ fn validation(trace: &Trace) -> &'static str {
                 | Note::ImitationPassed { .. }
                 | Note::DisguisedImitation { .. }
                 | Note::OpposedGuidance { .. }
+                | Note::DenseConstraints { .. }
         )
     };
     if trace.notes.iter().any(is_doubtful) {

@@ -2,9 +2,12 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tenure::answer::{AskedForm, RequestBody};
 use tenure::cache::{self, Options};
+use tenure::request::MAX_SCHEMA;
 use tenure::wire::{self, Conversation, Format, Renewed};
-use tenure::{Error, World};
+use tenure::{Error, Policy, World};
 
 use super::{Relaying, tools};
 
@@ -38,6 +41,7 @@ pub(super) fn compose(
     conversation: &Conversation,
     payload: &str,
     left_out: &tools::OmittedTools,
+    schema: Option<&Value>,
 ) -> Result<String, Error> {
     let compiled: Compiled<'_> = serde_json::from_str(payload)
         .map_err(|error| Error::assertion(format!("a compiled body has messages: {error}")))?;
@@ -64,7 +68,74 @@ pub(super) fn compose(
     if let Some(offered) = &offered {
         changes.push(("tools", offered));
     }
+    let form = schema.and_then(|schema| response_form(asked, schema));
+    if let Some((key, value)) = &form {
+        changes.push((key, value));
+    }
     wire::with_fields(asked.body, &changes)
+}
+
+/// The field of a body that asks for an answer of this schema, with all else that the agent says there.
+fn response_form(asked: &Relaying<'_>, schema: &Value) -> Option<(&'static str, String)> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Own {
+        response_format: Value,
+        text: Value,
+        output_config: Value,
+        output_format: Value,
+    }
+    let mut own: Own = serde_json::from_str(asked.body).ok()?;
+    let form = |mut own: Value| {
+        if own["type"] != "json_schema" {
+            own = json!({ "type": "json_schema", "name": "answer" });
+        }
+        own["schema"] = schema.clone();
+        own
+    };
+    let (key, value) = match asked.format {
+        Format::OpenAiChat => {
+            let mut whole = own.response_format;
+            if whole["type"] != "json_schema" {
+                whole = json!({ "type": "json_schema", "json_schema": { "name": "answer" } });
+            }
+            whole["json_schema"]["schema"] = schema.clone();
+            ("response_format", whole)
+        }
+        Format::OpenAiResponses => {
+            own.text["format"] = form(own.text["format"].take());
+            ("text", own.text)
+        }
+        Format::Anthropic if own.output_format.is_object() => {
+            own.output_format["schema"] = schema.clone();
+            ("output_format", own.output_format)
+        }
+        Format::Anthropic => {
+            let mut form = form(own.output_config["format"].take());
+            form.as_object_mut()?.remove("name");
+            own.output_config["format"] = form;
+            ("output_config", own.output_config)
+        }
+        _ => return None,
+    };
+    Some((key, value.to_string()))
+}
+
+/// Returns the schema that an agent asks its answer to be of, or that it asks for none, where the policy may change that.
+pub(super) fn asked_form(asked: &Relaying<'_>, policy: &Policy) -> (Option<Value>, bool) {
+    let settings = &policy.document().answers;
+    if !settings.relax_schemas && !settings.add_schemas {
+        return (None, false);
+    }
+    let request = RequestBody::demands(asked.body.as_bytes());
+    match request.asked_form(asked.format) {
+        AskedForm::Schema(schema) if schema.is_object() => {
+            let is_small = schema.to_string().len() <= MAX_SCHEMA;
+            (is_small.then(|| schema.clone()), false)
+        }
+        AskedForm::Any => (None, settings.add_schemas),
+        _ => (None, false),
+    }
 }
 
 /// A body with what the agent renews with each request.

@@ -131,6 +131,7 @@ impl Workspace {
     ) -> Result<Unnoted, Error> {
         let mut request = job.request.clone();
         request.principal.session = Some(session.id().to_owned());
+        request.turns = Some(session.len());
         let model = job.world.model();
         if let Some(learned) = session.learned {
             let window = request.budget.window.unwrap_or(model.window).min(learned);
@@ -442,6 +443,7 @@ impl Session {
             tokens: compiled.envelope.total_tokens,
             calibrated: self.calibrated,
             handoff,
+            forecast: compiled.trace.forecast,
         };
         let mut entries = draft.entries;
         let answered = self.turns.last().map_or(0, |turn| turn.number);

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tenure::object::RevisionId;
 use tenure::request::{ServedLedger, TaskState};
-use tenure::session::Checkpoint;
+use tenure::session::{Checkpoint, Forecast};
 use tenure::time::Instant;
 use tenure::trace::EpochCause;
 use tenure::wire::Format;
@@ -207,6 +207,9 @@ pub(super) struct Served {
     /// Whether the model was told that the epoch is about to end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) handoff: bool,
+    /// When its window is full; none in entries from before it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) forecast: Option<Forecast>,
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use std::sync::Mutex;
 use tenure::condense::turns::Speaker;
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectId, clip};
-use tenure::session::{Checkpoint, Frontier};
+use tenure::session::{Checkpoint, Forecast, Frontier};
 use tenure::time::Instant;
 use tenure::wire::{self, Conversation, Format};
 use tenure::{Error, ObjectDocument, Target, World};
@@ -737,6 +737,11 @@ impl Session {
     pub(crate) fn began_with(&self) -> Option<Option<u32>> {
         let served = self.served.last();
         served.map(|(_, served)| served.calibrated)
+    }
+
+    /// When its window is full, as its last request in this epoch has it; none before there was one.
+    pub fn forecast(&self) -> Option<Forecast> {
+        self.served.last().and_then(|(_, served)| served.forecast)
     }
 
     /// The cost of its messages that stand, about, by this vocabulary.

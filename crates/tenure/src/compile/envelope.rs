@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::base::digest::Digest;
@@ -158,6 +159,10 @@ pub struct Envelope {
     pub sections: Vec<SectionReport>,
     /// The payload's openness to instructions in data, from 0 to 1.
     pub injection_surface: Score,
+    /// The JSON Schema that the answer is to be asked for, where there is one: the request's, or a constraint's, with
+    /// `null` where `served.relaxed` says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_schema: Option<Value>,
     /// The ledger for the next request: what has now been served in this epoch.
     pub served: ServedLedger,
 }

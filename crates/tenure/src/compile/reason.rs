@@ -267,6 +267,13 @@ pub enum Reason {
         /// The number of tokens of its section that are worth their cost.
         worth: u32,
     },
+    /// Omitted: a soft constraint, where constraints take more of the payload than the policy lets them.
+    TooManyConstraints {
+        /// The share of the payload that they would take.
+        density: Score,
+        /// The policy's limit.
+        limit: Score,
+    },
     /// Omitted: evidence that waits for a later turn, because not everything fits into this one.
     Deferred {
         /// The tokens that it would cost.
@@ -363,6 +370,7 @@ impl Reason {
             | Reason::NoRoom { .. }
             | Reason::OverShare { .. }
             | Reason::NotWorthItsCost { .. }
+            | Reason::TooManyConstraints { .. }
             | Reason::Deferred { .. }
             | Reason::OnPage { .. }
             | Reason::LeftToRetrieval
@@ -420,6 +428,7 @@ impl Reason {
             | Reason::NoRoom { .. }
             | Reason::OverShare { .. }
             | Reason::NotWorthItsCost { .. }
+            | Reason::TooManyConstraints { .. }
             | Reason::Deferred { .. }
             | Reason::OnPage { .. }
             | Reason::AfterStop { .. } => &[Stage::Fit],
@@ -487,6 +496,7 @@ impl Reason {
             Reason::NoRoom { .. } => "no_room",
             Reason::OverShare { .. } => "over_share",
             Reason::NotWorthItsCost { .. } => "not_worth_its_cost",
+            Reason::TooManyConstraints { .. } => "too_many_constraints",
             Reason::Deferred { .. } => "deferred",
             Reason::OnPage { .. } => "on_page",
             Reason::LeftToRetrieval => "left_to_retrieval",
@@ -580,6 +590,9 @@ impl Reason {
             Reason::NotWorthItsCost { needed, worth } => {
                 format!("needs {needed} tokens; {worth} of its section are worth their cost")
             }
+            Reason::TooManyConstraints { density, limit } => format!(
+                "constraints would take {density} of the payload, and it is soft: at most {limit}"
+            ),
             Reason::Deferred { needed } => format!("waits for a later turn with {needed} tokens"),
             Reason::OnPage { page } => format!("stands on page {page}"),
             Reason::LeftToRetrieval => "left to retrieval".into(),

@@ -15,6 +15,7 @@ use crate::base::num::Score;
 use crate::base::time::Instant;
 use crate::base::tokenizer::CountKind;
 pub use crate::compile::ladder::{Hold, Rung};
+pub use crate::compile::quality::Measured;
 pub use crate::compile::reason::{Affinity, Attachment, Factor, Obligation, Reason, Ruling, Stage};
 use crate::compile::score::ScoreCard;
 use crate::condense::Method;
@@ -28,6 +29,7 @@ use crate::object::TaskType;
 use crate::object::section::Section;
 pub use crate::provider::answer::ProviderUsage;
 use crate::rank::allocate::Certificate;
+use crate::session::Forecast;
 
 /// The version of the trace's form.
 pub const TRACE_VERSION: u32 = 1;
@@ -151,6 +153,13 @@ pub enum Note {
         task_type: TaskType,
         /// The fault, in words.
         why: String,
+    },
+    /// Constraints that must stand take more of the payload than the policy lets them.
+    DenseConstraints {
+        /// The share of the payload that they take.
+        density: Score,
+        /// The policy's limit.
+        limit: Score,
     },
     /// No one supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {
@@ -376,6 +385,12 @@ pub struct Trace {
     /// The injection surface V: the share of tokens at level 4, each weighted by what its isolation
     /// leaves open.
     pub injection_surface: Score,
+    /// The eight quality metrics. None in traces from before they were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quality: Vec<Measured>,
+    /// The forecast of the conversation; none where no turn stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// The view: the caller's, from `admitted` on, or the operator's, with everything.
     #[serde(default)]
     pub view: View,

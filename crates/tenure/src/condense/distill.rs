@@ -2,14 +2,15 @@
 //! out is compact prose in the order of the original, under its headings, and says how much of the original it still
 //! says.
 //!
-//! The source asks a model for similarity and entailment. Here novelty is the share of a
-//! proposition's pairs of neighbouring words that neither the context nor what was chosen has, and
-//! fidelity is [`fidelity`](super::fidelity::fidelity()).
+//! The source asks a model for similarity and entailment. Here novelty is 1 − the greatest similarity to a sentence of
+//! the context or a proposition that was chosen, similarity the share of a proposition's pairs of neighbouring words
+//! that the other has, and fidelity is [`fidelity`](super::fidelity::fidelity()).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::clauses::{leans, place_in, statements};
 use super::curve::Curve;
@@ -17,7 +18,7 @@ use super::fidelity::{Fidelity, Marks, Original};
 use super::fill::{Filled, Prices, fill};
 use super::markdown::{Kind, Markdown};
 use super::select::{price, settle};
-use super::sentences::{acknowledges, weight};
+use super::sentences::{acknowledges, sentences, weight};
 use super::signal::{EMPTY, Signs, Task, worth};
 use super::{Draft, GAP, Goal, LeftOut, Map, Method, Omission, Unit};
 use crate::base::num::Score;
@@ -56,7 +57,7 @@ pub struct Proposition {
     pub bytes: Range<usize>,
     /// Its worth for the task.
     pub utility: Score,
-    /// The share of it that neither the context nor an earlier proposition says.
+    /// 1 − its greatest similarity to a sentence of the context or an earlier proposition.
     pub novelty: Score,
     /// True if it is in the result.
     pub kept: bool,
@@ -211,8 +212,85 @@ struct Heading {
 struct Source {
     parts: Vec<Part>,
     headings: Vec<Heading>,
-    known: Map<u64, ()>,
+    nearest: Nearest,
     prices: Prices,
+}
+
+/// The parts by their pairs, and how similar each is to what is known already.
+#[derive(Clone)]
+struct Nearest {
+    /// The parts that have a pair; of parts that have the same pairs, the first stands for all.
+    holders: Rc<Map<u64, Vec<u32>>>,
+    /// The part that stands for each, and the number of its pairs.
+    stands: Rc<Vec<(u32, u32)>>,
+    /// The greatest similarity so far: pairs that are known from one statement.
+    shared: Vec<u32>,
+    /// Scratch: how many pairs a part shares with the statement that is looked at.
+    counts: Vec<u32>,
+    touched: Vec<u32>,
+}
+
+/// A pair that more different propositions have says nothing about what two of them have in common.
+const COMMON: usize = 1_024;
+
+impl Nearest {
+    fn of(parts: &[Part]) -> Nearest {
+        let mut holders: Map<u64, Vec<u32>> = Map::default();
+        let mut first: Map<&[u64], u32> = Map::default();
+        let mut stands = Vec::with_capacity(parts.len());
+        for (at, part) in (0u32..).zip(parts) {
+            let by = *first.entry(&part.pairs).or_insert(at);
+            stands.push((by, part.pairs.len() as u32));
+            if by == at {
+                for pair in &part.pairs {
+                    holders.entry(*pair).or_default().push(at);
+                }
+            }
+        }
+        holders.retain(|_, parts| parts.len() <= COMMON);
+        Nearest {
+            holders: Rc::new(holders),
+            stands: Rc::new(stands),
+            shared: vec![0; parts.len()],
+            counts: vec![0; parts.len()],
+            touched: Vec::new(),
+        }
+    }
+
+    /// From now on a statement with these pairs is known.
+    fn learn(&mut self, pairs: &[u64]) {
+        for pair in pairs {
+            for &part in self.holders.get(pair).map_or(&[][..], Vec::as_slice) {
+                let count = &mut self.counts[part as usize];
+                if *count == 0 {
+                    self.touched.push(part);
+                }
+                *count += 1;
+            }
+        }
+        for part in self.touched.drain(..) {
+            let count = std::mem::take(&mut self.counts[part as usize]);
+            let shared = &mut self.shared[part as usize];
+            *shared = count.max(*shared);
+        }
+    }
+
+    /// From now on a part is known. What one that says nothing new is similar to, was so before.
+    fn take(&mut self, at: usize, pairs: &[u64]) {
+        let (by, count) = self.stands[at];
+        if self.shared[by as usize] < count {
+            self.learn(pairs);
+            // Also where all of its pairs are common.
+            self.shared[by as usize] = count;
+        }
+    }
+
+    /// Returns 1 − the greatest similarity of a part to what is known.
+    fn novelty(&self, at: usize) -> Score {
+        let (by, count) = self.stands[at];
+        let shared = self.shared[by as usize];
+        Score::clamped(f64::from(count - shared) / f64::from(count.max(1)))
+    }
 }
 
 impl Source {
@@ -284,21 +362,21 @@ impl Source {
             };
             part.utility = Score::clamped(raw / (raw + HALFWAY));
         }
-        let mut known = Map::default();
-        for text in aim.context {
-            known.extend(pairs(text).into_iter().map(|pair| (pair, ())));
+        let mut nearest = Nearest::of(&parts);
+        for sentence in aim.context.iter().flat_map(|text| sentences(text)) {
+            nearest.learn(&pairs(sentence));
         }
         Source {
             prices: Prices::new(parts.len()),
             parts,
             headings,
-            known,
+            nearest,
         }
     }
 
     /// The fullest text within `tokens`, of which so many as `target` are chosen by worth.
     fn fill(&mut self, by: By, target: u32, tokens: u32, goal: &Goal<'_>) -> Filled {
-        let (parts, headings, known) = (&self.parts, &self.headings, &self.known);
+        let (parts, headings, nearest) = (&self.parts, &self.headings, &self.nearest);
         let prices = &mut self.prices;
         let mut pick = |budget: u32| {
             let mut choice = Choice {
@@ -313,7 +391,7 @@ impl Source {
             };
             if by == By::Worth {
                 let share = u64::from(budget) * u64::from(target) / u64::from(tokens.max(1));
-                choice.by_worth(known, share.min(u64::from(budget)) as u32);
+                choice.by_worth(nearest, share.min(u64::from(budget)) as u32);
             }
             if by == By::Marks || tokens > target {
                 choice.by_marks(budget);
@@ -326,16 +404,16 @@ impl Source {
 
     /// Returns the propositions that stay, and the counts of the parts that do not.
     fn told(self, kept: &[bool]) -> (Vec<Proposition>, Vec<LeftOut>) {
-        let mut known = self.known;
+        let mut nearest = self.nearest;
         let mut propositions = Vec::new();
-        for (part, kept) in self.parts.iter().zip(kept) {
+        for (at, (part, kept)) in self.parts.iter().zip(kept).enumerate() {
             propositions.push(Proposition {
                 bytes: part.place.clone(),
                 utility: part.utility,
-                novelty: novelty(&part.pairs, &known),
+                novelty: nearest.novelty(at),
                 kept: *kept,
             });
-            known.extend(part.pairs.iter().map(|pair| (*pair, ())));
+            nearest.take(at, &part.pairs);
         }
         let class = |at: usize| match () {
             () if acknowledges(&self.parts[at].text) => Omission::Acknowledgement,
@@ -435,17 +513,14 @@ impl Choice<'_> {
 
     /// Utility times novelty, the highest first. Novelty only falls while parts are taken, so that
     /// a part whose value still holds when it is looked at is the best.
-    fn by_worth(&mut self, known: &Map<u64, ()>, budget: u32) {
-        let mut seen: Map<u64, ()> = known.clone();
-        let value = |part: &Part, seen: &Map<u64, ()>| {
-            part.utility.times(novelty(&part.pairs, seen)).millionths()
-        };
+    fn by_worth(&mut self, known: &Nearest, budget: u32) {
+        let mut nearest = known.clone();
         let parts = self.parts;
         self.greedily(budget, &mut |at, taken| {
             if taken {
-                seen.extend(parts[at].pairs.iter().map(|pair| (*pair, ())));
+                nearest.take(at, &parts[at].pairs);
             }
-            value(&parts[at], &seen)
+            parts[at].utility.times(nearest.novelty(at)).millionths()
         });
     }
 
@@ -498,15 +573,6 @@ impl Choice<'_> {
             }
         }
     }
-}
-
-/// The share of the pairs that are not known.
-fn novelty(pairs: &[u64], known: &Map<u64, ()>) -> Score {
-    let fresh = pairs
-        .iter()
-        .filter(|pair| !known.contains_key(pair))
-        .count();
-    Score::clamped(fresh as f64 / pairs.len().max(1) as f64)
 }
 
 /// The pairs of neighbouring words that name something, and one for each word that stands alone.
@@ -655,6 +721,25 @@ mod tests {
         let found = distill(text, &aim, &goal(100, ""));
         assert_eq!(found.text, "The limit is 3 MB.");
         assert_eq!(found.left_out[0].class, Omission::Repeat);
+    }
+
+    #[test]
+    fn novelty_is_one_less_the_greatest_similarity() {
+        // Of the four pairs of the first sentence one sentence of the context has two, another has another two.
+        let text = "Red pumps move clean water. Green lamps burn.";
+        let context =
+            ["Red pumps move dirty oil. The clean water is cold, and it can move clean water."];
+        let of = |context: &[&str]| {
+            let aim = Aim {
+                context,
+                ..aim(100, 0)
+            };
+            let found = distill(text, &aim, &goal(100, "")).propositions;
+            found.iter().map(|one| one.novelty).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&context), [Score::HALF, Score::ONE]);
+        assert_eq!(of(&[]), [Score::ONE, Score::ONE]);
+        assert_eq!(of(&[text]), [Score::ZERO, Score::ZERO]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod facts;
 pub mod gate;
 pub(crate) mod outlines;
 pub mod policy;
+pub(crate) mod profile;
 pub mod request;
 pub mod retrieval;
 pub(crate) mod served;

@@ -3,7 +3,9 @@
 //! A policy is TOML. [`PRESETS`] are built in; `policies/standard.toml` lists every key with its
 //! default, and any other policy names only what it changes.
 
+mod answers;
 mod guidance;
+mod quality;
 mod session;
 
 use std::collections::BTreeMap;
@@ -22,7 +24,9 @@ use crate::rank::ranker::Weights;
 
 use guidance::{Templates, Told};
 
+pub use answers::AnswersPolicy;
 pub use guidance::{Equals, Guidance, MAX_TEMPLATE};
+pub use quality::{Bounds, MissedByClass, OnMiss, QualityMetric, QualityPolicy};
 pub use session::SessionPolicy;
 
 vocabulary! {
@@ -178,6 +182,12 @@ pub struct PolicyDocument {
     pub limits: Limits,
     /// The isolation that each mechanism gives data.
     pub isolation: Isolation,
+    /// The form that answers are asked to have.
+    #[serde(default, skip_serializing_if = "AnswersPolicy::is_off")]
+    pub answers: AnswersPolicy,
+    /// The limits of the payload's quality; none in policies from before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<QualityPolicy>,
     /// The settings that keep the history of a session in its budget.
     #[serde(default)]
     pub session: SessionPolicy,
@@ -600,6 +610,9 @@ impl Policy {
                 "`overflow`: one flow in registry order knows truncate_lowest and fail_loud"
                     .to_owned(),
             );
+        }
+        if let Some(fault) = document.quality.as_ref().and_then(QualityPolicy::fault) {
+            return bad(fault.to_owned());
         }
         if let Some(fault) = document.session.fault() {
             return bad(fault.to_owned());

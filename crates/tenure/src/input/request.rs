@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::base::digest::Digest;
 use crate::base::error::{Error, ErrorKind};
@@ -239,6 +240,13 @@ pub struct Request {
     /// The retrieval plan of the task. Default: everything is a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalPlan>,
+    /// The JSON Schema that the answer is to be of. It is not written into the payload: the envelope gives it back as
+    /// the policy's `answers` have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_schema: Option<Value>,
+    /// The number of turns that the session has, those that no longer stand included: for the trace's forecast alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
     /// The ledger of what the model has already been sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedLedger>,
@@ -251,6 +259,9 @@ pub struct Request {
 
 /// The version of the request's form.
 pub const REQUEST_VERSION: u32 = 1;
+
+/// The longest schema of an answer, in bytes of JSON.
+pub const MAX_SCHEMA: usize = 1 << 18;
 
 /// The longest text of a task or a query, in bytes.
 const MAX_TEXT: usize = 4 << 20;
@@ -273,6 +284,8 @@ impl Default for Request {
             tools: None,
             late_tools: false,
             retrieval: None,
+            response_schema: None,
+            turns: None,
             served: None,
             frame_key: None,
             dry_run: false,
@@ -429,6 +442,16 @@ impl Request {
             return Err(Error::input("the task has no objective")
                 .at("task.objective", None)
                 .expected("a text that says what to reach"));
+        }
+        if let Some(schema) = &self.response_schema {
+            let size = schema.to_string().len();
+            if !schema.is_object() || size > MAX_SCHEMA {
+                let what =
+                    format!("`response_schema` is no JSON Schema of at most {MAX_SCHEMA} bytes");
+                return Err(Error::input(what)
+                    .at("response_schema", None)
+                    .expected("a mapping, as small as that"));
+            }
         }
         for (field, text) in [
             ("task.objective", Some(&self.task.objective)),

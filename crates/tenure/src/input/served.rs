@@ -83,6 +83,9 @@ pub struct ServedLedger {
     /// said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<TaskState>>,
+    /// The fields of the answer's schema that may be null, chosen when the epoch began; none where none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relaxed: Option<Vec<String>>,
     /// The cause for which the epoch ends now, where the keeper of the history ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<EpochCause>,

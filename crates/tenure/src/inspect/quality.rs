@@ -1,92 +1,14 @@
-//! The eight quality metrics of a payload, from its trace and what it was made of.
-//!
-//! | metric | here |
-//! |---|---|
-//! | utilization | tokens of the payload / budget |
-//! | signal density | tokens of what is not graded irrelevant to the task / tokens of the payload |
-//! | provenance coverage | evidence that says where and when it is from / evidence |
-//! | constraint density | tokens of hard constraints, policy rules and actionable constraints / tokens of the payload |
-//! | duplication | bytes of lines that stood in an object before / bytes of lines, of 20 bytes and more |
-//! | staleness | 1 − freshness, weighted by tokens, of what has a score |
-//! | injection surface | as the trace has it |
-//! | fidelity | of what stands condensed, weighted by tokens; 1 where nothing does |
-
-use std::collections::BTreeSet;
-
-use schemars::JsonSchema;
-use serde::Serialize;
+//! The quality of a payload: as its trace states it, or measured from an older trace and what the payload was made of.
 
 use crate::Candidates;
-use crate::base::num::Score;
 use crate::compile::envelope::Compiled;
-use crate::compile::score::Grade;
+use crate::compile::measure::{Nearness, Standing, measure};
+pub use crate::compile::quality::Quality;
+use crate::compile::quality::stated;
 use crate::compile::trace::Ruling;
-use crate::object::section::Section;
-use crate::object::{ObjectType, Provenance};
-
-/// Lines shorter than this say nothing about repetition.
-const LINE: usize = 20;
-
-/// The quality of a payload, in eight figures from 0 to 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct Quality {
-    /// The share of the budget that is used.
-    pub utilization: Score,
-    /// The share of the payload that is about the task.
-    pub signal_density: Score,
-    /// The share of the evidence that names its source.
-    pub provenance_coverage: Score,
-    /// The share of the payload that forbids or demands.
-    pub constraint_density: Score,
-    /// The share of the payload that is there twice.
-    pub duplication: Score,
-    /// The age of the payload.
-    pub staleness: Score,
-    /// The openness of the payload to instructions in data.
-    pub injection_surface: Score,
-    /// The share of the condensed text that is still said.
-    pub fidelity: Score,
-}
-
-/// One of the metrics.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)] // as the fields of `Quality`
-pub enum QualityMetric {
-    Utilization,
-    SignalDensity,
-    ProvenanceCoverage,
-    ConstraintDensity,
-    Duplication,
-    Staleness,
-    InjectionSurface,
-    Fidelity,
-}
-
-impl QualityMetric {
-    /// Returns whether more of it is better.
-    pub fn more_is_better(self) -> bool {
-        matches!(
-            self,
-            QualityMetric::Utilization
-                | QualityMetric::SignalDensity
-                | QualityMetric::ProvenanceCoverage
-                | QualityMetric::Fidelity
-        )
-    }
-}
-
-crate::terms! {
-    QualityMetric ("quality metric") {
-        Utilization = "utilization",
-        SignalDensity = "signal_density",
-        ProvenanceCoverage = "provenance_coverage",
-        ConstraintDensity = "constraint_density",
-        Duplication = "duplication",
-        Staleness = "staleness",
-        InjectionSurface = "injection_surface",
-        Fidelity = "fidelity",
-    }
-}
+pub use crate::input::policy::QualityMetric;
+use crate::input::profile::Profile;
+use crate::object::ContextObject;
 
 impl Quality {
     /// The quality of a payload that was made of these candidates.
@@ -106,14 +28,13 @@ impl Quality {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn of(compiled: &Compiled, candidates: &Candidates) -> Quality {
-        let (trace, total) = (&compiled.trace, u64::from(compiled.trace.total_tokens));
-        let (mut relevant, mut constraints) = (0, 0);
-        let (mut evidence, mut sourced) = (0, 0);
-        let (mut aged, mut stale) = (0, 0);
-        let (mut lines, mut again) = (0, 0);
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let trace = &compiled.trace;
+        if let Some(quality) = stated(&trace.quality) {
+            return quality;
+        }
         let mut objects = candidates.objects().iter().peekable();
-        for verdict in &trace.verdicts {
+        let mut standing: Vec<(usize, Option<(&ContextObject, Profile)>)> = Vec::new();
+        for (at, verdict) in trace.verdicts.iter().enumerate() {
             // A caller's trace leaves candidates out.
             let object = loop {
                 match objects.next() {
@@ -122,93 +43,27 @@ impl Quality {
                     None => break None,
                 }
             };
-            if verdict.verdict != Ruling::Included {
-                continue;
-            }
-            let tokens = u64::from(verdict.tokens);
-            let score = verdict.score.as_ref();
-            if score.is_none_or(|score| score.grade != Grade::Irrelevant) {
-                relevant += tokens;
-            }
-            if let Some(score) = score {
-                aged += tokens;
-                stale += tokens * u64::from(score.freshness.complement().millionths());
-            }
-            let Some(object) = object else { continue };
-            let revision = object.revision();
-            let kind = revision.object_type();
-            if revision.is_hard_constraint()
-                || matches!(
-                    kind,
-                    ObjectType::PolicyRule | ObjectType::ActionableConstraint
-                )
-            {
-                constraints += tokens;
-            }
-            if verdict.section == Section::Evidence {
-                evidence += 1;
-                let provenance = revision.provenance();
-                sourced += u64::from(provenance.is_some_and(Provenance::is_complete));
-            }
-            let own = revision.content().lines().map(str::trim);
-            let own: BTreeSet<&str> = own.filter(|line| line.len() >= LINE).collect();
-            for line in own {
-                lines += line.len() as u64;
-                if !seen.insert(line) {
-                    again += line.len() as u64;
-                }
+            if verdict.verdict == Ruling::Included {
+                let profile =
+                    |object: &ContextObject| Profile::of(object, object.revision().content());
+                standing.push((at, object.map(|object| (&**object, profile(object)))));
             }
         }
-        let condensed = trace.condensed.iter().filter_map(|condensed| {
-            let tokens = u64::from(condensed.to);
-            Some((tokens, u64::from(condensed.fidelity?.millionths())))
+        let standing = standing.iter().map(|(at, said)| Standing {
+            verdict: &trace.verdicts[*at],
+            said: said
+                .as_ref()
+                .map(|(object, profile)| (object.revision(), profile)),
         });
-        let (shortened, kept) = condensed.fold((0, 0), |(all, kept), (tokens, fidelity)| {
-            (all + tokens, kept + tokens * fidelity)
-        });
-        Quality {
-            utilization: share(total, u64::from(trace.budget), Score::ZERO),
-            signal_density: share(relevant, total, Score::ZERO),
-            provenance_coverage: share(sourced, evidence, Score::ONE),
-            constraint_density: share(constraints, total, Score::ZERO),
-            duplication: share(again, lines, Score::ZERO),
-            staleness: mean(stale, aged, Score::ZERO),
-            injection_surface: trace.injection_surface,
-            fidelity: mean(kept, shortened, Score::ONE),
-        }
-    }
-
-    /// One of the metrics.
-    pub fn get(&self, metric: QualityMetric) -> Score {
-        match metric {
-            QualityMetric::Utilization => self.utilization,
-            QualityMetric::SignalDensity => self.signal_density,
-            QualityMetric::ProvenanceCoverage => self.provenance_coverage,
-            QualityMetric::ConstraintDensity => self.constraint_density,
-            QualityMetric::Duplication => self.duplication,
-            QualityMetric::Staleness => self.staleness,
-            QualityMetric::InjectionSurface => self.injection_surface,
-            QualityMetric::Fidelity => self.fidelity,
-        }
-    }
-}
-
-/// A part of a whole; of nothing, what there is to say then.
-fn share(part: u64, whole: u64, of_nothing: Score) -> Score {
-    mean(part.saturating_mul(1_000_000), whole, of_nothing)
-}
-
-/// So many millionths together, of so many.
-fn mean(millionths: u64, count: u64, of_nothing: Score) -> Score {
-    match millionths.checked_div(count) {
-        Some(mean) => Score::from_millionths(u32::try_from(mean).unwrap_or(u32::MAX)),
-        None => of_nothing,
+        measure(trace, Nearness::Counts, standing)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::num::Score;
+    use crate::object::ObjectType;
     use crate::object::PermissionScope;
     use crate::{
         Budget, ContextObject, Facts, FrameKey, ObjectDocument, Policy, Principal, Request, World,
@@ -279,5 +134,34 @@ mod tests {
         compiled.trace = compiled.trace.caller_view(&policy, &caller, &candidates);
         assert_eq!(compiled.trace.verdicts.len(), 2);
         assert_eq!(Quality::of(&compiled, &candidates), whole);
+        // A trace from before it was measured.
+        compiled.trace.quality.clear();
+        assert_eq!(Quality::of(&compiled, &candidates), whole);
+    }
+
+    #[test]
+    fn evidence_without_provenance_is_missed_and_refused() {
+        use crate::compile::measure::{against, refuse};
+        use crate::object::section::Section;
+        use crate::policy::TaskClass;
+
+        let (mut compiled, candidates) = compiled(vec![
+            object("a", "The northern station reports in pascal.", None),
+            object("b", "The southern station reports in pascal.", None),
+        ]);
+        // A compile admits none, so one is made up.
+        compiled.trace.quality.clear();
+        compiled.trace.verdicts[0].section = Section::Evidence;
+        let quality = Quality::of(&compiled, &candidates);
+        assert_eq!(quality.provenance_coverage, Score::ZERO);
+        let policy = Policy::preset("standard").unwrap();
+        let (class, tokens) = (TaskClass::SafetyCritical, compiled.trace.total_tokens);
+        let measured = against(&quality, &policy, class, tokens);
+        let error = refuse(&measured, &policy, class).unwrap_err();
+        assert_eq!(
+            error.what,
+            "the payload is refused: its provenance_coverage is 0"
+        );
+        assert!(refuse(&measured, &policy, TaskClass::Batch).is_ok());
     }
 }

@@ -231,6 +231,10 @@ fn remedy_for(reason: &Reason, verdict: &Verdict, policy: &Policy) -> String {
         | Reason::OverShare { .. }
         | Reason::Deferred { .. }
         | Reason::AfterStop { .. } => "a larger budget".into(),
+        Reason::TooManyConstraints { .. } => {
+            "a higher `priority`, fewer constraints, or a larger `quality.constraint_density` in the policy"
+                .into()
+        }
         Reason::NotWorthItsCost { .. } => format!(
             "a lower `cost_sensitivity`, or a lower `sections.{}.cost`",
             verdict.section

@@ -247,8 +247,12 @@ pub struct ConstraintDocument {
     /// Stated or shown. Default: `explicit`.
     #[serde(default = "explicit")]
     pub explicitness: Explicitness,
+    /// The number of sources that a final answer must name at least, of the evidence and documents that stand in the
+    /// request: by their name or `source_id`. Fewer suffice where fewer stand. Default: 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub must_cite: u32,
     /// Regular expressions that answers are held against: of a `negative` constraint none may match, of a
-    /// `positive` one each must. Default: none, which no machine can check.
+    /// `positive` one each must. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,
     /// Asks or forbids. Default: `positive`.
@@ -256,6 +260,14 @@ pub struct ConstraintDocument {
     pub polarity: Polarity,
     /// The rigidity: soft constraints may be relaxed.
     pub rigidity: Rigidity,
+    /// A JSON Schema that a final answer must be an instance of. Default: none. A constraint without a validator
+    /// (`must_cite`, `patterns`, `schema`) is one that no machine can check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn explicit() -> Explicitness {

@@ -391,10 +391,10 @@ impl Revision {
             .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
     }
 
-    /// Returns whether a machine can hold an answer against it.
+    /// Returns whether a machine can hold answers against it: it is a constraint with a validator.
     pub fn has_validator(&self) -> bool {
-        self.constraint()
-            .is_some_and(|constraint| constraint.has_validator())
+        let constraint = self.constraint();
+        constraint.is_some_and(ConstraintDocument::has_validator)
     }
 
     /// Returns its kind of constraint, where it states one.

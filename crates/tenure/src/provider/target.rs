@@ -47,6 +47,11 @@ impl Target {
         }
     }
 
+    /// Returns whether a schema says by a keyword of its own that a value may be null, as OpenAPI has it.
+    pub(crate) const fn marks_null_by_keyword(self) -> bool {
+        matches!(self, Target::Gemini)
+    }
+
     /// Returns whether a result is found by the id of its call, wherever behind the call it stands.
     pub(crate) const fn pairs_by_id(self) -> bool {
         match self.format() {

@@ -8,6 +8,7 @@
 //! names its turns, and who keeps the session gives them back.
 
 mod checkpoint;
+mod forecast;
 mod frontier;
 mod result;
 mod shown;
@@ -17,6 +18,7 @@ mod worth;
 
 pub use crate::input::policy::SessionPolicy;
 pub use checkpoint::{CHECKPOINT_VERSION, Checkpoint, Said, Statement, Summarizing};
+pub use forecast::{Forecast, Pyramid};
 pub use frontier::Frontier;
 pub use shown::Shown;
 pub use stale::{Step, Superseded, superseded};

@@ -342,12 +342,14 @@ fn single() -> BoxedStrategy<ObjectDocument> {
                         .flatten(),
                     constraint: is_constraint.then_some(ConstraintDocument {
                         explicitness: Explicitness::Explicit,
+                        must_cite: u32::from(!soft),
                         patterns: soft
                             .then(|| "(?i)pump \\d+".to_owned())
                             .into_iter()
                             .collect(),
                         polarity: Polarity::Positive,
                         rigidity: if soft { Rigidity::Soft } else { Rigidity::Hard },
+                        schema: (!soft).then(|| serde_json::json!({ "type": "object", "required": ["at"], "properties": { "at": { "type": "string" } } })),
                     }),
                     tool_call_id: (kind == ObjectType::ToolResult).then(|| "c0".to_owned()),
                     input_schema: (kind == ObjectType::ToolSchema && soft).then(|| {
@@ -734,6 +736,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         )
     };
     let retrieval = rarely(10, plan());
+    let schema = rarely(4, response_schema());
     (
         task(),
         query,
@@ -742,7 +745,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
         budget(),
         target,
         entities,
-        (gate(), gate(), retrieval),
+        (gate(), gate(), retrieval, schema),
     )
         .prop_map(
             |(
@@ -753,7 +756,7 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                 budget,
                 target,
                 entities,
-                (gate, tools, retrieval),
+                (gate, tools, retrieval, response_schema),
             )| {
                 Request {
                     task,
@@ -766,11 +769,28 @@ pub(crate) fn request() -> BoxedStrategy<Request> {
                     gate,
                     tools,
                     retrieval,
+                    response_schema,
                     ..Request::default()
                 }
             },
         )
         .boxed()
+}
+
+/// A schema of answers whose fields are named by words of the texts, and by others.
+fn response_schema() -> impl Strategy<Value = serde_json::Value> {
+    let name = prop_oneof![select(&WORDS[..]), select(&["depth", "nextStep", "id"][..])];
+    let kind = select(&["string", "number", "boolean"][..]);
+    let fields = prop::collection::btree_map(name, (kind, any::<bool>()), 0..5);
+    fields.prop_map(|fields| {
+        let required = fields.iter().filter(|(_, (_, required))| *required);
+        let required: Vec<&str> = required.map(|(name, _)| *name).collect();
+        let properties = fields.iter();
+        let properties = properties
+            .map(|(name, (kind, _))| ((*name).to_owned(), serde_json::json!({ "type": kind })));
+        let properties: serde_json::Map<String, serde_json::Value> = properties.collect();
+        serde_json::json!({ "type": "object", "required": required, "properties": properties })
+    })
 }
 
 /// Up to three subqueries of any strategy but `dense`, which not every policy takes.
@@ -847,6 +867,8 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
         rarely(2, select(&["0.05", "0.3", "1.0"][..])),
         rarely(7, select(&["0.0001", "0.001"][..])),
         rarely(4, select(&["0.1", "0.9"][..])),
+        rarely(2, select(&["0.0", "0.05", "0.2"][..])),
+        any::<bool>(),
     );
     let section = (
         select(&["codex", "karma", "memory", "history", "evidence", "recall"][..]),
@@ -869,7 +891,7 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
     (base, shape, sections, limit, (layout, guidance), context).prop_map(
         |(base, shape, sections, limit, (layout, guidance), context)| {
             let (strict, before, headings, precedence, supplied, minimal, overflow) = shape;
-            let (mode, share, price, item_share) = context;
+            let (mode, share, price, item_share, density, relaxes) = context;
             let mut toml = format!(
                 "extends = \"{base}\"\nname = \"random\"\nstrict_stop = {strict}\ntask_position = \"{}\"\n\
                  precedence = {precedence}\nscorer = \"{}\"\n",
@@ -947,6 +969,14 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
                 if let Some(item_share) = item_share {
                     toml.push_str(&format!("item_share = {item_share}\n"));
                 }
+            }
+            if let Some(density) = density {
+                toml.push_str(&format!(
+                    "[quality]\nconstraints_above = 100\nconstraint_density = {density}\n"
+                ));
+            }
+            if relaxes {
+                toml.push_str("[answers]\nrelax_schemas = true\nadd_schemas = true\n");
             }
             toml
         },

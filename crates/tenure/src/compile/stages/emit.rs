@@ -1,6 +1,8 @@
 //! Stage 11: the payload, and the proof that every promise was kept. A failed assertion is a bug
 //! report, never a silent repair.
 
+mod response;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,16 +16,18 @@ use crate::compile::envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport,
 };
 use crate::compile::ladder;
+use crate::compile::measure::{self, Nearness, Standing};
 use crate::compile::stages::fit::Room;
 use crate::compile::stages::order::{Entry, Ordered};
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::trace::{
-    Condensed, InputDigests, Note, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
+    Condensed, InputDigests, Measured, Note, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
     TokenizerReport, Trace, Verdict, View,
 };
 use crate::condense::Method;
 use crate::input::policy::Policy;
 use crate::input::policy::Strategy;
+use crate::input::profile::Profile;
 use crate::input::request::Request;
 use crate::input::served::ServedLedger;
 use crate::input::served::{EpochCause, Form};
@@ -32,6 +36,7 @@ use crate::object::{Authority, Revision, Role, TaskType};
 use crate::provider::conform;
 use crate::provider::target::Target;
 use crate::provider::wire::Outgoing;
+use crate::session::Forecast;
 use crate::write::piece::{Mechanism, Piece};
 use crate::write::render::Applied;
 use crate::write::render::chat::{self, Joint};
@@ -105,7 +110,7 @@ pub(crate) fn emit(
     let live = &mut ordered.live;
     let verdicts = std::mem::take(&mut live.verdicts);
     let task_type = request.task.task_type;
-    let trace = trace(
+    let mut trace = trace(
         &ordered,
         world,
         (policy, task_type),
@@ -113,8 +118,15 @@ pub(crate) fn emit(
         &seal,
         verdicts,
     );
+    trace.quality = measured(&trace, &ordered, policy, request);
+    trace.forecast = forecast(&trace, &ordered, policy, request);
     let is_kept = trace.plan.cause == EpochCause::Kept;
     let kept = request.served.as_ref().filter(|_| is_kept);
+    let (response_schema, relaxed) = match response::schema(&ordered, policy, request, kept)? {
+        Some(asked) => (Some(asked.schema), asked.relaxed),
+        // What was chosen stays so until the epoch ends, also where one request asks for no schema.
+        None => (None, kept.and_then(|ledger| ledger.relaxed.clone())),
+    };
     let envelope = Envelope {
         version: ENVELOPE_VERSION,
         target: request.target,
@@ -140,12 +152,15 @@ pub(crate) fn emit(
             task: kept.and_then(|ledger| ledger.task),
             state: kept.and_then(|ledger| ledger.state.clone()),
             chosen_for: kept.and_then(|ledger| ledger.chosen_for),
+            relaxed,
             ends: None,
         },
+        response_schema,
     };
     let compiled = Compiled { envelope, trace };
     let has_task = ordered.epoch.has_task(request);
     required(&compiled.envelope, policy, has_task)?;
+    measure::refuse(&compiled.trace.quality, policy, request.task.class())?;
     assert_promises(&compiled, &ordered)?;
     Ok(compiled)
 }
@@ -784,8 +799,63 @@ fn trace(
             .chain(beta)
             .collect(),
         injection_surface: seal.injection_surface,
+        quality: Vec::new(),
+        forecast: None,
         view: View::Operator,
     }
+}
+
+/// Measures the payload's quality, against the limits of the policy.
+fn measured(
+    trace: &Trace,
+    ordered: &Ordered<'_>,
+    policy: &Policy,
+    request: &Request,
+) -> Vec<Measured> {
+    let Ordered { live, pieces, .. } = ordered;
+    let set = live.set;
+    // What stands in a shorter form says less than its object.
+    let shown = pieces.shown.keys().filter_map(|row| {
+        let text = pieces.row(*row)?.text.as_deref()?;
+        Some((*row, Profile::of(set.object(*row), text)))
+    });
+    let shown: BTreeMap<u32, Profile> = shown.collect();
+    let standing = live.rows.iter().map(|row| Standing {
+        verdict: &trace.verdicts[*row as usize],
+        said: Some((
+            set.object(*row).revision(),
+            shown.get(row).unwrap_or_else(|| set.profile(*row)),
+        )),
+    });
+    let nearness = Nearness::of(policy, &request.query_text());
+    let quality = measure::measure(trace, nearness, standing);
+    measure::against(&quality, policy, request.task.class(), trace.total_tokens)
+}
+
+/// Returns at which turn the window is full, where turns stand.
+fn forecast(
+    trace: &Trace,
+    ordered: &Ordered<'_>,
+    policy: &Policy,
+    request: &Request,
+) -> Option<Forecast> {
+    let Ordered { live, room, .. } = ordered;
+    let turns = live
+        .rows
+        .iter()
+        .filter(|row| live.set.row(**row).is_message());
+    let (turns, tokens) = turns.fold((0u64, 0u64), |(turns, tokens), row| {
+        let own = u64::from(trace.verdicts[*row as usize].tokens);
+        (turns + 1, tokens + own)
+    });
+    let answer = u64::from(room.answer);
+    let window = u64::from(room.budget) + answer;
+    let fixed = u64::from(trace.total_tokens).saturating_sub(tokens) + answer;
+    let forecast = Forecast::of(window, fixed, turns, tokens)?;
+    Some(match request.turns {
+        Some(turns) => forecast.with_summaries(&policy.document().session, turns),
+        None => forecast,
+    })
 }
 
 /// Refuses a payload without what the policy requires. What the caller may see decides, so this is

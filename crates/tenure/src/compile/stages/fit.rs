@@ -4,9 +4,12 @@
 //! everything fits is the policy's choice.
 
 mod account;
+mod density;
 mod elastic;
 mod losses;
 mod pages;
+
+use std::collections::BTreeSet;
 
 use crate::base::error::{Error, ErrorKind, MandatoryItem};
 use crate::compile::envelope::Part;
@@ -23,6 +26,7 @@ use crate::object::section::Section;
 use crate::write::piece::Piece;
 use crate::write::world::World;
 use account::{Account, Around, Opened, Present, Shortened};
+use density::Density;
 use elastic::{Elastic, Shares};
 
 /// Contained pieces, chosen for one payload.
@@ -57,6 +61,9 @@ struct Choice {
     part: Option<(Part, Piece)>,
 }
 
+/// So often soft constraints may leave: each time all that must, and what comes in their place is looked at again.
+const ROUNDS: usize = 4;
+
 impl Choice {
     fn new(account: Account<'_, '_>, verdicts: Vec<(u32, Reason)>, shares: Shares) -> Choice {
         Choice {
@@ -68,18 +75,53 @@ impl Choice {
             part: None,
         }
     }
+
+    fn has(&self, row: u32) -> bool {
+        self.chosen[row as usize]
+    }
+
+    /// Returns a row's tokens in the form that was chosen for it.
+    fn tokens(&self, contained: &Contained<'_>, row: u32) -> u32 {
+        let short = self.short.of(row);
+        let short = short.and_then(|at| contained.forms.get(row as usize)?.get(at));
+        short.map_or_else(|| contained.pieces.tokens(row), |(_, piece)| piece.tokens)
+    }
 }
 
 /// Chooses, for one payload or for each of several, which are handed out one by one.
 pub(crate) fn fit<'a>(
-    contained: Contained<'a>,
+    mut contained: Contained<'a>,
     world: &World,
     policy: &Policy,
     request: &Request,
 ) -> Result<impl Iterator<Item = Fitted<'a>> + use<'a>, Error> {
     let (budget, answer) = request.budget.resolve(world.model(), request.target)?;
     refused(&contained)?;
-    let choices = choices(&contained, world, policy, request, budget)?;
+    let entered = contained.live.rows.len() as u32;
+    let mut choices = choices(&contained, world, policy, request, budget)?;
+    let mut gone = Vec::new();
+    let class = request.task.class();
+    let density = |contained: &Contained<'_>, choices: &[Choice]| -> Vec<Option<Density>> {
+        let choices = choices.iter();
+        choices
+            .map(|choice| Density::of(contained, choice, policy, class))
+            .collect()
+    };
+    let mut densities = density(&contained, &choices);
+    for _ in 0..ROUNDS {
+        let leaving = too_many(&contained, &choices, &densities);
+        if leaving.is_empty() {
+            break;
+        }
+        let left: BTreeSet<u32> = leaving.iter().map(|(row, _)| *row).collect();
+        contained.live.rows.retain(|row| !left.contains(row));
+        gone.extend(leaving);
+        choices = self::choices(&contained, world, policy, request, budget)?;
+        densities = density(&contained, &choices);
+    }
+    // Of several pages, one says it.
+    let mut notes = densities.iter().flatten().filter_map(Density::note);
+    contained.live.notes.extend(notes.next());
     let mut choices = choices.into_iter().peekable();
     let mut contained = Some(contained);
     Ok(std::iter::from_fn(move || {
@@ -88,8 +130,24 @@ pub(crate) fn fit<'a>(
             Some(_) => contained.clone(),
             None => contained.take(),
         };
-        Some(Fitted::new(page?, choice, budget, answer))
+        Some(Fitted::new(page?, choice, (budget, answer), entered, &gone))
     }))
+}
+
+/// Returns the soft constraints that leave, because in one of the payloads constraints are too dense.
+fn too_many(
+    contained: &Contained<'_>,
+    choices: &[Choice],
+    densities: &[Option<Density>],
+) -> Vec<(u32, Reason)> {
+    let leaving = choices
+        .iter()
+        .zip(densities)
+        .filter_map(|(choice, density)| {
+            let leaving = density.as_ref()?.leaving(contained, choice);
+            (!leaving.is_empty()).then_some(leaving)
+        });
+    leaving.max_by_key(Vec::len).unwrap_or_default()
 }
 
 fn choices(
@@ -159,7 +217,13 @@ fn choices(
 }
 
 impl<'a> Fitted<'a> {
-    fn new(contained: Contained<'a>, choice: Choice, budget: u32, answer: u32) -> Fitted<'a> {
+    fn new(
+        contained: Contained<'a>,
+        choice: Choice,
+        (budget, answer): (u32, u32),
+        entered: u32,
+        gone: &[(u32, Reason)],
+    ) -> Fitted<'a> {
         let Contained {
             mut live,
             epoch,
@@ -201,7 +265,9 @@ impl<'a> Fitted<'a> {
             forbids: live.set.name(pair.forbids),
             shared: pair.shared,
         }));
-        let entered = live.rows.len() as u32;
+        for (row, reason) in gone {
+            live.verdicts[*row as usize] = Some(reason.clone());
+        }
         for (row, reason) in choice.verdicts {
             // What was attached stands for the sake of another.
             let reason = match (reason, attached.get(&row)) {

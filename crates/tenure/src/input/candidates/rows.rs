@@ -14,6 +14,7 @@ use crate::base::text::{Hygiene, examine};
 use crate::base::time::Instant;
 use crate::condense::duplicates::{Prints, Signed};
 use crate::condense::{ContentType, detect};
+use crate::input::profile::Profile;
 use crate::input::stance::{Topic, stance};
 use crate::object::section::{Section, section_of};
 use crate::object::{
@@ -132,6 +133,7 @@ struct Layer {
     stances: OnceLock<Vec<Stance>>,
     signed: [OnceLock<Arc<Signed>>; TENTHS],
     types: Vec<OnceLock<ContentType>>,
+    profiles: Vec<OnceLock<Profile>>,
 }
 
 /// Guidance that asks or forbids.
@@ -230,6 +232,13 @@ impl Normalized {
     pub(crate) fn content_type(&self, row: u32) -> ContentType {
         let (layer, at) = self.layer(row);
         *layer.types[at].get_or_init(|| detect(layer.objects[at].revision().content()))
+    }
+
+    /// The profile of a row's content, which the measures of quality need, found when it is first asked.
+    pub(crate) fn profile(&self, row: u32) -> &Profile {
+        let (layer, at) = self.layer(row);
+        let object = &layer.objects[at];
+        layer.profiles[at].get_or_init(|| Profile::of(object, object.revision().content()))
     }
 
     /// Returns the index for ranking, made when something is first ranked.
@@ -493,6 +502,7 @@ impl Normalized {
                 Arc::new(Layer {
                     said,
                     types: objects.iter().map(|_| OnceLock::new()).collect(),
+                    profiles: objects.iter().map(|_| OnceLock::new()).collect(),
                     names: objects.iter().map(|object| object.name().into()).collect(),
                     objects,
                     leaves: OnceLock::new(),

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::relax::{Nullable, relax};
 use super::schema::Steps;
 use super::{OutputFault, RequestBody};
+use crate::base::text::clip;
 use crate::object::{AnswerCheck, Authority, ContextObject, ObjectId, Polarity};
 use crate::provider::formats::dialect;
 use crate::provider::wire::Format;
@@ -28,7 +30,7 @@ pub struct AnswerConstraint {
     pub id: ObjectId,
     /// Its name.
     pub name: String,
-    /// None where it is one too many, or its patterns are too large.
+    /// None where it is one too many, or its validators are too large.
     check: Option<AnswerCheck>,
 }
 
@@ -41,13 +43,24 @@ impl AnswerConstraint {
         let constraint = revision
             .constraint()
             .filter(|_| commands && revision.is_hard_constraint())
-            .filter(|constraint| !constraint.patterns.is_empty())?;
+            .filter(|constraint| constraint.has_validator())?;
         let check = is_checked.then(|| constraint.answer_check().ok().flatten());
         Some(AnswerConstraint {
             id: revision.object_id(),
             name: object.name().to_owned(),
             check: check.flatten(),
         })
+    }
+
+    /// Returns whether it asks answers to name sources.
+    pub fn must_cite(&self) -> bool {
+        let check = self.check.as_ref();
+        check.is_some_and(|check| check.must_cite() > 0)
+    }
+
+    /// Returns the schema that it asks answers to be of.
+    pub fn schema(&self) -> Option<&Value> {
+        self.check.as_ref()?.schema()
     }
 
     /// Returns the size of its compiled patterns, in bytes.
@@ -66,8 +79,24 @@ pub struct Demands<'r> {
     pub request: &'r RequestBody,
     /// The constraints that stand in it.
     pub constraints: &'r [Arc<AnswerConstraint>],
+    /// The evidence and documents that stand in it, each by the names that an answer may cite it by.
+    pub sources: &'r [Source],
+    /// The fields of the answer's schema that may be null though the request does not say so: it was sent relaxed.
+    pub relaxed: &'r [String],
     /// The tools of the request that the model was not offered, each with the code of the reason.
     pub left_out: &'r BTreeMap<String, &'static str>,
+}
+
+/// A piece of evidence, or a document, by the names that an answer may cite it by.
+pub type Source = Vec<Arc<str>>;
+
+/// A constraint that an answer breaks.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The constraint.
+    pub constraint: Arc<AnswerConstraint>,
+    /// The words for what the answer has, or lacks.
+    pub what: String,
 }
 
 /// The faults found in an answer.
@@ -76,7 +105,7 @@ pub struct Findings {
     /// Each fault once, in the order of [`OutputFault::ALL`].
     pub faults: Vec<OutputFault>,
     /// The constraints that it breaks.
-    pub broken: Vec<Arc<AnswerConstraint>>,
+    pub broken: Vec<Broken>,
 }
 
 /// The JSON that the text of an answer must be.
@@ -110,7 +139,7 @@ impl<'r> Demands<'r> {
         let mut broken = Vec::new();
         if !self.constraints.is_empty() {
             let is_checked;
-            (broken, is_checked) = self.broken(&answer);
+            (broken, is_checked) = self.broken(&answer, &mut steps);
             if !broken.is_empty() {
                 faults.insert(OutputFault::ConstraintBroken);
             }
@@ -162,37 +191,64 @@ impl<'r> Demands<'r> {
         let value = serde_json::from_str::<Value>(&answer.last_text());
         !value.is_ok_and(|value| match shape {
             Shape::Object => value.is_object(),
-            Shape::Schema(schema) => steps.takes(schema, &value),
+            Shape::Schema(schema) => match self.relaxed(schema) {
+                Some(relaxed) => steps.takes(&relaxed, &value),
+                None => steps.takes(schema, &value),
+            },
         })
     }
 
-    fn shape(&self) -> Option<Shape<'r>> {
-        let request = self.request.value();
-        let replies = dialect(self.format).replies.as_ref()?;
-        let asked = (replies.response_format)(request);
-        let named = asked.get("json_schema").unwrap_or(asked);
-        match asked["type"].as_str()? {
-            "json_object" => Some(Shape::Object),
-            "json_schema" => named.get("schema").map(Shape::Schema),
-            _ => None,
+    /// Returns the schema as it was sent, where it was sent relaxed.
+    fn relaxed(&self, schema: &Value) -> Option<Value> {
+        if self.relaxed.is_empty() {
+            return None;
         }
+        let is_fixed = |path: &str| self.relaxed.iter().any(|known| known == path);
+        let relaxed = relax(schema, Nullable::Type, &mut |path, _| !is_fixed(path));
+        relaxed.ok().map(|relaxed| relaxed.schema)
+    }
+
+    fn shape(&self) -> Option<Shape<'r>> {
+        shape(self.format, self.request)
     }
 
     /// Returns the constraints that an answer breaks, and whether all of it was checked against all of them.
-    fn broken(&self, answer: &Answer<'_>) -> (Vec<Arc<AnswerConstraint>>, bool) {
+    fn broken(&self, answer: &Answer<'_>, steps: &mut Steps) -> (Vec<Broken>, bool) {
         let excerpt = answer.excerpt(MAX_CHECKED);
         let mut is_checked = excerpt.is_whole;
         let mut left = MAX_WORK;
         let mut broken = Vec::new();
+        // What must be said is said at the end.
+        let is_said = answer.is_final() && !answer.refuses;
+        let said = excerpt.texts.get(..excerpt.said).unwrap_or_default();
         for constraint in self.constraints {
             let Some(check) = &constraint.check else {
                 is_checked = false;
                 continue;
             };
-            // What must be said is said at the end.
+            let mut breaks = |what: String| {
+                broken.push(Broken {
+                    constraint: Arc::clone(constraint),
+                    what,
+                });
+            };
+            if is_said {
+                if let Some(schema) = check.schema()
+                    && let Some(what) = of_schema(schema, &answer.last_text(), steps)
+                {
+                    breaks(what);
+                    continue;
+                }
+                is_checked &= check.schema().is_none() || !steps.are_used_up();
+                let texts = said.iter().map(|text| &**text);
+                if let Some(what) = uncited(check.must_cite(), self.sources, texts) {
+                    breaks(what);
+                    continue;
+                }
+            }
             let texts = match check.polarity() {
-                Polarity::Positive if !answer.is_final() || answer.refuses => continue,
-                Polarity::Positive => excerpt.texts.get(..excerpt.said).unwrap_or_default(),
+                Polarity::Positive if !is_said => continue,
+                Polarity::Positive => said,
                 _ => &excerpt.texts,
             };
             let size: usize = texts.iter().map(|text| text.len() + TEXT).sum();
@@ -202,12 +258,94 @@ impl<'r> Demands<'r> {
             };
             left = rest;
             let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            if !check.is_kept_by(&texts) {
-                broken.push(Arc::clone(constraint));
+            if let Some(pattern) = check.broken_pattern(&texts) {
+                let pattern = clip(pattern);
+                breaks(match check.polarity() {
+                    Polarity::Positive => format!("nothing in it matches `{pattern}`"),
+                    _ => format!("it matches `{pattern}`, which is forbidden"),
+                });
             }
         }
         (broken, is_checked)
     }
+}
+
+fn shape(format: Format, request: &RequestBody) -> Option<Shape<'_>> {
+    let replies = dialect(format).replies.as_ref()?;
+    let asked = (replies.response_format)(request.value());
+    let named = asked.get("json_schema").unwrap_or(asked);
+    match asked["type"].as_str()? {
+        "json_object" => Some(Shape::Object),
+        "json_schema" => named.get("schema").map(Shape::Schema),
+        _ => None,
+    }
+}
+
+/// The form that a request asks its answer to have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum AskedForm<'r> {
+    /// Nothing.
+    Any,
+    /// That it is a JSON object, or something that is not read.
+    Other,
+    /// A JSON Schema.
+    Schema(&'r Value),
+}
+
+impl RequestBody {
+    /// Returns what it says of the form of its answer.
+    pub fn asked_form(&self, format: Format) -> AskedForm<'_> {
+        match shape(format, self) {
+            Some(Shape::Schema(schema)) => AskedForm::Schema(schema),
+            Some(Shape::Object) => AskedForm::Other,
+            None => {
+                let replies = dialect(format).replies.as_ref();
+                let asked = replies.map(|replies| (replies.response_format)(self.value()));
+                let is_text = |asked: &Value| asked.is_null() || asked["type"] == "text";
+                match asked {
+                    Some(asked) if is_text(asked) => AskedForm::Any,
+                    _ => AskedForm::Other,
+                }
+            }
+        }
+    }
+}
+
+/// Returns why a text is not what a schema asks for.
+fn of_schema(schema: &Value, text: &str, steps: &mut Steps) -> Option<String> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) => Some(format!("by its schema, {}", steps.fault(schema, &value)?)),
+        Err(_) => Some("it is no JSON".to_owned()),
+    }
+}
+
+/// Returns why texts name too few of the sources; where fewer stand than are asked for, all of them are.
+fn uncited<'t>(
+    least: u32,
+    sources: &[Source],
+    texts: impl Iterator<Item = &'t str> + Clone,
+) -> Option<String> {
+    let least = (least as usize).min(sources.len());
+    if least == 0 {
+        return None;
+    }
+    let is_named = |source: &&Source| {
+        source
+            .iter()
+            .any(|name| texts.clone().any(|text| names(text, name)))
+    };
+    let named = sources.iter().filter(is_named).take(least).count();
+    (named < least).then(|| format!("it names {named} of its sources, and must name {least}"))
+}
+
+/// Returns whether a text has a name that is no part of a longer word.
+fn names(text: &str, name: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + name.len()..]);
+            !is_word(before.chars().next_back()) && !is_word(after.chars().next())
+        })
 }
 
 /// Returns the fault of a call, if it has one.

@@ -6,6 +6,7 @@
 //! | what a request says of its answer: tools, a forced call, a schema | `request.rs` |
 //! | faults: calls that were not offered, a text that is no such JSON, broken constraints | `checks.rs`, `fault.rs` |
 //! | values against JSON Schemas, in bounded work | `schema.rs` |
+//! | schemas that force nothing to be made up | `relax.rs` |
 //! | the tokens that a provider reports | `usage.rs` |
 //!
 //! An answer is read and never altered. The message itself comes out of [`wire`](super::wire), whole or put together from a
@@ -13,6 +14,7 @@
 
 mod checks;
 mod fault;
+mod relax;
 mod request;
 mod schema;
 mod usage;
@@ -23,8 +25,10 @@ mod tests;
 use super::wire::{self, Format};
 use crate::base::error::Error;
 
-pub use checks::{AnswerConstraint, Demands, Findings};
+pub use checks::{AnswerConstraint, AskedForm, Broken, Demands, Findings, Source};
 pub use fault::OutputFault;
+pub(crate) use relax::words_of;
+pub use relax::{Nullable, Relaxed, relax};
 pub use request::RequestBody;
 pub use usage::{ProviderUsage, usage};
 

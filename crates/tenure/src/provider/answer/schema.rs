@@ -1,6 +1,10 @@
 //! Values checked against JSON Schemas, as far as their plain words say, in bounded work.
 
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
+
+use crate::base::text::clip;
 
 /// The depth to which schemas are followed.
 const DEPTH: u32 = 32;
@@ -20,7 +24,56 @@ impl Steps {
     /// Returns whether a schema takes a value: types, required and additional properties, choices, parts. Other keywords
     /// are passed over, and everything is taken once the steps are used up.
     pub(super) fn takes(&mut self, schema: &Value, value: &Value) -> bool {
-        takes(schema, schema, value, 0, &mut self.0)
+        self.fault(schema, value).is_none()
+    }
+
+    /// Returns where, and why, a schema does not take a value.
+    pub(super) fn fault(&mut self, schema: &Value, value: &Value) -> Option<SchemaFault> {
+        takes(schema, schema, value, 0, &mut self.0).err()
+    }
+
+    /// Returns whether they are used up, so that what is taken may be wrong.
+    pub(super) fn are_used_up(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The part of a value that a schema does not take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct SchemaFault {
+    /// The way to it, the last step first.
+    at: Vec<String>,
+    /// The demand of the schema there.
+    expected: Cow<'static, str>,
+}
+
+impl SchemaFault {
+    fn new(expected: impl Into<Cow<'static, str>>) -> SchemaFault {
+        SchemaFault {
+            at: Vec::new(),
+            expected: expected.into(),
+        }
+    }
+
+    /// The same of a part of the value.
+    fn within(mut self, step: impl FnOnce() -> String) -> SchemaFault {
+        self.at.push(step());
+        self
+    }
+}
+
+impl std::fmt::Display for SchemaFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.at.is_empty() {
+            f.write_str("the whole")?;
+        } else {
+            f.write_str("`")?;
+            for step in self.at.iter().rev() {
+                write!(f, "/{}", clip(step))?;
+            }
+            f.write_str("`")?;
+        }
+        write!(f, " is not {}", clip(&self.expected))
     }
 }
 
@@ -70,12 +123,23 @@ fn same_number(one: &Number, other: &Number) -> bool {
     }
 }
 
-fn takes(root: &Value, schema: &Value, value: &Value, depth: u32, steps: &mut usize) -> bool {
+fn takes(
+    root: &Value,
+    schema: &Value,
+    value: &Value,
+    depth: u32,
+    steps: &mut usize,
+) -> Result<(), SchemaFault> {
+    let fails = |expected: &'static str| Err(SchemaFault::new(expected));
     if !may(steps, 1) {
-        return true;
+        return Ok(());
     }
     let Some(says) = schema.as_object().filter(|_| depth < DEPTH) else {
-        return *schema != Value::Bool(false);
+        return if *schema == Value::Bool(false) {
+            fails("allowed there")
+        } else {
+            Ok(())
+        };
     };
     let listed = |word: &str| says.get(word).and_then(Value::as_array);
     let reference = says.get("$ref").and_then(Value::as_str);
@@ -84,8 +148,77 @@ fn takes(root: &Value, schema: &Value, value: &Value, depth: u32, steps: &mut us
         + value.as_object().map_or(0, serde_json::Map::len)
         + reference.map_or(0, |path| path.len() >> 6);
     if !may(steps, cost) {
-        return true;
+        return Ok(());
     }
+    if let Some(kinds) = says.get("type").filter(|kinds| !is_of(kinds, value)) {
+        let kinds = match kinds {
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+            kind => vec![kind.as_str().unwrap_or_default()],
+        };
+        return Err(SchemaFault::new(format!("of type {}", kinds.join(" or "))));
+    }
+    if !listed("enum").is_none_or(|all| all.iter().any(|one| same(one, value, steps))) {
+        return fails("one of the values in `enum`");
+    }
+    if let Some(only) = says.get("const")
+        && !same(only, value, steps)
+    {
+        return fails("the value of `const`");
+    }
+    let mut takes =
+        |schema: &Value, value: &Value| takes(root, schema, value, depth + 1, &mut *steps);
+    if let Some(path) = reference
+        && let Some(there) = path.strip_prefix('#').and_then(|path| root.pointer(path))
+    {
+        takes(there, value)?;
+    }
+    for (word, expected) in [
+        ("anyOf", "what a schema of `anyOf` takes"),
+        ("oneOf", "what a schema of `oneOf` takes"),
+    ] {
+        if !listed(word).is_none_or(|all| all.iter().any(|one| takes(one, value).is_ok())) {
+            return fails(expected);
+        }
+    }
+    for one in listed("allOf").into_iter().flatten() {
+        takes(one, value)?;
+    }
+    if let Some(fields) = value.as_object() {
+        let known = says.get("properties").and_then(Value::as_object);
+        let required = listed("required")
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let mut missing = required.filter(|name| !fields.contains_key(*name));
+        if let Some(name) = missing.next() {
+            return Err(SchemaFault::new(format!("complete: `{name}` is missing")));
+        }
+        for (name, value) in fields {
+            let schema = match (
+                known.and_then(|known| known.get(name)),
+                says.get("additionalProperties"),
+            ) {
+                (Some(schema), _) => schema,
+                // A pattern may name it.
+                (None, Some(schema)) if !says.contains_key("patternProperties") => schema,
+                _ => continue,
+            };
+            takes(schema, value).map_err(|fault| fault.within(|| name.clone()))?;
+        }
+        return Ok(());
+    }
+    if let (Some(items), Some(schema)) = (value.as_array(), says.get("items"))
+        && !says.contains_key("prefixItems")
+    {
+        for (at, item) in items.iter().enumerate() {
+            takes(schema, item).map_err(|fault| fault.within(|| at.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a value is of the type, or one of the types, that a schema names.
+fn is_of(kinds: &Value, value: &Value) -> bool {
     let is = |kind: &Value| match kind.as_str() {
         Some("object") => value.is_object(),
         Some("array") => value.is_array(),
@@ -100,64 +233,9 @@ fn takes(root: &Value, schema: &Value, value: &Value, depth: u32, steps: &mut us
         }
         _ => true,
     };
-    let kind = match says.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(is),
-        Some(kind) => is(kind),
-        None => true,
-    };
-    let plain = kind
-        && listed("enum").is_none_or(|all| all.iter().any(|one| same(one, value, steps)))
-        && says
-            .get("const")
-            .is_none_or(|only| same(only, value, steps));
-    if !plain {
-        return false;
-    }
-    let mut takes =
-        |schema: &Value, value: &Value| takes(root, schema, value, depth + 1, &mut *steps);
-    if let Some(path) = reference {
-        let there = path.strip_prefix('#').and_then(|path| root.pointer(path));
-        if there.is_some_and(|there| !takes(there, value)) {
-            return false;
-        }
-    }
-    let mut one_of =
-        |word: &str| listed(word).is_none_or(|all| all.iter().any(|one| takes(one, value)));
-    if !one_of("anyOf")
-        || !one_of("oneOf")
-        || !listed("allOf").is_none_or(|all| all.iter().all(|one| takes(one, value)))
-    {
-        return false;
-    }
-    if let Some(fields) = value.as_object() {
-        let known = says.get("properties").and_then(Value::as_object);
-        let required = listed("required")
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
-        let mut missing = required.filter(|name| !fields.contains_key(*name));
-        if missing.next().is_some() {
-            return false;
-        }
-        return fields.iter().all(|(name, value)| {
-            match (
-                known.and_then(|known| known.get(name)),
-                says.get("additionalProperties"),
-            ) {
-                (Some(schema), _) => takes(schema, value),
-                // A pattern may name it.
-                (None, Some(schema)) if !says.contains_key("patternProperties") => {
-                    takes(schema, value)
-                }
-                _ => true,
-            }
-        });
-    }
-    match (value.as_array(), says.get("items")) {
-        (Some(items), Some(schema)) if !says.contains_key("prefixItems") => {
-            items.iter().all(|item| takes(schema, item))
-        }
-        _ => true,
+    match kinds {
+        Value::Array(kinds) => kinds.iter().any(is),
+        kind => is(kind),
     }
 }
 
@@ -181,7 +259,7 @@ mod tests {
             "additionalProperties": false,
             "$defs": { "point": { "type": "object", "required": ["x"], "properties": { "next": { "$ref": "#/$defs/point" } } } },
         });
-        let takes = |value: Value| takes(&schema, &schema, &value, 0, &mut STEPS.clone());
+        let takes = |value: Value| takes(&schema, &schema, &value, 0, &mut STEPS.clone()).is_ok();
         for good in [
             json!({ "at": "x" }),
             json!({ "at": "x", "n": 3.0, "mode": "b", "list": ["a", 1] }),
@@ -201,7 +279,32 @@ mod tests {
             assert!(!takes(bad.clone()), "{bad}");
         }
         let endless = json!({ "$ref": "#" });
-        assert!(super::takes(&endless, &endless, &json!(1), 0, &mut 100));
+        assert!(super::takes(&endless, &endless, &json!(1), 0, &mut 100).is_ok());
+        let said = |value: Value| {
+            let fault = Steps::default().fault(&schema, &value);
+            fault.map(|fault| fault.to_string()).unwrap_or_default()
+        };
+        assert_eq!(said(json!({ "at": "x" })), "");
+        assert_eq!(said(json!([])), "the whole is not of type object");
+        assert_eq!(
+            said(json!({})),
+            "the whole is not complete: `at` is missing"
+        );
+        assert_eq!(
+            said(json!({ "at": "x", "n": 1.5 })),
+            "`/n` is not of type integer or null"
+        );
+        assert_eq!(
+            said(json!({ "at": "x", "other": 1 })),
+            "`/other` is not allowed there"
+        );
+        let list = json!({ "at": "x", "list": ["a", 2] });
+        assert_eq!(
+            said(list),
+            "`/list/1` is not what a schema of `anyOf` takes"
+        );
+        let deep = json!({ "at": "x", "deep": { "x": 1, "next": {} } });
+        assert_eq!(said(deep), "`/deep/next` is not complete: `x` is missing");
     }
 
     #[test]
@@ -215,12 +318,12 @@ mod tests {
         let arguments = json!({ "a": vec![1; 50] });
         for schema in [&wide, &choice, &long] {
             let mut steps = STEPS;
-            assert!(takes(schema, schema, &arguments, 0, &mut steps));
+            assert!(takes(schema, schema, &arguments, 0, &mut steps).is_ok());
             assert_eq!(steps, 0);
         }
         // What is wrong before they are used up is told.
         let narrow = json!({ "type": "array", "allOf": wide["allOf"] });
-        assert!(!takes(&narrow, &narrow, &arguments, 0, &mut STEPS.clone()));
+        assert!(takes(&narrow, &narrow, &arguments, 0, &mut STEPS.clone()).is_err());
         let same = |one: Value, other: Value| same(&one, &other, &mut STEPS.clone());
         assert!(same(json!({ "a": [1, "b"] }), json!({ "a": [1, "b"] })));
         // Numbers are what they are worth.
@@ -243,7 +346,7 @@ mod tests {
             assert!(!same(one.clone(), other.clone()) && !same(other, one));
         }
         let one = json!({ "enum": [1], "const": 1 });
-        assert!(takes(&one, &one, &json!(1.0), 0, &mut STEPS.clone()));
+        assert!(takes(&one, &one, &json!(1.0), 0, &mut STEPS.clone()).is_ok());
         for other in [
             json!({ "a": [1, "c"] }),
             json!({ "b": [1, "b"] }),

@@ -14,6 +14,8 @@ fn faults(format: Format, request: &Value, message: &str) -> Vec<OutputFault> {
         format,
         request: &RequestBody(request.clone()),
         constraints: &[],
+        sources: &[],
+        relaxed: &[],
         left_out: &BTreeMap::new(),
     };
     demands.check(message).faults
@@ -175,6 +177,8 @@ fn constraints_are_held_against_what_is_said_and_called() {
         format: Format::OpenAiChat,
         request: &RequestBody(json!({})),
         constraints: &all,
+        sources: &[],
+        relaxed: &[],
         left_out: &BTreeMap::new(),
     };
     let broken = |message: Value| {
@@ -184,7 +188,7 @@ fn constraints_are_held_against_what_is_said_and_called() {
         found
             .broken
             .iter()
-            .map(|broken| broken.name.clone())
+            .map(|broken| broken.constraint.name.clone())
             .collect::<Vec<_>>()
     };
     let said = |text: &str| json!({ "role": "assistant", "content": text });
@@ -261,6 +265,8 @@ fn whatever_a_tool_is_passed_is_held_against_constraints() {
             format,
             request: &RequestBody(json!({ "tools": [{ "name": "run" }] })),
             constraints: &constraints,
+            sources: &[],
+            relaxed: &[],
             left_out: &BTreeMap::new(),
         };
         let breaks = |message: &str| {
@@ -274,6 +280,8 @@ fn whatever_a_tool_is_passed_is_held_against_constraints() {
         format: Format::Anthropic,
         request: &RequestBody(json!({})),
         constraints: &constraints,
+        sources: &[],
+        relaxed: &[],
         left_out: &BTreeMap::new(),
     };
     let deep = format!(
@@ -297,6 +305,8 @@ fn what_is_not_looked_at_is_told() {
             format: Format::OpenAiChat,
             request: &RequestBody(json!({})),
             constraints,
+            sources: &[],
+            relaxed: &[],
             left_out: &BTreeMap::new(),
         };
         demands.check(&message).faults
@@ -468,4 +478,107 @@ fn calls_are_held_against_what_was_offered() {
         faults(Format::OpenAiResponses, &responses, items),
         [OutputFault::ToolNotOffered]
     );
+}
+
+#[test]
+fn an_answer_may_say_that_it_does_not_know_where_its_schema_was_relaxed() {
+    let schema = json!({ "type": "object", "required": ["at", "depth"], "properties": {
+        "at": { "type": "string" }, "depth": { "type": "number" } } });
+    let request = RequestBody(
+        json!({ "response_format": { "type": "json_schema", "json_schema": { "name": "a", "schema": schema } } }),
+    );
+    let relaxed = ["depth".to_owned()];
+    let faults = |relaxed: &[String], text: &str| {
+        let demands = Demands {
+            format: Format::OpenAiChat,
+            request: &request,
+            constraints: &[],
+            sources: &[],
+            relaxed,
+            left_out: &BTreeMap::new(),
+        };
+        let message = json!({ "role": "assistant", "content": text });
+        demands.check(&message.to_string()).faults
+    };
+    let unknown = r#"{"at":"north","depth":null}"#;
+    assert_eq!(faults(&[], unknown), [OutputFault::ResponseSchema]);
+    assert_eq!(faults(&relaxed, unknown), []);
+    // What is known is held to the schema as it was asked for.
+    for wrong in [
+        r#"{"at":null,"depth":1}"#,
+        r#"{"at":"north","depth":"deep"}"#,
+        r#"{"at":"north"}"#,
+    ] {
+        assert_eq!(
+            faults(&relaxed, wrong),
+            [OutputFault::ResponseSchema],
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn constraints_say_what_an_answer_breaks() {
+    let constraint = |name: &str, constraint: Value| {
+        let mut document = ObjectDocument::named(name, "As it says.");
+        document.constraint = Some(serde_json::from_value(constraint).unwrap());
+        AnswerConstraint::of(&document.seal().unwrap(), true).map(Arc::new)
+    };
+    let schema = json!({ "type": "object", "required": ["sure"], "properties": { "sure": { "type": "boolean" } } });
+    let all = [
+        constraint("shape", json!({ "rigidity": "hard", "schema": schema })),
+        constraint("cites", json!({ "rigidity": "hard", "must_cite": 2 })),
+    ];
+    let all: Vec<_> = all.into_iter().flatten().collect();
+    let source = |names: &[&str]| -> Source { names.iter().map(|name| Arc::from(*name)).collect() };
+    let three = [
+        source(&["manual", "doc-7"]),
+        source(&["log"]),
+        source(&["map"]),
+    ];
+    let broken = |sources: &[Source], message: Value| {
+        let demands = Demands {
+            format: Format::OpenAiChat,
+            request: &RequestBody(json!({})),
+            constraints: &all,
+            sources,
+            relaxed: &[],
+            left_out: &BTreeMap::new(),
+        };
+        let found = demands.check(&message.to_string()).broken;
+        found
+            .into_iter()
+            .map(|broken| broken.what)
+            .collect::<Vec<_>>()
+    };
+    let said = |text: &str| json!({ "role": "assistant", "content": text });
+    assert_eq!(
+        broken(&three, said(r#"{"sure":true,"by":["doc-7","log"]}"#)),
+        Vec::<String>::new()
+    );
+    let once = "it names 1 of its sources, and must name 2";
+    // Two names of one source are one source, and part of a word is none.
+    assert_eq!(
+        broken(
+            &three,
+            said(r#"{"sure":true,"by":["doc-7","manual","logs"]}"#)
+        ),
+        [once]
+    );
+    assert_eq!(broken(&three, said("[doc-7] [map]")), ["it is no JSON"]);
+    assert_eq!(
+        broken(&three, said(r#"{"sure":1,"by":"doc-7, map"}"#)),
+        ["by its schema, `/sure` is not of type boolean"]
+    );
+    // No more can be named than stand.
+    assert_eq!(
+        broken(&three[..1], said(r#"{"sure":true,"by":"manual"}"#)),
+        Vec::<String>::new()
+    );
+    assert_eq!(broken(&[], said(r#"{"sure":true}"#)), Vec::<String>::new());
+    // A call, or a refusal, is no final answer.
+    let call =
+        json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" } });
+    let calls = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+    assert_eq!(broken(&three, calls), Vec::<String>::new());
 }
