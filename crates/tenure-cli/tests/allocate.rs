@@ -227,7 +227,7 @@ fn demands_are_shared_as_the_policy_says() {
 #[test]
 fn a_request_has_the_shares_of_its_compile() {
     let bench = request();
-    let budget = "190";
+    let budget = "240";
     let ask = with(
         &["allocate"],
         &with(&REQUEST, &[budget, "--format", "json"]),
@@ -254,7 +254,7 @@ fn a_request_has_the_shares_of_its_compile() {
     assert_eq!(out["certificate"], trace["certificate"]);
     let sum: u64 = tokens(&out["allocations"]).iter().sum();
     let unspent = out["certificate"]["unspent"].as_u64().unwrap();
-    assert_eq!(out["mandatory"].as_u64().unwrap() + sum + unspent, 190);
+    assert_eq!(out["mandatory"].as_u64().unwrap() + sum + unspent, 240);
     // What must go in does not fit into 40 tokens: that row alone says so.
     assert_eq!(out["what_if"][0]["budget"], 40);
     let error = out["what_if"][0]["error"].as_str().unwrap();

@@ -11,7 +11,7 @@ const CATALOGUE: &str = "[models.claude-opus-4-5]\ncache = { min_tokens = 4 }\n\
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.file("body.json", BODY).file("models.toml", CATALOGUE);
-    bench.file("rules.md", "---\nname: brief\n---\nBe brief about the pump.\n---\nname: metric\n---\nUse metric units.\n");
+    bench.file("rules.md", "---\nname: brief\nprotection: pinned\n---\nBe brief about the pump.\n---\nname: metric\nprotection: pinned\n---\nUse metric units.\n");
     bench
 }
 

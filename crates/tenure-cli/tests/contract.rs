@@ -7,8 +7,8 @@ use std::process::Stdio;
 use crate::support::{Bench, text};
 use serde_json::Value;
 
-const RULES: &str =
-    "---\nname: brief\n---\nBe brief about the pump.\n---\nname: metric\n---\nUse metric units.\n";
+const RULES: &str = "---\nname: brief\nprotection: pinned\n---\nBe brief about the pump.\n\
+     ---\nname: metric\nprotection: pinned\n---\nUse metric units.\n";
 
 const COMPILE: [&str; 8] = [
     "compile",
@@ -307,7 +307,7 @@ fn traces_are_written_and_compared() {
         &COMPILE,
         &["--budget", "300", "--trace", "wide.json"],
     ));
-    let whole = bench.run(&with(&COMPILE, &["--budget", "96", "--format", "json"]));
+    let whole = bench.run(&with(&COMPILE, &["--budget", "149", "--format", "json"]));
     bench.file("narrow.json", whole.stdout);
     let diff = bench.run(&["diff", "wide.json", "narrow.json"]);
     assert!(
@@ -329,7 +329,7 @@ fn explain_says_what_would_have_let_it_in() {
     bench.file("rules.md", RULES);
     let mut args = COMPILE.to_vec();
     args[0] = "explain";
-    let stages = bench.run(&with(&args, &["--budget", "96", "--stages"]));
+    let stages = bench.run(&with(&args, &["--budget", "149", "--stages"]));
     for word in ["normalize", "emit", "OMITTED 1", "metric"] {
         assert!(
             text(&stages.stdout).contains(word),
@@ -339,12 +339,12 @@ fn explain_says_what_would_have_let_it_in() {
     }
     let why = bench.json(&with(
         &args,
-        &["--budget", "96", "--why", "metric", "--format", "json"],
+        &["--budget", "149", "--why", "metric", "--format", "json"],
     ));
     let tokens = why["remedy"]["tokens"].as_u64().unwrap().to_string();
     let out = bench.json(&with(&COMPILE, &["--budget", &tokens, "--format", "json"]));
     assert_eq!(out["trace"]["verdicts"][1]["verdict"], "included");
-    let message = bench.refused(2, &with(&args, &["--budget", "96", "--why", "metrc"]));
+    let message = bench.refused(2, &with(&args, &["--budget", "149", "--why", "metrc"]));
     assert!(message.contains("did you mean `metric`?"), "{message}");
 }
 
@@ -527,13 +527,13 @@ fn a_tokenizer_json_counts_for_other_models() {
 fn text_output_is_for_people_and_cannot_steer_a_terminal() {
     let bench = Bench::new();
     bench.file("rules.md", RULES);
-    let output = bench.run(&with(&COMPILE, &["--budget", "96"]));
+    let output = bench.run(&with(&COMPILE, &["--budget", "149"]));
     let shown = text(&output.stdout);
     for word in [
         "SECTION",
         "INCLUDED 1",
         "OMITTED 1",
-        "of 96 tokens",
+        "of 149 tokens",
         "PAYLOAD",
     ] {
         assert!(shown.contains(word), "{shown}");
@@ -807,7 +807,7 @@ fn a_project_is_compiled_as_a_person_would_choose() {
         ("docs/holiday", "below_floor"),
         ("docs/pump", "fits"),
         ("skills/pdf", "mandatory"),
-        ("skills/pdf/SKILL.md", "below_floor"),
+        ("skills/pdf/SKILL.md", "not_near_task"),
         ("skills/pump", "mandatory"),
         ("skills/pump/SKILL.md", "fits"),
     ];
@@ -820,12 +820,12 @@ fn a_project_is_compiled_as_a_person_would_choose() {
         .into();
     assert_eq!(sorted(verdicts(&["--budget", "100000"])), expected);
     // What an agent would have read is not left out unseen.
-    let message = bench.refused(3, &with(&task, &["--budget", "110"]));
+    let message = bench.refused(3, &with(&task, &["--budget", "150"]));
     assert!(
         message.contains("AGENTS") && message.contains("--optional-instructions"),
         "{message}"
     );
-    let optional = verdicts(&["--budget", "110", "--optional-instructions"]);
+    let optional = verdicts(&["--budget", "150", "--optional-instructions"]);
     assert!(
         optional
             .iter()

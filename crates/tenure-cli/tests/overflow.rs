@@ -98,7 +98,7 @@ fn a_careful_task_is_refused_what_does_not_fit() {
 
 #[test]
 fn shorter_forms_are_shown() {
-    let bench = bench("cascade_compress");
+    let bench = bench("cascade_compress\"\nguidance = { near = 0.0 }\nname = \"near");
     let whole = bench.json(&with(&COMPILE, &["--format", "json"]));
     let tokens = whole["trace"]["total_tokens"].as_u64().unwrap() - 1;
     let tokens = tokens.to_string();

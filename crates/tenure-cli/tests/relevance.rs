@@ -371,7 +371,10 @@ fn a_passage_that_has_its_judge_say_no_number_stands_last_and_ends_nothing() {
             "json",
             "--scorer",
             "judge.toml",
+            "--policy",
+            "all.toml",
         ];
+        bench.file("all.toml", "guidance = { near = 0.0 }\n");
         let compiled = bench.json(&compile);
         let scores = compiled["trace"]["verdicts"].as_array().unwrap().iter();
         let scores: Vec<_> = scores

@@ -374,7 +374,7 @@ fn labels_make_precision_and_recall_numbers() {
         fact("far", &"The canteen opens at noon. ".repeat(60)),
     ];
     post(&bench, "/api/v1/objects", &json!({ "objects": objects }));
-    let body = json!({ "request": { "task": { "objective": "How warm is pump 7?" }, "budget": { "tokens": 520 } }, "record": true });
+    let body = json!({ "request": { "task": { "objective": "How warm is pump 7?" }, "budget": { "tokens": 620 } }, "record": true });
     let done = post(&bench, "/api/v1/compile", &body).json();
     let id = done["record_ids"][0].as_str().unwrap().to_owned();
     let verdicts = done["trace"]["verdicts"].as_array().unwrap();
@@ -523,7 +523,7 @@ fn words_and_registries_are_there() {
     let new = json!({ "label": "coder", "kind": "agent" });
     assert_eq!(post(&bench, "/api/v1/registries", &new).status, 201);
     assert!(post(&bench, "/api/v1/registries", &new).status >= 400);
-    let write = json!({ "operation": { "op": "write", "object": { "name": "note", "content": "Remember.", "author": "agent", "authority_level": 3 }, "at": "back" } });
+    let write = json!({ "operation": { "op": "write", "object": { "name": "note", "content": "Remember.", "author": "agent", "authority_level": 3, "protection": "pinned" }, "at": "back" } });
     let done = post(&bench, "/api/v1/registries/coder/ops", &write);
     assert_eq!(done.status, 200, "{}", done.json());
     let shown = bench.get("/api/v1/registries/coder");
@@ -883,8 +883,7 @@ fn changed(bench: &Bench, acme: &str, operation: &Value) -> u64 {
 }
 
 fn note(name: &str, content: &str, more: Value) -> Value {
-    let mut object =
-        json!({ "name": name, "content": content, "author": "agent", "authority_level": 3 });
+    let mut object = json!({ "name": name, "content": content, "author": "agent", "authority_level": 3, "protection": "pinned" });
     let fields = object.as_object_mut().unwrap();
     fields.extend(more.as_object().unwrap().clone());
     object

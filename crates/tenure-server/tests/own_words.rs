@@ -59,6 +59,7 @@ fn knows(bench: &Bench, operator: &str, session: &str) {
     ] {
         let mut object = json!({
             "name": name, "content": text, "object_type": "rule", "security_classification": class,
+            "protection": "pinned",
         });
         if name == "closed" {
             object["session_id"] = json!(session);
