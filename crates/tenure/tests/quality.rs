@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tenure::policy::{Policy, PolicyDocument, QualityMetric};
 use tenure::{Compiled, Error, ErrorKind};
 
-use crate::support::{Case, STANDARD, merge, passage, rule};
+use crate::support::{self, Case, STANDARD, merge, rule};
 
 const NOTE: &str = "[quality.missed]\nsafety_critical = \"note\"\n";
 
@@ -61,6 +61,13 @@ fn lines(from: usize, count: usize) -> String {
         .map(line)
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// A passage that says of each part of its provenance what it is, or that it is unknown.
+fn passage(name: &str, content: &str) -> Value {
+    let mut passage = support::passage(name, content);
+    passage["provenance"]["unknown"] = json!(["chunk", "lineage"]);
+    passage
 }
 
 #[test]

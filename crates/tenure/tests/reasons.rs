@@ -1186,14 +1186,14 @@ fn too_many_constraints() {
         constraint("y", "soft", 0.1),
         constraint("hard", "hard", 0.0),
     ]);
-    let policy = "[quality]\nconstraints_above = 0\nconstraint_density = 0.25";
+    let policy = "[quality]\nconstraints_above = 0\nconstraint_density = 0.2";
     let all = compiled(&beside(objects.clone()), json!({}), STANDARD).unwrap();
     let tokens = |name: &str| u64::from(tokens_in(&all, name).unwrap());
     let constraints: u64 = ["kept", "x", "y", "hard"].map(tokens).iter().sum();
     let density = constraints * 1_000_000 / u64::from(all.envelope.total_tokens);
     let reason = Reason::TooManyConstraints {
         density: Score::from_millionths(density as u32),
-        limit: Score::new(0.25).unwrap(),
+        limit: Score::new(0.2).unwrap(),
     };
     let because = Obligation::FixedTier;
     let expected = [
@@ -1207,7 +1207,7 @@ fn too_many_constraints() {
     let density = density.filter(|measured| measured.metric.term() == "constraint_density");
     assert!(density.into_iter().all(|measured| !measured.missed));
     // A small payload may be all constraints.
-    let small = "[quality]\nconstraint_density = 0.25";
+    let small = "[quality]\nconstraint_density = 0.2";
     check(objects, json!({}), small, &[("x", Reason::Fits)]);
 }
 
@@ -1849,14 +1849,14 @@ fn note_template_failed() {
 #[test]
 fn note_dense_constraints() {
     let objects = json!([constraint("x", "hard", 0.5)]);
-    let policy = "[quality]\nconstraints_above = 0\nconstraint_density = 0.1";
+    let policy = "[quality]\nconstraints_above = 0\nconstraint_density = 0.05";
     let all = compiled(&beside(objects.clone()), json!({}), STANDARD).unwrap();
     let tokens = u64::from(tokens_in(&all, "x").unwrap());
     let note = Note::DenseConstraints {
         density: Score::from_millionths(
             (tokens * 1_000_000 / u64::from(all.envelope.total_tokens)) as u32,
         ),
-        limit: Score::new(0.1).unwrap(),
+        limit: Score::new(0.05).unwrap(),
     };
     noted(objects, json!({}), policy, &[note]);
 }

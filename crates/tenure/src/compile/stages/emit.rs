@@ -2,6 +2,7 @@
 //! report, never a silent repair.
 
 mod response;
+mod told;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,19 +17,17 @@ use crate::compile::envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport,
 };
 use crate::compile::ladder;
-use crate::compile::measure::{self, Nearness, Standing};
+use crate::compile::measure;
 use crate::compile::stages::fit::Room;
 use crate::compile::stages::order::{Entry, Ordered};
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::trace::{
-    Condensed, Evicted, InputDigests, MAX_EVICTED, Measured, Note, PolicyReport, Reason, Ruling,
-    Stage, TRACE_VERSION, TokenizerReport, Trace, Verdict, View,
+    Condensed, InputDigests, Note, PolicyReport, Reason, Ruling, Stage, TRACE_VERSION,
+    TokenizerReport, Trace, Verdict, View,
 };
 use crate::condense::Method;
-use crate::condense::pointer::pointer_id;
 use crate::input::policy::Policy;
 use crate::input::policy::Strategy;
-use crate::input::profile::Profile;
 use crate::input::request::Request;
 use crate::input::served::ServedLedger;
 use crate::input::served::{EpochCause, Form};
@@ -37,7 +36,6 @@ use crate::object::{Authority, Revision, Role, TaskType};
 use crate::provider::conform;
 use crate::provider::target::Target;
 use crate::provider::wire::Outgoing;
-use crate::session::Forecast;
 use crate::write::piece::{Mechanism, Piece};
 use crate::write::render::Applied;
 use crate::write::render::chat::{self, Joint};
@@ -119,8 +117,8 @@ pub(crate) fn emit(
         &seal,
         verdicts,
     );
-    trace.quality = measured(&trace, &ordered, policy, request);
-    trace.forecast = forecast(&trace, &ordered, policy, request);
+    trace.quality = told::measured(&trace, &ordered, policy, request);
+    trace.forecast = told::forecast(&trace, &ordered, policy, request);
     let is_kept = trace.plan.cause == EpochCause::Kept;
     let kept = request.served.as_ref().filter(|_| is_kept);
     let (response_schema, relaxed) = match response::schema(&ordered, policy, request, kept)? {
@@ -757,7 +755,7 @@ fn trace(
             pointer: how.and_then(|how| how.pointer),
         }
     });
-    let evicted = evicted(ordered, world, policy, &verdicts);
+    let evicted = told::evicted(ordered, world, policy, &verdicts);
     Trace {
         version: TRACE_VERSION,
         input_digest: inputs.root(),
@@ -810,99 +808,6 @@ fn trace(
         forecast: None,
         view: View::Operator,
     }
-}
-
-/// Measures the payload's quality, against the limits of the policy.
-fn measured(
-    trace: &Trace,
-    ordered: &Ordered<'_>,
-    policy: &Policy,
-    request: &Request,
-) -> Vec<Measured> {
-    let Ordered { live, pieces, .. } = ordered;
-    let set = live.set;
-    // What stands in a shorter form says less than its object.
-    let shown = pieces.shown.keys().filter_map(|row| {
-        let text = pieces.row(*row)?.text.as_deref()?;
-        Some((*row, Profile::of(set.object(*row), text)))
-    });
-    let shown: BTreeMap<u32, Profile> = shown.collect();
-    let standing = live.rows.iter().map(|row| Standing {
-        verdict: &trace.verdicts[*row as usize],
-        said: Some((
-            set.object(*row).revision(),
-            shown.get(row).unwrap_or_else(|| set.profile(*row)),
-        )),
-    });
-    let nearness = Nearness::of(policy, &request.query_text());
-    let quality = measure::measure(trace, nearness, standing);
-    measure::against(&quality, policy, request.task.class(), trace.total_tokens)
-}
-
-/// Returns at which turn the window is full, where turns stand.
-fn forecast(
-    trace: &Trace,
-    ordered: &Ordered<'_>,
-    policy: &Policy,
-    request: &Request,
-) -> Option<Forecast> {
-    let Ordered { live, room, .. } = ordered;
-    let turns = live
-        .rows
-        .iter()
-        .filter(|row| live.set.row(**row).is_message());
-    let (turns, tokens) = turns.fold((0u64, 0u64), |(turns, tokens), row| {
-        let own = u64::from(trace.verdicts[*row as usize].tokens);
-        (turns + 1, tokens + own)
-    });
-    let answer = u64::from(room.answer);
-    let window = u64::from(room.budget) + answer;
-    let fixed = u64::from(trace.total_tokens).saturating_sub(tokens) + answer;
-    let forecast = Forecast::of(window, fixed, turns, tokens)?;
-    Some(match request.turns {
-        Some(turns) => forecast.with_summaries(&policy.document().session, turns),
-        None => forecast,
-    })
-}
-
-/// Returns the history and evidence that had no room, those first whose leaving won most.
-fn evicted(
-    ordered: &Ordered<'_>,
-    world: &World,
-    policy: &Policy,
-    verdicts: &[Option<Reason>],
-) -> Vec<Evicted> {
-    if !policy.document().hygiene.watch {
-        return Vec::new();
-    }
-    let set = ordered.live.set;
-    let left = (0u32..).zip(verdicts).filter(|(row, reason)| {
-        let section = ordered.epoch.section(*row);
-        matches!(section, Section::History | Section::Evidence)
-            && matches!(
-                reason,
-                Some(Reason::NoRoom { .. } | Reason::OverShare { .. })
-            )
-    });
-    let mut left: Vec<(u64, u32)> = left
-        .map(|(row, _)| {
-            let card = &ordered.ranking.scores[row as usize];
-            (card.eviction(ordered.pieces.tokens(row)), row)
-        })
-        .collect();
-    left.sort_unstable_by_key(|(won, row)| (std::cmp::Reverse(*won), *row));
-    left.truncate(MAX_EVICTED);
-    let evicted = left.into_iter().map(|(_, row)| {
-        let card = &ordered.ranking.scores[row as usize];
-        Evicted {
-            candidate: row,
-            name: set.name(row),
-            tokens: ordered.pieces.tokens(row),
-            current: card.relevance.times(card.current()),
-            pointer: pointer_id(world.frame_key(), &set.row(row).content),
-        }
-    });
-    evicted.collect()
 }
 
 /// Refuses a payload without what the policy requires. What the caller may see decides, so this is

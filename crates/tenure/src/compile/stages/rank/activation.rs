@@ -178,6 +178,7 @@ fn far(
             // What the caller says in the request and leaves to the budget alone.
             && !(found.said && found.optional)
             && !asked(found.section)
+            && !request.task.pins.iter().any(|pin| **pin == *set.name(*row))
             && !idle.has(*row)
             && why(set, *row, policy).is_none()
     };
