@@ -361,16 +361,24 @@ fn demands(text: &str, lower: &str) -> bool {
 
 /// With what a turn starts that corrects the one before it.
 const OBJECTS: [&str; 4] = ["no,", "no.", "nope", "not quite"];
+/// The beginning of a turn in which a correction is looked for: who corrects says so at once.
+const HEAD: usize = 240;
+
+fn head(text: &str) -> String {
+    let head: String = text.trim().chars().take(HEAD).collect();
+    format!(" {} ", head.to_lowercase())
+}
+
 /// Returns whether the user corrects in a text what was said before it.
 pub(crate) fn corrects(text: &str) -> bool {
-    let lower = format!(" {} ", text.trim().to_lowercase());
+    let lower = head(text);
     let starts = |start: &&str| lower[1..].starts_with(*start);
     OBJECTS.iter().any(starts) || CORRECTS.iter().any(|words| lower.contains(words))
 }
 
 /// Returns whether the user says that what was just said is wrong.
 pub(crate) fn objects(text: &str) -> bool {
-    let lower = format!(" {} ", text.trim().to_lowercase());
+    let lower = head(text);
     let starts = |start: &&str| lower[1..].starts_with(*start);
     let wrong = [
         " is wrong",
