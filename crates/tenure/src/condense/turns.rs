@@ -361,26 +361,43 @@ fn demands(text: &str, lower: &str) -> bool {
 
 /// With what a turn starts that corrects the one before it.
 const OBJECTS: [&str; 4] = ["no,", "no.", "nope", "not quite"];
+/// The bytes of a turn in which a correction is looked for: who corrects says so at once.
+const HEAD: usize = 160;
+/// Words that correct wherever they stand there.
+const CORRECTIVE: [&str; 6] = [
+    "actually",
+    "correction",
+    "instead",
+    "misunderstood",
+    "undo",
+    "revert",
+];
+/// Words that say that something is wrong.
+const WRONG: [&str; 4] = ["wrong", "incorrect", "mistake", "misread"];
+
 /// Returns whether the user corrects in a text what was said before it.
 pub(crate) fn corrects(text: &str) -> bool {
-    let lower = format!(" {} ", text.trim().to_lowercase());
-    let starts = |start: &&str| lower[1..].starts_with(*start);
-    OBJECTS.iter().any(starts) || CORRECTS.iter().any(|words| lower.contains(words))
+    objects(text) || has_word(text, &CORRECTIVE)
 }
 
 /// Returns whether the user says that what was just said is wrong.
 pub(crate) fn objects(text: &str) -> bool {
-    let lower = format!(" {} ", text.trim().to_lowercase());
-    let starts = |start: &&str| lower[1..].starts_with(*start);
-    let wrong = [
-        " is wrong",
-        " was wrong",
-        " incorrect",
-        " a mistake",
-        " misread",
-        " misunderst",
-    ];
-    OBJECTS.iter().any(starts) || wrong.iter().any(|words| lower.contains(words))
+    let text = text.trim_start();
+    let starts = |start: &&str| {
+        let head = text.get(..start.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+    };
+    OBJECTS.iter().any(starts) || has_word(text, &WRONG)
+}
+
+/// Returns whether one of these stands at the head of a text.
+fn has_word(text: &str, words: &[&str]) -> bool {
+    let head = &text.as_bytes()[..text.len().min(HEAD)];
+    let mut said = head.split(|byte| !byte.is_ascii_alphanumeric());
+    said.any(|word| {
+        let is_it = |known: &&str| known.as_bytes().eq_ignore_ascii_case(word);
+        word.len() > 3 && words.iter().any(is_it)
+    })
 }
 
 /// With what a turn starts that takes what the one before it offers.

@@ -11,7 +11,7 @@ use crate::object::{ObjectType, vocabulary::vocabulary};
 vocabulary! {
     /// The unit of an age.
     AgeUnit ("unit of age") {
-        /// Requests of the user since it was said, or last referred to.
+        /// Requests of the user since it was said; for a step, since it was last referred to.
         Turns = "turns",
         /// Days since it became true, or was retrieved.
         Days = "days",
@@ -56,7 +56,7 @@ fn turns() -> AgeUnit {
 /// The age of something, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Age {
-    /// The number of turns since it was said, or last referred to.
+    /// The number of turns since it was said; for a step, since it was last referred to.
     pub turns: Option<u32>,
     /// The number of days since it became true, or was retrieved.
     pub days: Option<f64>,

@@ -10,7 +10,7 @@ use crate::base::time::Instant;
 use crate::compile::stages::plan::Planned;
 use crate::condense::turns::{corrects, objects};
 use crate::input::candidates::{Normalized, UNKNOWN};
-use crate::input::policy::{Age, HygienePolicy, Policy};
+use crate::input::policy::{Age, Decay, HygienePolicy, Policy};
 use crate::input::request::{Request, Step as TaskStep};
 use crate::object::section::Section;
 use crate::object::{ObjectType, Role};
@@ -105,11 +105,16 @@ fn conversation(
     request: &Request,
     stale: &mut Stale,
 ) {
+    // Only a step is taken back by a reference, and looking for references reads every word.
+    let own = hygiene.decay.values().chain(&hygiene.correction);
+    let reactivates = own
+        .into_iter()
+        .any(|decay| matches!(decay, Decay::Step { .. }));
     let mut turn = 0;
     let part = |row: &u32| {
         turn += u32::from(set.is_user_turn(*row));
         let revision = set.object(*row).revision();
-        let calls = revision.tool_calls().iter();
+        let calls = revision.tool_calls().iter().filter(|_| reactivates);
         Part {
             row: *row,
             turn,
@@ -119,7 +124,11 @@ fn conversation(
     };
     let parts: Vec<Part<'_>> = history.iter().map(part).collect();
     let last = parts.last().map_or(0, |part| part.turn);
-    let referred = references(set, &parts);
+    let referred = if reactivates {
+        references(set, &parts)
+    } else {
+        vec![0; parts.len()]
+    };
     let invalid = invalidated(set, &parts);
     let steps = parts.iter().map(|part| {
         let revision = set.object(part.row).revision();
@@ -142,7 +151,10 @@ fn conversation(
             let now = request.as_of.valid;
             let since = (row.since != UNKNOWN).then(|| Instant::from_micros(row.since));
             let age = Age {
-                turns: Some(last - part.turn.max(referred[at])),
+                turns: Some(match decay {
+                    Decay::Step { .. } => last - part.turn.max(referred[at]),
+                    _ => last - part.turn,
+                }),
                 days: since.zip(now).map(|(since, now)| now.days_since(since)),
             };
             stale.lower(part.row, decay.left(&age));
