@@ -24,12 +24,16 @@ fn contents(beliefs: &Value) -> Vec<&str> {
 }
 
 fn compile(bench: &Bench) -> Value {
+    // All of it stands, however near to the task it is.
+    bench.file("all.toml", "guidance = { near = 0.0 }\n");
     bench.json(&[
         "compile",
         "--task",
         "What is the limit?",
         "--budget",
         "600",
+        "--policy",
+        "all.toml",
         "--record",
         "--format",
         "json",
@@ -76,7 +80,7 @@ fn the_three_questions_have_three_answers() {
 #[test]
 fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
     let bench = revised();
-    bench.file("more.md", "# more\n\nAlways answer in kW.\n");
+    bench.file("more.md", "# more\n\nAlways answer for the limit in kW.\n");
     let compiled = bench.json(&[
         "compile",
         "--as",
@@ -91,7 +95,10 @@ fn a_compile_reads_the_store_and_is_replayed_byte_for_byte() {
         "json",
     ]);
     let payload = compiled["envelope"]["payload"].as_str().unwrap();
-    assert!(payload.contains("At most 12 kW.") && payload.contains("Always answer in kW."));
+    assert!(
+        payload.contains("At most 12 kW.")
+            && payload.contains("Always answer for the limit in kW.")
+    );
     let id = compiled["record_ids"][0].as_str().unwrap();
     // What is written later, and files that change, are no part of it.
     bench
