@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Query(QueryArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
-    /// Check a request's messages against the provider's rules, or an answer against constraints
+    /// Check a request's messages, or an answer, against their rules
     ///
     /// Reads the body of a request, its bare array of messages, or the output of `tenure compile --format json`. The
     /// exit code is 2 if any rule is broken. `--model` adds the rules of that model.

@@ -129,7 +129,7 @@ fn compiled_for(
 ) -> Result<tenure::Compiled, Error> {
     let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32]))?;
     let policy = Policy::preset("standard")?;
-    let mut request = Request::new("Report.", Budget::tokens(1_000));
+    let mut request = Request::new("Report on the pump.", Budget::tokens(1_000));
     request.principal = tenure::Principal {
         tenant: "acme".into(),
         ..principal

@@ -479,7 +479,8 @@ mod tests {
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
         let workspace = workspace.with_scorer(LikesCats);
         let world = workspace.world("gpt-4o").unwrap();
-        let policy = Policy::from_toml("scorer = \"supplied\"").unwrap();
+        let policy = "scorer = \"supplied\"\nguidance = { near = 0.0 }";
+        let policy = Policy::from_toml(policy).unwrap();
         let rules = ["Feed the cat.", "Walk the dog."];
         let mut objects = rules
             .map(|text| ObjectDocument::named(text, text).seal().unwrap())

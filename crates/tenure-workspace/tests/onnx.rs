@@ -177,7 +177,7 @@ fn a_compile_finds_by_meaning() {
         seal("money", "File the tax return by April."),
     ]);
     let request = Request::new("Where does my cat sleep?", Budget::tokens(400));
-    let policy = Policy::preset("standard").unwrap();
+    let policy = Policy::from_toml("guidance = { near = 0.0 }").unwrap();
     let facts = workspace
         .answer(&world, &policy, &request, &candidates)
         .unwrap();
@@ -210,7 +210,8 @@ fn a_cross_encoder_reads_query_and_text_together() {
     let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let workspace = workspace.with_scorer(scorer);
     let world = workspace.world("gpt-4o").unwrap();
-    let policy = Policy::from_toml("scorer = \"supplied\"").unwrap();
+    let policy = "scorer = \"supplied\"\nguidance = { near = 0.0 }";
+    let policy = Policy::from_toml(policy).unwrap();
     let objects = texts.map(|text| ObjectDocument::named(text, text).seal().unwrap());
     let candidates = Candidates::new(objects.to_vec());
     let request = Request::new("a pump", Budget::tokens(400));

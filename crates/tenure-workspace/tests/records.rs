@@ -147,7 +147,7 @@ fn the_trace_of_a_prefill_says_what_overflowed() {
         ratio > 0.0 && ratio < 1.0 && condensed.to < condensed.from,
         "{tight}"
     );
-    let (least, _) = shown(130);
+    let (least, _) = shown(220);
     let items = least["excluded_items"].as_array().unwrap();
     assert!(!items.is_empty(), "{least}");
     let fields = ["item_id", "section", "reason", "score"];

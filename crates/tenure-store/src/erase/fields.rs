@@ -85,6 +85,7 @@ const VOCABULARY: &[&str] = &[
     "grade",
     "held_by",
     "history",
+    "inserted_in_step",
     "interactive",
     "kind",
     "layer",

@@ -9,7 +9,7 @@ use tenure::error::{Error, nearest};
 use tenure::num::Score;
 use tenure::object::clip;
 use tenure::time::Instant;
-use tenure::trace::{Ruling, Verdict};
+use tenure::trace::{Reason, Ruling, Verdict};
 
 use super::{Records, StoredRecord, unknown, unwritable};
 
@@ -40,8 +40,12 @@ impl Choice {
         for verdict in verdicts {
             let is_relevant = relevant.contains(&*verdict.name);
             let stands = verdict.verdict == Ruling::Included;
-            // What has no score was not chosen among: it must stand, or left before.
-            if verdict.score.is_none() {
+            // What has no score was not chosen among: it must stand, or left before the task was looked at.
+            let is_idle = matches!(
+                verdict.reason,
+                Reason::NotNearTask | Reason::NotApplicable { .. }
+            );
+            if verdict.score.is_none() && !is_idle {
                 continue;
             }
             stand += u32::from(stands);

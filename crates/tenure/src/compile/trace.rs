@@ -295,7 +295,7 @@ pub struct Evicted {
 }
 
 /// The most evicted objects that a trace names: those whose leaving won most.
-pub const MAX_EVICTED: usize = 64;
+pub const MAX_EVICTED: usize = 16;
 
 /// The tokenizer that counted, and the precision of its counts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

@@ -390,14 +390,25 @@ pub(crate) fn objects(text: &str) -> bool {
     OBJECTS.iter().any(starts) || has_word(text, &WRONG)
 }
 
-/// Returns whether one of these stands at the head of a text.
+/// Returns whether one of these, of more than three letters each, stands at the head of a text.
 fn has_word(text: &str, words: &[&str]) -> bool {
     let head = &text.as_bytes()[..text.len().min(HEAD)];
-    let mut said = head.split(|byte| !byte.is_ascii_alphanumeric());
-    said.any(|word| {
-        let is_it = |known: &&str| known.as_bytes().eq_ignore_ascii_case(word);
-        word.len() > 3 && words.iter().any(is_it)
-    })
+    let mut start = 0;
+    for at in 0..=head.len() {
+        if head.get(at).is_some_and(u8::is_ascii_alphanumeric) {
+            continue;
+        }
+        let word = &head[start..at];
+        if word.len() > 3
+            && words
+                .iter()
+                .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+        {
+            return true;
+        }
+        start = at + 1;
+    }
+    false
 }
 
 /// With what a turn starts that takes what the one before it offers.

@@ -6,6 +6,7 @@
 mod answers;
 mod guidance;
 mod hygiene;
+mod lay_over;
 mod quality;
 mod session;
 
@@ -24,6 +25,7 @@ use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::
 use crate::rank::ranker::Weights;
 
 use guidance::{Templates, Told};
+use lay_over::{line_of, merge};
 
 pub use answers::AnswersPolicy;
 pub use guidance::{Equals, Guidance, MAX_TEMPLATE};
@@ -764,56 +766,6 @@ fn preset_text(name: &str) -> Result<&'static str, Error> {
     found
         .map(|(_, text)| *text)
         .ok_or_else(|| unknown_name("policy preset", name, names))
-}
-
-/// Puts `changes` over `base`. A key that `base` lacks is unknown, because `standard` has them all.
-fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(), (Error, String)> {
-    for (key, value) in changes {
-        let full = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
-        let is_decay = path == "hygiene.decay" || full == "hygiene.correction";
-        let open = matches!(path, "half_life_days" | "guidance.templates") || is_decay;
-        match (base.get_mut(&key), value) {
-            // Another form has other fields.
-            (Some(slot), value) if is_decay => *slot = value,
-            (Some(toml::Value::Table(inner)), toml::Value::Table(changes)) => {
-                merge(inner, changes, &full)?
-            }
-            (Some(slot), value) => *slot = value,
-            (None, value) if open => {
-                base.insert(key, value);
-            }
-            (None, _) => {
-                let known = base.keys().map(String::as_str);
-                let error = Error {
-                    what: format!("unknown policy key `{full}`"),
-                    ..unknown_name("policy key", &key, known)
-                };
-                return Err((error, key));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The first line that sets or opens `key`.
-fn line_of(text: &str, key: &str) -> Option<usize> {
-    let sets = |line: &str| {
-        let line = line.trim();
-        let name = line.split(['=', '#']).next().unwrap_or(line).trim();
-        name.trim_matches(['[', ']'])
-            .rsplit('.')
-            .next()
-            .is_some_and(|last| last.trim().trim_matches('"') == key)
-            || (line.contains('{') && line.contains(key))
-    };
-    (!key.is_empty())
-        .then(|| text.lines().position(sets))
-        .flatten()
-        .map(|at| at + 1)
 }
 
 #[cfg(test)]

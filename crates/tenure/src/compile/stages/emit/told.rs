@@ -1,4 +1,4 @@
-//! What a trace tells of the payload as a whole: its quality, when the window is full, what had to leave.
+//! Statements of a trace about the payload as a whole: its quality, when the window is full, what had to leave.
 
 use std::collections::BTreeMap;
 
