@@ -18,6 +18,7 @@ mod examples;
 mod fidelity;
 mod imitations;
 mod late;
+mod near;
 mod objects;
 mod overflow;
 mod properties;
