@@ -219,7 +219,7 @@ pub(crate) struct CompileArgs {
     pub(crate) relevance: RelevanceArgs,
     /// A preset or a TOML file
     ///
-    /// The presets are standard, ordered, stable-floor and prefill; a store may hold others by their names.
+    /// The presets are standard, ordered, stable-floor, prefill and principle; a store may hold others by their names.
     #[arg(long, value_name = "PRESET|FILE", default_value = "standard")]
     pub(crate) policy: String,
     /// text, openai-chat, openai-responses, anthropic or gemini

@@ -11,12 +11,13 @@
 //! |---|---|
 //! | a text cut into pieces, as the vocabulary's pattern says | `cut.rs` |
 //! | how many tokens a piece is | `merge.rs` |
-//! | the tokens and the table that finds them | `table.rs` |
+//! | the tokens and the table that finds them | `table.rs`; `build.rs` writes it, `place.rs` says where each token stands |
 //!
 //! Text that looks like a special token (`<|endoftext|>`) is the ordinary text it is.
 
 mod cut;
 mod merge;
+mod place;
 mod table;
 
 use cut::Pieces;
@@ -26,7 +27,7 @@ use table::Table;
 /// How many bytes are counted before it is asked again whether to stop.
 const BETWEEN_STOPS: usize = 64 << 10;
 
-/// A vocabulary that is built in. It is read when it first counts, in a few milliseconds.
+/// A vocabulary that is built in and ready to count: nothing is read or made at the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vocabulary {
     /// GPT-4o and later.

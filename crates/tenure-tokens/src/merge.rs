@@ -18,7 +18,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::table::{Table, hash};
+use crate::place::hash;
+use crate::table::Table;
 
 /// Pieces up to this many bytes are merged without a heap.
 const SHORT: usize = 32;

@@ -11,6 +11,7 @@
 //! - `outcome`: how it ended, with what is pending or how many pages there are;
 //! - `payload`: the exact payload expected (boundaries are written `BOUNDARY`), of several pages each;
 //! - `verdicts`: one line for each candidate, `name: code`;
+//! - `rungs`: one line for each candidate, `name: rung of the ladder, what held it`;
 //! - `sections`: one line for each section, `zone name: items`, of the first page;
 //! - `plan`: the strategy, and the tools offered;
 //! - `notes`: one line for each note, `name: code`;
@@ -29,8 +30,8 @@ use tenure::{
 use tenure_workspace::{Collect, ReadAs, Workspace};
 
 /// What a block may expect.
-const EXPECTATIONS: [&str; 7] = [
-    "outcome", "payload", "verdicts", "sections", "notes", "plan", "error",
+const EXPECTATIONS: [&str; 8] = [
+    "outcome", "payload", "verdicts", "rungs", "sections", "notes", "plan", "error",
 ];
 
 /// A fenced block and where its text stands in the file.
@@ -180,6 +181,13 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
     let verdicts = outcome
         .compiled()
         .flat_map(|compiled| &compiled.trace.verdicts);
+    let rungs = compiled.trace.verdicts.iter().map(|one| {
+        let rung = one.rung.unwrap();
+        let held = one
+            .held_by
+            .map_or("the top".to_owned(), |by| by.to_string());
+        format!("{}: {} {rung}, {held}\n", one.name, rung.number())
+    });
     let sections = compiled.envelope.sections.iter().map(|section| {
         let items: Vec<&str> = section.items.iter().map(|item| &*item.name).collect();
         format!("{} {}: {}\n", section.zone, section.name, items.join(", "))
@@ -225,6 +233,7 @@ fn shown(result: &Result<Outcome, Error>, folder: &Path) -> BTreeMap<&'static st
                 })
                 .collect(),
         ),
+        ("rungs", rungs.collect()),
         ("sections", sections.collect()),
         ("notes", notes.collect()),
     ])

@@ -809,7 +809,7 @@ fn what_was_collected_compiles_the_same_every_time() {
     ]);
     let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
     let world = workspace.world("gpt-4o").unwrap();
-    let policy = Policy::preset("standard").unwrap();
+    let policy = Policy::from_toml("guidance = { near = 0.0 }").unwrap();
     let request = Request::new("Read the PDF.", Budget::tokens(1_000));
     let compile = |path: &Path| {
         let options = skills(Disclosure::Resources);

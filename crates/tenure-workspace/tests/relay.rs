@@ -674,7 +674,8 @@ fn a_reply_takes_room() {
 fn a_begun_answer_stands_last_and_its_session_goes_on() {
     let bench = Bench::new(60_000);
     let world = bench.workspace.world("claude-opus-4-5").unwrap();
-    let text = "name = \"beside\"\nextends = \"standard\"\nrequired = []\n";
+    let text =
+        "name = \"beside\"\nextends = \"standard\"\nrequired = []\nguidance = { near = 0.0 }\n";
     let policy = Policy::from_toml(text).unwrap();
     let fact = |name: &str, text: &str| {
         let mut document = ObjectDocument::named(name, text);
@@ -822,8 +823,7 @@ fn what_the_model_says_by_itself_is_history_too() {
 #[test]
 fn who_comes_at_once_with_others_is_compiled_as_if_alone() {
     let bench = Bench::new(60_000);
-    let text =
-        "name = \"beside\"\nextends = \"standard\"\nrequired = []\nsession.tools_top_k = 1\n";
+    let text = "name = \"beside\"\nextends = \"standard\"\nrequired = []\nguidance = { near = 0.0 }\nsession.tools_top_k = 1\n";
     let policy = Policy::from_toml(text).unwrap();
     let rule = ObjectDocument {
         tenant_id: Some("local".to_owned()),

@@ -18,6 +18,7 @@ mod support;
 #[path = "../../tenure-tokens/tests/thread_time/mod.rs"]
 mod thread_time;
 
+mod activation;
 mod adapters;
 mod bad_input;
 mod bound_reasoning;

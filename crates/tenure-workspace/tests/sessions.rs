@@ -495,7 +495,7 @@ fn at_an_epochs_end_a_result_that_a_newer_one_replaces_goes_first() {
 
 #[test]
 fn what_is_frozen_makes_room_for_a_history_that_grows() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::with_policy("guidance = { near = 0.0 }");
     let belief = |at: usize| {
         let text = format!("Pump {at} was checked by the north crew. ").repeat(4);
         let mut document = ObjectDocument::named(format!("pump-{at}"), text.trim());
@@ -1015,6 +1015,7 @@ fn what_is_erased_leaves_the_session_and_what_was_sent_of_it(engine: Engine) {
         let secret = "The door of the archive opens with the code QX7342.";
         let note = ObjectDocument {
             tenant_id: Some("local".into()),
+            protection: Some(tenure::object::Protection::Pinned),
             ..ObjectDocument::named("door", secret)
         };
         let put = tenure_store::Put::new(note);
@@ -1301,7 +1302,7 @@ fn what_was_carried_leaves_the_tail_that_it_was_sent_in() {
         let mut session = bench.session();
         let short = append(
             &mut session,
-            &[json!({ "role": "user", "content": "PIN 4711" })],
+            &[json!({ "role": "user", "content": "PIN XQ-4711" })],
         )[0];
         with_a_call(&mut session, "{}", "Nothing.");
         bench.compile(&mut session, target, 8_000);
@@ -1324,12 +1325,15 @@ fn what_was_carried_leaves_the_tail_that_it_was_sent_in() {
         let log = |bench: &Bench| format!("{:?}", entries(&session, bench));
         let sent = entries(&session, &bench).into_iter().map(|(_, body)| body);
         let mut sent = sent.filter(|body| body.starts_with("{\"served\""));
-        assert!(sent.any(|body| body.contains("4711")), "{target}");
+        assert!(sent.any(|body| body.contains("XQ-4711")), "{target}");
         erase(&bench, &session, short);
-        assert!(!log(&bench).contains("4711"), "{}", log(&bench));
+        assert!(!log(&bench).contains("XQ-4711"), "{}", log(&bench));
         let mut session = Session::open(bench.tenant.clone(), session.id()).unwrap();
         let sent = body(&bench.compile(&mut session, target, 8_000));
-        assert!(!sent.contains("4711") && !sent.contains("again"), "{sent}");
+        assert!(
+            !sent.contains("XQ-4711") && !sent.contains("again"),
+            "{sent}"
+        );
     }
 }
 

@@ -8,6 +8,7 @@
 //! Each stage takes the type that the one before it gives, so that leaving one out does not compile.
 
 pub(crate) mod envelope;
+pub(crate) mod ladder;
 mod links;
 mod pieces;
 mod reason;

@@ -71,7 +71,10 @@ fn a_late_rule_is_said_by_the_system_behind_all_that_was_sent() {
         ("claude-opus-5-5", "anthropic-messages"),
     ] {
         let mut guidance = rule("log", "Log all.");
-        merge(&mut guidance, json!({ "object_type": "rule" }));
+        merge(
+            &mut guidance,
+            json!({ "object_type": "rule", "protection": "pinned" }),
+        );
         let new = [guidance, rule("stop", "Never restart a pump.")];
         let (first, second) = second(model, target, &new, json!({}));
         assert_eq!(second.trace.plan.cause, EpochCause::Kept, "{target}");

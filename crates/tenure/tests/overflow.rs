@@ -9,7 +9,7 @@ use tenure::trace::{EpochCause, Note};
 use tenure::{Compiled, Error, ErrorKind, Outcome, Policy, Reason, Ruling};
 
 fn outcome(objects: &Value, request: Value, policy: &str) -> Result<Outcome, Error> {
-    Case::new(objects, request, policy).outcome()
+    Case::plain(objects, request, policy).outcome()
 }
 
 fn first(outcome: &Outcome) -> &Compiled {
@@ -659,7 +659,7 @@ fn a_forged_ledger_ends_the_epoch() {
         rule(json!({ "name": "units" })),
         passage("found", "The pressure is high."),
     ]);
-    let case = Case::new(&objects, json!({}), STANDARD);
+    let case = Case::plain(&objects, json!({}), STANDARD);
     let ids = case.candidates.objects().iter();
     let ids: Vec<_> = ids.map(|object| object.revision().id()).collect();
     let cause = |floor: &[usize]| {

@@ -279,6 +279,7 @@ fn conservation(case: &Case) -> Result<(), TestCaseError> {
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     prop_assert_eq!(*real.envelope.payload_digest.unwrap().bytes(), digest);
     prop_assert_eq!(real.trace.payload_digest, real.envelope.payload_digest);
+    the_ladder_holds(&run, real)?;
     source_map_holds(&run, real)
 }
 
@@ -343,6 +344,43 @@ fn nothing_poses(run: &Run, words: &str) -> Result<(), TestCaseError> {
     ] {
         let read = tag != "<|im_end|>" || run.request.target == Target::Text;
         prop_assert!(!(read && words.contains(tag)), "{:?}", words);
+    }
+    Ok(())
+}
+
+/// Whether it is what somebody observed of a person, or concluded.
+fn is_observation(revision: &tenure::object::Revision) -> bool {
+    let observed = matches!(
+        revision.object_type(),
+        ObjectType::Preference | ObjectType::IdentityFact | ObjectType::InferredBelief
+    );
+    observed && revision.authority_level() != Authority::Data
+}
+
+/// Every verdict names how far its object came, and what held it; no authority and no type comes further than it may.
+fn the_ladder_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    let ladder = run.policy.document().guidance.ladder;
+    for (verdict, object) in real.trace.verdicts.iter().zip(run.candidates.objects()) {
+        let revision = object.revision();
+        let rung = verdict.rung.unwrap().number();
+        prop_assert_eq!(rung == 5, verdict.held_by.is_none(), "{:?}", verdict);
+        let most = match revision.authority_level() {
+            Authority::Data => 3,
+            Authority::Memory => 4,
+            _ if is_observation(revision) => 4,
+            _ => 5,
+        };
+        prop_assert!(rung <= most, "{:?}", verdict);
+        if is_observation(revision) && !ladder {
+            prop_assert!(rung <= 2, "{:?}", verdict);
+        }
+        let patterns = revision
+            .constraint()
+            .map_or(0, |constraint| constraint.patterns.len());
+        prop_assert!(rung < 5 || patterns > 0, "{:?}", verdict);
+        if verdict.verdict == Ruling::Denied {
+            prop_assert!(rung <= 1, "{:?}", verdict);
+        }
     }
     Ok(())
 }
@@ -415,6 +453,12 @@ fn source_map_holds(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
             prop_assert_eq!(fields["name"].as_str(), Some(revision.name()));
             let description = fields["description"].as_str().map(plain);
             prop_assert_eq!(description, Some(plain(revision.content().trim())));
+            continue;
+        }
+        // What follows from an observation stands, or its claim: never its own words, nor a shorter form of them.
+        if is_observation(revision) && run.policy.document().guidance.ladder {
+            prop_assert!(item.form.is_none(), "{:?}", item);
+            nothing_poses(run, text)?;
             continue;
         }
         let own = span.message.filter(|_| {
@@ -1072,7 +1116,10 @@ fn every_no_room_is_true(run: &Run, real: &Compiled) -> Result<(), TestCaseError
                 || run.policy.document().condense_above > 0);
         // What is new in an epoch may bring a message of its own.
         let late = real.trace.plan.cause == EpochCause::Kept && run.policy.freezes(verdict.section);
-        if by_rank && alone && !opens && !shortens && !late {
+        // It may be the first under its authority's mark.
+        let document = run.policy.document();
+        let marks = document.guidance.blocks && document.headings;
+        if by_rank && alone && !opens && !shortens && !late && !marks {
             // A unit that is attached brings what it is attached to, where that is not in, with what that is kept with
             // and the heading that it opens. Nothing else costs more than its own tokens.
             let mut objects = run.candidates.objects().iter();

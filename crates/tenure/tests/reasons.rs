@@ -12,7 +12,7 @@ use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
 use tenure::{Candidates, Compiled, Error, ErrorKind, FrameKey, Reason, Ruling, World, num::Score};
 
-use crate::support::{Case, STANDARD, calls, merge, passage, result, rule, tool, turn};
+use crate::support::{Case, PLAIN, STANDARD, calls, merge, passage, result, rule, tool, turn};
 
 fn compiled(objects: &Value, request: Value, policy: &str) -> Result<Compiled, Error> {
     Case::new(objects, request, policy).compile()
@@ -794,6 +794,84 @@ fn not_near_task() {
     check(far, json!({}), STANDARD, &[("x", Reason::NotNearTask)]);
     let near = likes("Pressure is read by operators.");
     check(near, json!({}), STANDARD, &[("x", Reason::Fits)]);
+    // What says nothing of what it is good for is near by its own text, or stays out.
+    let cakes = |more: Value| {
+        let mut cakes = rule(json!({ "content": "Birthday cakes come from the bakery." }));
+        merge(&mut cakes, more);
+        json!([cakes])
+    };
+    let out = [("x", Reason::NotNearTask)];
+    check(cakes(json!({})), json!({}), STANDARD, &out);
+    for kind in [
+        "identity_fact",
+        "inferred_belief",
+        "project_decision",
+        "outcome",
+    ] {
+        let of_type = json!({ "object_type": kind });
+        check(cakes(of_type), json!({}), STANDARD, &out);
+    }
+    let off = "[guidance]\nnear = 0.0";
+    check(cakes(json!({})), json!({}), off, &[("x", Reason::Fits)]);
+    let pinned = json!({ "protection": "pinned" });
+    check(cakes(pinned), json!({}), STANDARD, &[("x", Reason::Fits)]);
+    let kept = json!({ "removable": false, "optional": true });
+    check(cakes(kept), json!({}), STANDARD, &[("x", Reason::Fits)]);
+    // What something active cannot stand without comes with it.
+    let holder = rule(json!({ "name": "holder", "keep_with": ["x"] }));
+    let mut both = cakes(json!({}));
+    both.as_array_mut().unwrap().push(holder);
+    check(
+        both,
+        json!({}),
+        STANDARD,
+        &[("x", Reason::Fits), ("holder", Reason::Fits)],
+    );
+}
+
+#[test]
+fn overwritten() {
+    let claim = |name: &str, value: &str, from: &str| {
+        rule(
+            json!({ "name": name, "normalized_claim": format!("pressure.unit == {value}"), "valid_from": from }),
+        )
+    };
+    let objects = json!([
+        claim("late", "pascal", "2026-02-01"),
+        claim("early", "bar", "2026-01-01")
+    ]);
+    let by = "late".into();
+    let expected = [
+        ("early", Reason::Overwritten { by }),
+        ("late", Reason::Fits),
+    ];
+    check(objects.clone(), json!({}), STANDARD, &expected);
+    let both = [("early", Reason::Fits), ("late", Reason::Fits)];
+    check(
+        objects,
+        json!({}),
+        "[guidance]\nequals = \"accumulate\"",
+        &both,
+    );
+    // Another authority, another scope, a slot of many values, and what must stand.
+    let apart = [
+        json!({ "authority_level": 2 }),
+        json!({ "canonical_entity_ids": ["gauge"] }),
+        json!({ "slot_cardinality": "multiple" }),
+        json!({ "normalized_claim": "pressure.unit != bar" }),
+    ];
+    for more in apart {
+        let mut early = claim("early", "bar", "2026-01-01");
+        merge(&mut early, more);
+        let objects = json!([claim("late", "pascal", "2026-02-01"), early]);
+        check(objects, json!({}), STANDARD, &both);
+    }
+    let mut must = claim("early", "bar", "2026-01-01");
+    merge(&mut must, json!({ "removable": false }));
+    let because = Obligation::NotRemovable;
+    let expected = [("early", Reason::Mandatory { because })];
+    let objects = json!([claim("late", "pascal", "2026-02-01"), must]);
+    check(objects, json!({}), STANDARD, &expected);
 }
 
 #[test]
@@ -838,7 +916,7 @@ fn gated_out() {
     };
     for gate in [json!({ "top_k": 1 }), json!({ "threshold": 0.1 })] {
         let gate = json!({ "gate": gate });
-        check(blocks.clone(), gate, STANDARD, &[("x", out.clone())]);
+        check(blocks.clone(), gate, PLAIN, &[("x", out.clone())]);
     }
 }
 
@@ -864,13 +942,15 @@ fn not_retrieved() {
 
 #[test]
 fn irrelevant_to_active_task() {
-    let idle = rule(json!({ "content": "Bees dance.", "priority": 0.0, "source_authority": 0.0 }));
+    let idle = rule(
+        json!({ "content": "Bees dance.", "priority": 0.0, "source_authority": 0.0, "confidence_score": 0.0 }),
+    );
     let needed = Score::new(0.2).unwrap();
     let expected = [("x", Reason::IrrelevantToActiveTask { needed })];
     check(
         json!([idle]),
         json!({}),
-        "[grades]\nminimal = 0.2",
+        &format!("{PLAIN}[grades]\nminimal = 0.2"),
         &expected,
     );
 }
@@ -984,7 +1064,7 @@ fn over_limit() {
 #[test]
 fn no_room() {
     let objects = json!([rule(json!({ "content": "Write it with its unit." }))]);
-    let all = check(objects.clone(), json!({}), STANDARD, &[("x", Reason::Fits)]);
+    let all = check(objects.clone(), json!({}), PLAIN, &[("x", Reason::Fits)]);
     let needed = tokens_in(&all, "x").unwrap();
     let tokens = all.envelope.total_tokens - 1;
     let displaced_by = Some("neighbour".into());
@@ -1000,7 +1080,7 @@ fn no_room() {
     check(
         objects,
         json!({ "budget": { "tokens": tokens } }),
-        STANDARD,
+        PLAIN,
         &expected,
     );
 }
@@ -1018,7 +1098,7 @@ fn over_share() {
     let long = rule(json!({ "content": text.trim(), "priority": 1.0 }));
     objects.as_array_mut().unwrap().push(long);
     let case = |share: &str, tokens: u32| {
-        let policy = format!("[sections.memory]\nitem_share = {share}");
+        let policy = format!("{PLAIN}[sections.memory]\nitem_share = {share}");
         let request = json!({ "budget": { "tokens": tokens } });
         compiled(&objects, request, &policy).unwrap()
     };
@@ -1039,7 +1119,7 @@ fn over_share() {
 fn not_worth_its_cost() {
     let objects = fillers(12);
     let case = |price: &str| {
-        let policy = format!("cost_sensitivity = {price}");
+        let policy = format!("cost_sensitivity = {price}\n{PLAIN}");
         compiled(&objects, json!({}), &policy).unwrap()
     };
     assert_eq!(
@@ -1127,7 +1207,7 @@ fn many_of_a_name_may_leave() {
         let real = compiled(
             &objects.to_vec().into(),
             json!({}),
-            "[grades]\nminimal = 0.0",
+            &format!("{PLAIN}[grades]\nminimal = 0.0"),
         )
         .unwrap();
         let verdicts = &real.trace.verdicts[3000..6000];
@@ -1600,13 +1680,13 @@ fn note_seam_trimmed() {
     noted(
         json!([rule(json!({ "content": "Be brief. \n" }))]),
         json!({}),
-        STANDARD,
+        PLAIN,
         &[note],
     );
     noted(
         json!([rule(json!({ "content": "Be brief.\n" }))]),
         json!({}),
-        STANDARD,
+        PLAIN,
         &[],
     );
 }
@@ -1617,7 +1697,7 @@ fn note_seam_labelled() {
     let with = check(
         json!([rule(json!({ "content": "/status is a command." }))]),
         json!({}),
-        "scorer = \"lexical\"",
+        &format!("scorer = \"lexical\"\n{PLAIN}"),
         &[],
     );
     assert_eq!(with.trace.notes, [note]);
@@ -1642,7 +1722,7 @@ fn note_supersession_cycle() {
         ("two", Reason::Fits),
         ("old", Reason::Superseded { by }),
     ];
-    let compiled = check(objects, json!({}), STANDARD, &expected);
+    let compiled = check(objects, json!({}), PLAIN, &expected);
     let names = vec!["one".into(), "two".into()];
     let note = Note::SupersessionCycle { names };
     assert!(
@@ -1704,6 +1784,22 @@ fn note_opposed_guidance() {
     let other = of("other", "Always wear gloves near the third valve.");
     let lexical = "scorer = \"lexical\"";
     noted(json!([no, other, yes]), json!({}), lexical, &[note]);
+}
+
+#[test]
+fn note_template_failed() {
+    let fact = rule(json!({
+        "object_type": "identity_fact", "why_it_matters": "Pressure is read by operators.",
+        "normalized_claim": "user.role == \"operator\"",
+    }));
+    let policy = "[guidance.templates]\ncode_generation = \"{{ nothing }}\"";
+    let request =
+        json!({ "task": { "objective": "Report the pressure.", "task_type": "code_generation" } });
+    let compiled = compiled(&json!([fact]), request, policy).unwrap();
+    let failed = |note: &&Note| matches!(note, Note::TemplateFailed { name, task_type: TaskType::CodeGeneration, .. } if &**name == "x");
+    assert_eq!(compiled.trace.notes.iter().filter(failed).count(), 1);
+    let verdict = compiled.trace.verdict("x").unwrap();
+    assert_eq!(verdict.held_by, Some(tenure::trace::Hold::TemplateFailed));
 }
 
 #[test]
@@ -1847,7 +1943,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        46 + 13 + 6 + 9,
+        47 + 14 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -39,7 +39,9 @@ fn run(subqueries: Value, over: Value) -> Compiled {
         "task": { "objective": "Mend what drips." }, "retrieval": { "subqueries": subqueries },
     });
     merge(&mut request, over);
-    Case::new(&library(), request, STANDARD).compile().unwrap()
+    Case::plain(&library(), request, STANDARD)
+        .compile()
+        .unwrap()
 }
 
 fn report(compiled: &Compiled) -> &SubqueryReport {
@@ -59,7 +61,7 @@ fn stands(compiled: &Compiled) -> Vec<&str> {
 
 #[test]
 fn without_a_plan_everything_is_a_candidate() {
-    let case = Case::new(&library(), json!({}), STANDARD);
+    let case = Case::plain(&library(), json!({}), STANDARD);
     let trace = case.compile().unwrap().trace;
     assert!(trace.retrieval.is_none());
     let json = serde_json::to_string(&trace).unwrap();
@@ -201,7 +203,7 @@ fn what_must_stand_and_other_sections_are_no_plans_business() {
     let loose = rule(json!({ "name": "loose", "content": "Bees dance." }));
     let plan = json!({ "subqueries": [{ "name": "q", "text": "zebra", "strategy": "lexical" }] });
     let request = json!({ "retrieval": plan });
-    let out = Case::new(&json!([kept, karma, loose]), request, STANDARD)
+    let out = Case::plain(&json!([kept, karma, loose]), request, STANDARD)
         .compile()
         .unwrap();
     assert_eq!(stands(&out), ["kept", "learned"]);
@@ -215,7 +217,7 @@ fn floors_come_before_limits() {
     let objects = json!([weak, passage("sound", "One of the pumps.")]);
     let plan = json!({ "subqueries": [{ "name": "q", "text": "pumps", "strategy": "lexical", "limit": 1 }] });
     let policy = "[sections.evidence]\nauthority_floor = 0.3";
-    let out = Case::new(&objects, json!({ "retrieval": plan }), policy)
+    let out = Case::plain(&objects, json!({ "retrieval": plan }), policy)
         .compile()
         .unwrap();
     assert_eq!(brought(&out), ["sound"]);
@@ -232,7 +234,7 @@ fn vectors_answer_where_they_are_supplied_and_their_want_is_said() {
         { "name": "both", "text": "canteen" },
     ]);
     let request = json!({ "retrieval": { "subqueries": subqueries } });
-    let case = Case::new(&library(), request.clone(), STANDARD);
+    let case = Case::plain(&library(), request.clone(), STANDARD);
     let with = |facts: &Facts| {
         let outcome = compile(
             &case.world,
@@ -281,7 +283,7 @@ fn vectors_answer_where_they_are_supplied_and_their_want_is_said() {
     let without = with(&Facts::none());
     assert_ne!(out.trace.inputs.facts, without.trace.inputs.facts);
 
-    let refused = Case::new(&library(), request, "scorer = \"lexical\"")
+    let refused = Case::plain(&library(), request, "scorer = \"lexical\"")
         .compile()
         .unwrap_err();
     assert!(
@@ -297,7 +299,7 @@ fn the_hidden_takes_no_place_and_changes_nothing() {
         { "name": "n", "strategy": "neighbourhood", "from": ["secret"], "hops": 3 },
     ] });
     let request = json!({ "retrieval": plan });
-    let alone = Case::new(&library(), request.clone(), STANDARD);
+    let alone = Case::plain(&library(), request.clone(), STANDARD);
     let mut objects = library();
     let mut secret = passage("secret", "valve valve valve");
     merge(
@@ -305,7 +307,7 @@ fn the_hidden_takes_no_place_and_changes_nothing() {
         json!({ "tenant_id": "other", "canonical_entity_ids": ["valve-3"] }),
     );
     objects.as_array_mut().unwrap().insert(0, secret);
-    let beside = Case::new(&objects, request, STANDARD);
+    let beside = Case::plain(&objects, request, STANDARD);
     let [one, other] = [&alone, &beside].map(|case| {
         let compiled = case.compile().unwrap();
         let view =

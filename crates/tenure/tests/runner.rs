@@ -17,6 +17,7 @@ mod compat;
 mod examples;
 mod fidelity;
 mod imitations;
+mod ladder;
 mod late;
 mod near;
 mod objects;

@@ -41,7 +41,9 @@ fn offered(compiled: &Compiled) -> Vec<String> {
 }
 
 fn compiled(objects: &Value, over: Value) -> Compiled {
-    Case::new(objects, chat(over), STANDARD).compile().unwrap()
+    Case::plain(objects, chat(over), STANDARD)
+        .compile()
+        .unwrap()
 }
 
 fn doing(title: &str) -> Value {
@@ -152,7 +154,7 @@ fn a_choice_of_tools_chooses_nothing_else_and_takes_no_place_of_the_gate() {
         (vec!["tag_commit".into()], vec!["tags".into()])
     );
     // The same standings without a compile.
-    let case = Case::new(&objects, chat(over), STANDARD);
+    let case = Case::plain(&objects, chat(over), STANDARD);
     let gating = tenure::gate(
         &case.world,
         &case.policy,
@@ -236,7 +238,7 @@ fn an_epoch_ends_for_a_tool_that_must_be_offered() {
 
 #[test]
 fn a_choice_that_chooses_nothing_is_refused() {
-    let mut case = Case::new(&workshop(), chat(json!({})), STANDARD);
+    let mut case = Case::plain(&workshop(), chat(json!({})), STANDARD);
     case.request.tools = Some(Gate::default());
     let error = case.compile().unwrap_err();
     assert!(error.to_string().contains("`tools`"), "{error}");

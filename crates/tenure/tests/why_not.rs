@@ -51,28 +51,28 @@ fn check(before: &Case, code: &str, words: &str, after: &Case) {
 /// As [`check`], where only the request changes.
 #[track_caller]
 fn by_request(objects: Value, before: Value, code: &str, words: &str, after: Value) {
-    let case = |request| Case::new(&objects, request, STANDARD);
+    let case = |request| Case::plain(&objects, request, STANDARD);
     check(&case(before), code, words, &case(after));
 }
 
 /// As [`check`], where only the objects change.
 #[track_caller]
 fn by_objects(before: Value, code: &str, words: &str, after: Value) {
-    let case = |objects| Case::new(&objects, json!({}), STANDARD);
+    let case = |objects| Case::plain(&objects, json!({}), STANDARD);
     check(&case(before), code, words, &case(after));
 }
 
 /// As [`check`], where only the policy changes.
 #[track_caller]
 fn by_policy(objects: Value, before: &str, code: &str, words: &str, after: &str) {
-    let case = |policy| Case::new(&objects, json!({}), policy);
+    let case = |policy| Case::plain(&objects, json!({}), policy);
     check(&case(before), code, words, &case(after));
 }
 
 /// `x` needs the budget that is named, and not a token less.
 #[track_caller]
 fn by_budget(objects: Value, request: Value, code: &str, policy: &str) {
-    let mut case = Case::new(&objects, request, policy);
+    let mut case = Case::plain(&objects, request, policy);
     let (found, remedy) = explained(&case);
     let Remedy::Budget { tokens } = remedy else {
         panic!("{remedy:?}")
@@ -106,7 +106,7 @@ fn a_budget_is_exact() {
     );
     // What is kept for the answer is no room.
     let window = json!({ "budget": { "tokens": null, "window": 120, "reserve": 20 } });
-    let (code, remedy) = explained(&Case::new(&objects, window, STANDARD));
+    let (code, remedy) = explained(&Case::plain(&objects, window, STANDARD));
     assert_eq!(code, "no_room");
     assert!(matches!(remedy, Remedy::Change { what } if what.ends_with("room for 100")));
     // With what it needs.
@@ -127,7 +127,7 @@ fn a_budget_is_exact() {
 fn a_budget_beyond_the_window_asks_for_a_larger_window() {
     let objects = json!([rule(json!({ "content": FACTS }))]);
     let request = json!({ "budget": { "tokens": 90, "window": 100 } });
-    let Remedy::Change { what } = explained(&Case::new(&objects, request, STANDARD)).1 else {
+    let Remedy::Change { what } = explained(&Case::plain(&objects, request, STANDARD)).1 else {
         panic!("a budget that no window holds")
     };
     let needed = what
@@ -136,8 +136,8 @@ fn a_budget_beyond_the_window_asks_for_a_larger_window() {
         .unwrap();
     assert!(what.ends_with("the window has room for 100"), "{what}");
     let larger = |window: u32| json!({ "budget": { "tokens": window, "window": window } });
-    assert!(is_in(&Case::new(&objects, larger(needed), STANDARD)));
-    assert!(!is_in(&Case::new(&objects, larger(needed - 1), STANDARD)));
+    assert!(is_in(&Case::plain(&objects, larger(needed), STANDARD)));
+    assert!(!is_in(&Case::plain(&objects, larger(needed - 1), STANDARD)));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_section_maximum() {
 fn a_limit_is_exact() {
     let case = |limit: u32| {
         let objects = json!([rule(json!({ "content": FACTS }))]);
-        Case::new(
+        Case::plain(
             &objects,
             json!({}),
             &format!("[limits]\nuser_tokens = {limit}"),
@@ -293,7 +293,7 @@ fn another_task() {
     let typed = json!({ "task": { "task_type": "data_extraction" } });
     by_request(objects, json!({}), "not_applicable", words, typed);
     let far = rule(json!({ "object_type": "preference", "why_it_matters": "For flights." }));
-    let words = "a task whose words meet its `why_it_matters`";
+    let words = "a task that is near its `why_it_matters`, or its text where it has none";
     let near = json!({ "query": "Also list the flights." });
     by_request(json!([far]), json!({}), "not_near_task", words, near);
 }
@@ -302,7 +302,7 @@ fn another_task() {
 fn another_policy() {
     let idle = rule(json!({ "content": "Bees dance.", "priority": 0.0, "source_authority": 0.0 }));
     let score = {
-        let case = Case::new(&json!([idle]), json!({}), STANDARD);
+        let case = Case::plain(&json!([idle]), json!({}), STANDARD);
         case.compile()
             .unwrap()
             .trace
@@ -409,7 +409,7 @@ fn another_history() {
 
 #[test]
 fn another_epoch() {
-    let first = Case::new(&json!([]), json!({}), STANDARD)
+    let first = Case::plain(&json!([]), json!({}), STANDARD)
         .compile()
         .unwrap();
     let mut late = tool("x");
@@ -426,7 +426,7 @@ fn a_duplicate_has_no_remedy() {
         passage("x", "The pressure is 1.")
     ]);
     let what = "nothing: `first` says the same".to_owned();
-    let found = explained(&Case::new(&objects, json!({}), STANDARD));
+    let found = explained(&Case::plain(&objects, json!({}), STANDARD));
     assert_eq!(found, ("duplicate".to_owned(), Remedy::Change { what }));
 }
 
@@ -449,7 +449,7 @@ fn a_near_duplicate_stands_where_both_may() {
 
 #[test]
 fn an_unknown_name_offers_the_nearest() {
-    let case = Case::new(
+    let case = Case::plain(
         &json!([rule(json!({ "name": "units" }))]),
         json!({}),
         STANDARD,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 use tenure::cache::{
-    Breakpoint, CachePlan, Costs, Explanation, Held, LeftOutBecause, MissCause, Options, Sent,
+    Breakpoint, CachePlan, Costs, Explanation, Held, MissCause, OmittedBecause, Options, Sent,
     explain, plan, seconds,
 };
 use tenure::catalogue::{CacheMark, Cost};
@@ -180,7 +180,7 @@ fn shown(plan: &CachePlan) -> String {
     }
     for left_out in &plan.left_out {
         let because = match left_out.because {
-            LeftOutBecause::BelowMinimum => {
+            OmittedBecause::BelowMinimum => {
                 let min = plan.min_tokens.map_or(String::new(), grouped);
                 format!(
                     "{} tokens, below the minimum of {min}",

@@ -770,5 +770,5 @@ struct Transcript {
     /// Byte for byte, where they came in this format.
     messages: Box<RawValue>,
     /// What the format has no place for.
-    left_out: Vec<tenure::wire::LeftOut>,
+    left_out: Vec<tenure::wire::OmittedPart>,
 }

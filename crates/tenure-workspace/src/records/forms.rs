@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tenure::object::{Authority, ContradictionStatus, ObjectType};
+use tenure::object::ContradictionStatus;
 use tenure::section::Zone;
 use tenure::trace::{Note, ProviderUsage, Ruling};
 use tenure::{ContextObject, Digest, Error, Reason, Trace, Verdict};
@@ -369,29 +369,12 @@ fn compiled_object(seen: &Seen<'_>) -> Value {
         "confidence_score": revision.confidence(),
         "security_classification": revision.classification(),
         "contradiction_status": object.status().contradiction,
-        "compiled_as": compiled_as(object),
+        "compiled_as": seen.verdict.rung,
     });
     if let (Value::Object(shown), Value::Object(fields)) = (&mut shown, fields) {
         shown.extend(fields);
     }
     shown
-}
-
-/// The step of the instruction ladder at which an object stands.
-fn compiled_as(object: &ContextObject) -> &'static str {
-    let revision = object.revision();
-    match revision.authority_level() {
-        Authority::Data => "task_relevant_context",
-        Authority::Memory => "scoped_memory",
-        _ if matches!(
-            revision.object_type(),
-            ObjectType::PolicyRule | ObjectType::ActionableConstraint
-        ) && revision.is_hard_constraint() =>
-        {
-            "hard_constraint"
-        }
-        _ => "behavioral_guidance",
-    }
 }
 
 fn omitted_object(seen: &Seen<'_>) -> Value {

@@ -35,7 +35,7 @@ vocabulary! {
 /// An object of a compile.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Place {
+pub struct ObjectPlace {
     /// The section that it stands in.
     pub section: Section,
     /// Its name. One that starts with `@` is a piece that the compiler adds.
@@ -54,10 +54,10 @@ pub struct Difference {
     pub byte_after: usize,
     /// The object that it belonged to, where a compile says it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Place>,
+    pub before: Option<ObjectPlace>,
     /// The object that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Place>,
+    pub after: Option<ObjectPlace>,
 }
 
 /// A setting that changed, and what outlives that.
@@ -285,7 +285,7 @@ fn difference(before: &Sent<'_>, after: &Sent<'_>, at: usize, byte: Option<usize
 }
 
 /// The object that a byte of a block belongs to.
-fn owner(sent: &Sent<'_>, at: usize, byte: usize) -> Option<Place> {
+fn owner(sent: &Sent<'_>, at: usize, byte: usize) -> Option<ObjectPlace> {
     let envelope = sent.envelope?;
     let body = &sent.body;
     let block = &body.blocks[at];
@@ -307,7 +307,7 @@ fn owner(sent: &Sent<'_>, at: usize, byte: usize) -> Option<Place> {
         let Some(begins) = places.block(body, span) else {
             continue;
         };
-        let place = || Place {
+        let place = || ObjectPlace {
             section,
             object: Arc::clone(&item.name),
         };

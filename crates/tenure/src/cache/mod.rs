@@ -48,8 +48,10 @@ use crate::provider::catalogue::{CacheRules, Cost, Price, PriceTier};
 
 pub use apply::{lifetimes, marked, strip};
 pub use body::Part;
-pub use explain::{Changed, Difference, Explanation, MissCause, Place, explain};
-pub use plan::{Breakpoint, CachePlan, Costs, LeftOut, LeftOutBecause, Options, Why, plan};
+pub use explain::{Changed, Difference, Explanation, MissCause, ObjectPlace, explain};
+pub use plan::{
+    Breakpoint, CachePlan, Costs, OmittedBecause, OmittedBreakpoint, Options, Why, plan,
+};
 pub use settings::Keeps;
 
 use body::Body;

@@ -54,7 +54,7 @@ vocabulary! {
 
 vocabulary! {
     /// The reason why a wanted breakpoint is not set.
-    LeftOutBecause ("reason against a breakpoint") {
+    OmittedBecause ("reason against a breakpoint") {
         /// The prefix is shorter than the shortest that is held.
         BelowMinimum = "below_minimum",
         /// The provider takes no more.
@@ -94,7 +94,7 @@ pub struct Breakpoint {
 /// A breakpoint that was wanted.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
-pub struct LeftOut {
+pub struct OmittedBreakpoint {
     /// The block.
     pub at: String,
     /// The reason why it was wanted.
@@ -102,7 +102,7 @@ pub struct LeftOut {
     /// The tokens of the prefix.
     pub tokens: u32,
     /// The reason against it.
-    pub because: LeftOutBecause,
+    pub because: OmittedBecause,
 }
 
 /// The cost of a request's input.
@@ -142,7 +142,7 @@ pub struct CachePlan {
     /// The breakpoints, in the order of the body.
     pub breakpoints: Vec<Breakpoint>,
     /// Those that were wanted and are none.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedBreakpoint>,
     /// The key by which requests with this floor reach one machine.
     pub prompt_cache_key: Option<String>,
     /// The cost of the input, where prices are known.
@@ -366,15 +366,15 @@ impl Planner<'_, '_> {
             let tokens = self.weighed.upto[at];
             let least = self.weighed.least(self.world, tokens);
             let because = if holds(self.rules, least, tokens) == Held::No {
-                LeftOutBecause::BelowMinimum
+                OmittedBecause::BelowMinimum
             } else if chosen.len() >= slots {
-                LeftOutBecause::NoSlot
+                OmittedBecause::NoSlot
             } else {
                 chosen.push((at, why));
                 continue;
             };
             // What is only nice to have is not missed.
-            let left_out = LeftOut {
+            let left_out = OmittedBreakpoint {
                 at: self.body.blocks[at].at.clone(),
                 why,
                 tokens,

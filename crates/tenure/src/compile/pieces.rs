@@ -2,16 +2,18 @@
 //!
 //! Not a stage: the plan asks what a corpus would cost, and `contain` makes what then stands.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::digest::Digest;
 use crate::base::error::Error;
+use crate::compile::ladder::{self, Climb};
 use crate::compile::trace::Note;
 use crate::condense::code::{self, Elidable};
 use crate::condense::pointer::{pointer_id, pointer_line};
 use crate::condense::{Goal, Method, condense};
-use crate::input::candidates::Normalized;
+use crate::input::candidates::{Normalized, Row};
 use crate::input::facts::Facts;
 use crate::input::outlines::{self, Outline};
 use crate::input::policy::{Order, Policy};
@@ -19,9 +21,11 @@ use crate::input::request::Request;
 use crate::input::served::Form;
 use crate::input::task::TaskState;
 use crate::object::section::Section;
-use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection};
+use crate::object::{Authority, ContextObject, ObjectDocument, ObjectType, Protection, TaskType};
 use crate::provider::target::Target;
-use crate::write::frame::{self, PRECEDENCE, Placement};
+use crate::write::frame::{
+    self, ACCUMULATE, LAST_WRITER, PRECEDENCE, PRECEDENCE_OF_BLOCKS, Placement,
+};
 use crate::write::piece::{Condensation, Piece, Seam};
 use crate::write::render::chat;
 use crate::write::world::World;
@@ -54,30 +58,104 @@ pub(crate) struct Added {
     pub(crate) piece: Piece,
 }
 
+impl Added {
+    /// The authority under whose mark it stands: the task and the request are the user's.
+    pub(crate) fn voice(&self) -> Option<Authority> {
+        matches!(self.section, Section::Task | Section::Query).then_some(Authority::User)
+    }
+}
+
+/// The marks under which the words of each authority stand in a section.
+#[derive(Clone)]
+pub(crate) struct Marks([Option<Piece>; Marks::COUNT]);
+
+impl Marks {
+    const COUNT: usize = 4;
+
+    /// Returns whether there are any.
+    pub(crate) fn any(&self) -> bool {
+        self.0[0].is_some()
+    }
+
+    /// The mark of an authority.
+    pub(crate) fn of(&self, voice: Authority) -> Option<&Piece> {
+        self.0.get(usize::from(voice.level()))?.as_ref()
+    }
+
+    /// Returns the tokens of the mark of an authority.
+    pub(crate) fn tokens(&self, voice: Authority) -> u32 {
+        self.of(voice).map_or(0, |piece| piece.tokens)
+    }
+}
+
+/// Returns the authority under whose mark a row stands in this section; none of data, of tools and of the conversation.
+/// What somebody prefers or is never speaks as more than the user, what was concluded never as more than memory.
+pub(crate) fn voice(row: &Row, section: Section) -> Option<Authority> {
+    if matches!(
+        section,
+        Section::Tools | Section::History | Section::Evidence
+    ) {
+        return None;
+    }
+    let least = match row.object_type {
+        ObjectType::Preference | ObjectType::IdentityFact | ObjectType::TaskState => {
+            Authority::User
+        }
+        ObjectType::InferredBelief | ObjectType::Checkpoint => Authority::Memory,
+        _ => Authority::Platform,
+    };
+    Some(row.authority.max(least)).filter(|voice| *voice != Authority::Data)
+}
+
 /// The inputs of prices besides the candidates.
 #[derive(Clone, Copy)]
 pub(crate) struct Pricing<'w> {
     pub(crate) world: &'w World,
     pub(crate) policy: &'w Policy,
     pub(crate) target: Target,
+    /// The type of the task, which says what follows from a fact.
+    pub(crate) task_type: Option<TaskType>,
 }
 
 impl Pricing<'_> {
     /// The pieces of these rows in these sections.
     pub(crate) fn of_rows(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Piece> {
-        let keys = rows
-            .iter()
-            .map(|(row, section)| self.key(set, *row, *section));
+        let words = self.words(set, rows);
+        let words = |at: usize| words.get(at).and_then(Option::as_deref);
+        let keys = rows.iter().enumerate().map(|(at, (row, section))| {
+            let own = words(at).map_or(0, |words| Digest::of(words.as_bytes()).key());
+            self.key(set, *row, *section) ^ own
+        });
         self.world.pieces(keys, |at| {
             let (row, section) = rows[at];
             let place = self.place(set, row, section);
-            let piece = frame::frame(self.world, set.object(row), place);
+            let piece = match words(at) {
+                Some(words) => frame::guided(self.world, set.object(row), place, words),
+                None => frame::frame(self.world, set.object(row), place),
+            };
             if self.is_alone(set, row, section) {
                 frame::alone(self.world, piece)
             } else {
                 piece
             }
         })
+    }
+
+    /// The words of each of these rows that does not stand in its own; nothing where the policy converts none.
+    fn words(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Option<String>> {
+        if !self.policy.document().guidance.ladder {
+            return Vec::new();
+        }
+        let rows = rows.iter();
+        rows.map(|(row, _)| self.climb(set, *row)?.words).collect()
+    }
+
+    /// Returns how far an observation climbs, which does not stand in its own words; nothing of any other row.
+    pub(crate) fn climb(&self, set: &Normalized, row: u32) -> Option<Climb> {
+        let facts = set.row(row);
+        let converts = self.policy.document().guidance.ladder
+            && ladder::is_observation(facts.object_type, facts.authority);
+        converts.then(|| ladder::climb(set.object(row), self.policy, self.task_type))
     }
 
     /// The forms that the authors of these rows made and that cost less than the next longer one,
@@ -91,7 +169,11 @@ impl Pricing<'_> {
     ) -> Vec<Vec<(Form, Piece)>> {
         let mut made: Vec<(usize, Form, &str)> = Vec::new();
         for (at, (row, _)) in rows.iter().enumerate() {
-            if !set.row(*row).rare || set.row(*row).protection == Protection::Verbatim {
+            let facts = set.row(*row);
+            // A shorter form of what somebody said is no less raw.
+            let is_raw = self.policy.document().guidance.ladder
+                && ladder::is_observation(facts.object_type, facts.authority);
+            if !facts.rare || facts.protection == Protection::Verbatim || is_raw {
                 continue;
             }
             let rare = set.object(*row).revision().rare();
@@ -333,8 +415,9 @@ impl Pricing<'_> {
             .document()
             .precedence
             .then(|| {
-                cached("@precedence", Section::Identity, &[], &|| {
-                    Piece::added(self.world, PRECEDENCE)
+                let text = self.precedence();
+                cached("@precedence", Section::Identity, text.as_bytes(), &|| {
+                    Piece::added(self.world, &*text)
                 })
             })
             .flatten();
@@ -360,6 +443,70 @@ impl Pricing<'_> {
             .chain(data)
             .chain(query)
             .collect()
+    }
+
+    /// The precedence of instructions, in words.
+    fn precedence(&self) -> Cow<'static, str> {
+        let guidance = &self.policy.document().guidance;
+        if !self.has_marks() {
+            return PRECEDENCE.into();
+        }
+        let [before, behind] = PRECEDENCE_OF_BLOCKS;
+        let equals = if guidance.last_writer() {
+            LAST_WRITER
+        } else {
+            ACCUMULATE
+        };
+        [before, equals, behind].concat().into()
+    }
+
+    /// Returns whether the words of each authority stand under a mark of their own, which is a heading. One flow in
+    /// registry order has no sections for them to stand in.
+    fn has_marks(&self) -> bool {
+        let document = self.policy.document();
+        document.guidance.blocks && document.headings && document.order != Order::Registry
+    }
+
+    /// The marks under which the words of each authority stand in a section; none where the policy has none.
+    pub(crate) fn marks(&self) -> Marks {
+        let mut table = [const { None }; Marks::COUNT];
+        if !self.has_marks() {
+            return Marks(table);
+        }
+        let known = Authority::ALL.iter().filter_map(|of| of.mark());
+        let known: Vec<&str> = known.collect();
+        let key = |at: usize| (u128::MAX << 64) | (1 << 32) | at as u128;
+        let pieces = self.world.pieces((0..known.len()).map(key), |at| {
+            Piece::added(self.world, known[at])
+        });
+        for (slot, piece) in table.iter_mut().zip(pieces) {
+            *slot = Some(piece);
+        }
+        Marks(table)
+    }
+
+    /// At most what the marks cost where these rows may stand, and what the compiler adds.
+    pub(crate) fn most_marks(
+        &self,
+        set: &Normalized,
+        rows: impl Iterator<Item = (u32, Section)>,
+    ) -> u64 {
+        let marks = self.marks();
+        if !marks.any() {
+            return 0;
+        }
+        let mut opened = [0u8; Section::COUNT];
+        let own = [Section::Task, Section::Query].map(|section| (section, Authority::User));
+        let rows = rows.filter_map(|(row, section)| Some((section, voice(set.row(row), section)?)));
+        let mut sum = 0;
+        for (section, voice) in own.into_iter().chain(rows) {
+            let bit = 1 << voice.level();
+            if opened[section.index()] & bit == 0 {
+                opened[section.index()] |= bit;
+                sum += u64::from(marks.tokens(voice));
+            }
+        }
+        sum
     }
 
     /// A text that the compiler adds, without control tokens: the words in it are the user's at most.

@@ -171,6 +171,11 @@ pub enum Reason {
         /// That object.
         by: Arc<str>,
     },
+    /// Omitted: at the same authority a later object claims the same slot.
+    Overwritten {
+        /// That object.
+        by: Arc<str>,
+    },
     /// Omitted: another candidate is the same evidence and stands higher or came first.
     Duplicate {
         /// That candidate.
@@ -188,7 +193,7 @@ pub enum Reason {
         /// The type, when the request names one.
         task_type: Option<TaskType>,
     },
-    /// Omitted: a preference whose reason is not near the task.
+    /// Omitted: memory or guidance whose reason, or, where it states none, whose text is not near the task.
     NotNearTask,
     /// Omitted: a factor is below the section's floor.
     BelowFloor {
@@ -341,6 +346,7 @@ impl Reason {
             | Reason::Contradicted { .. }
             | Reason::Damaged { .. }
             | Reason::Superseded { .. }
+            | Reason::Overwritten { .. }
             | Reason::Duplicate { .. }
             | Reason::NearDuplicate { .. }
             | Reason::NotApplicable { .. }
@@ -394,6 +400,7 @@ impl Reason {
             | Reason::NextRequest
             | Reason::AlreadySent => &[Stage::Plan],
             Reason::Duplicate { .. }
+            | Reason::Overwritten { .. }
             | Reason::NotApplicable { .. }
             | Reason::NotNearTask
             | Reason::BelowFloor { .. }
@@ -463,6 +470,7 @@ impl Reason {
             Reason::Contradicted { .. } => "contradicted",
             Reason::Damaged { .. } => "damaged",
             Reason::Superseded { .. } => "superseded",
+            Reason::Overwritten { .. } => "overwritten",
             Reason::Duplicate { .. } => "duplicate",
             Reason::NearDuplicate { .. } => "near_duplicate",
             Reason::NotApplicable { .. } => "not_applicable",
@@ -527,6 +535,7 @@ impl Reason {
             Reason::Contradicted { status } => format!("judged {status}"),
             Reason::Damaged { revision } => format!("its revision {revision} is damaged"),
             Reason::Superseded { by } => format!("superseded by `{by}`"),
+            Reason::Overwritten { by } => format!("`{by}` claims the same later"),
             Reason::Duplicate { of } => format!("the same as `{of}`"),
             Reason::NearDuplicate { of, similarity } => {
                 format!("nearly the same as `{of}`: {similarity}")
@@ -537,7 +546,7 @@ impl Reason {
             Reason::NotApplicable { task_type: None } => {
                 "applies only to tasks of a stated type".into()
             }
-            Reason::NotNearTask => "its reason is not near the task".into(),
+            Reason::NotNearTask => "not near the task".into(),
             Reason::BelowFloor { factor, floor } => format!("{factor} below the floor {floor}"),
             Reason::GatedOut { relevance, rank } => {
                 format!("relevance {relevance}, rank {rank}, does not pass the gate")

@@ -1,4 +1,4 @@
-//! The ranker's arithmetic: five factors, one composite, one grade. Fixed-point throughout.
+//! The ranker's arithmetic: six factors, one composite, one grade. Fixed-point throughout.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,10 +38,17 @@ pub struct ScoreCard {
     pub utility: Score,
     /// Its cheapness: 1 / (1 + bytes / 1024).
     pub economy: Score,
-    /// The weighted mean of the five.
+    /// The confidence in it, where the policy weighs that; else 0.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub confidence: Score,
+    /// Their weighted mean.
     pub composite: Score,
     /// The grade of the composite.
     pub grade: Grade,
+}
+
+fn is_nothing(score: &Score) -> bool {
+    *score == Score::ZERO
 }
 
 impl ScoreCard {
@@ -51,6 +58,7 @@ impl ScoreCard {
         freshness: Score::ZERO,
         utility: Score::ZERO,
         economy: Score::ZERO,
+        confidence: Score::ZERO,
         composite: Score::ZERO,
         grade: Grade::Irrelevant,
     };
@@ -63,7 +71,11 @@ impl ScoreCard {
             (weights.freshness, self.freshness),
             (weights.utility, self.utility),
             (weights.economy, self.economy),
+            (weights.confidence, self.confidence),
         ];
+        if weights.confidence == Score::ZERO {
+            self.confidence = Score::ZERO;
+        }
         let total: u64 = pairs
             .iter()
             .map(|(weight, _)| u64::from(weight.millionths()))

@@ -14,6 +14,7 @@ use crate::base::error::json_error;
 use crate::base::num::Score;
 use crate::base::time::Instant;
 use crate::base::tokenizer::CountKind;
+pub use crate::compile::ladder::{Hold, Rung};
 pub use crate::compile::reason::{Affinity, Attachment, Factor, Obligation, Reason, Ruling, Stage};
 use crate::compile::score::ScoreCard;
 use crate::condense::Method;
@@ -23,6 +24,7 @@ use crate::input::policy::ContextMode;
 use crate::input::policy::Strategy;
 use crate::input::retrieval::RetrievalReport;
 pub use crate::input::served::{EpochCause, Form};
+use crate::object::TaskType;
 use crate::object::section::Section;
 pub use crate::provider::answer::ProviderUsage;
 use crate::rank::allocate::Certificate;
@@ -46,6 +48,13 @@ pub struct Verdict {
     pub tokens: u32,
     /// Its score; null when it left before it was ranked.
     pub score: Option<ScoreCard>,
+    /// The step that it reached on the ladder from what somebody said to what the model is told. None in traces from
+    /// before verdicts had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung: Option<Rung>,
+    /// The condition that stopped it there; none on the last rung.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<Hold>,
 }
 
 /// Something worth knowing about a candidate beside its verdict.
@@ -133,6 +142,15 @@ pub enum Note {
     BetaNeeded {
         /// The beta.
         beta: String,
+    },
+    /// The policy's template for this type of task failed on an object, which stands without guidance.
+    TemplateFailed {
+        /// The candidate.
+        name: Arc<str>,
+        /// The type of task.
+        task_type: TaskType,
+        /// The fault, in words.
+        why: String,
     },
     /// No one supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {

@@ -10,7 +10,7 @@ use crate::object::{Authority, ContextObject, ObjectType, Revision};
 
 pub use leaves::Unfetched;
 pub(crate) use leaves::digest_of;
-pub(crate) use rows::{Normalized, OPEN, UNKNOWN};
+pub(crate) use rows::{Normalized, OPEN, Row, UNKNOWN};
 
 /// An immutable set of candidates. What depends on them alone (rows, postings, digest) is made
 /// once, at the first compile, and kept with them.

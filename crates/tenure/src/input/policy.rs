@@ -3,6 +3,7 @@
 //! A policy is TOML. [`PRESETS`] are built in; `policies/standard.toml` lists every key with its
 //! default, and any other policy names only what it changes.
 
+mod guidance;
 mod session;
 
 use std::collections::BTreeMap;
@@ -14,10 +15,14 @@ use serde::{Deserialize, Serialize};
 use crate::base::digest::Digest;
 use crate::base::error::{Error, parse_error, unknown_name};
 use crate::base::num::Score;
+use crate::object::claim::Claim;
 use crate::object::section::{Section, Zone};
-use crate::object::{Authority, ObjectType, vocabulary::vocabulary};
+use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
 use crate::rank::ranker::Weights;
 
+use guidance::{Templates, Told};
+
+pub use guidance::{Equals, Guidance, MAX_TEMPLATE};
 pub use session::SessionPolicy;
 
 vocabulary! {
@@ -158,6 +163,9 @@ pub struct PolicyDocument {
     /// 0: none is needed.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unasked_floor: Score,
+    /// The settings by which memory and guidance enter a payload.
+    #[serde(default, skip_serializing_if = "Guidance::is_none")]
+    pub guidance: Guidance,
     /// The sign of personal data.
     pub pii: PiiRule,
     /// Sections without which a payload is refused.
@@ -397,7 +405,7 @@ pub struct SectionPolicy {
     pub factors: Factors,
 }
 
-/// The weights of the five factors of the composite score.
+/// The weights of the factors of the composite score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factors {
@@ -411,17 +419,21 @@ pub struct Factors {
     pub utility: Score,
     /// The weight of its cheapness.
     pub economy: Score,
+    /// The weight of the confidence in it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub confidence: Score,
 }
 
 /// The most payloads that a policy may let `paginate` make.
 pub const MAX_PAGES: u32 = 256;
 
 /// The built-in policies by name.
-pub const PRESETS: [(&str, &str); 4] = [
+pub const PRESETS: [(&str, &str); 5] = [
     ("standard", include_str!("policies/standard.toml")),
     ("ordered", include_str!("policies/ordered.toml")),
     ("stable-floor", include_str!("policies/stable-floor.toml")),
     ("prefill", include_str!("policies/prefill.toml")),
+    ("principle", include_str!("policies/principle.toml")),
 ];
 
 /// A checked policy, with its digest and its tables laid out for the stages.
@@ -433,6 +445,7 @@ pub struct Policy {
     /// Each section's zone and its place in the payload.
     places: [(Zone, u8); Section::COUNT],
     frozen: [bool; Section::COUNT],
+    templates: Templates,
 }
 
 impl Policy {
@@ -502,20 +515,16 @@ impl Policy {
             );
         }
         merge(&mut whole, changes, "").map_err(|(error, key)| located(error, &key))?;
-        let document: PolicyDocument = whole.try_into().map_err(|error: toml::de::Error| {
-            let message = error.message().to_owned();
-            let shown = error.to_string();
-            let key = shown
-                .split("in `")
-                .nth(1)
-                .and_then(|rest| rest.split('`').next())
-                .unwrap_or_default();
-            let mut ours = parse_error(&message);
-            if !key.is_empty() {
-                ours.what = format!("`{key}`: {}", ours.what);
-            }
-            located(ours, key)
-        })?;
+        let document: PolicyDocument = serde_path_to_error::deserialize(toml::Value::Table(whole))
+            .map_err(|error| {
+                let key = error.path().to_string();
+                let mut ours = parse_error(error.inner().message());
+                // A path without a key is `.`.
+                if key != "." {
+                    ours.what = format!("`{key}`: {}", ours.what);
+                }
+                located(ours, &key)
+            })?;
         Policy::seal(document)
     }
 
@@ -636,6 +645,8 @@ impl Policy {
         if let Some(fault) = document.session.fault() {
             return bad(fault.to_owned());
         }
+        let templates = Templates::read(&document.guidance.templates)
+            .map_err(|error| error.or_at(format!("policy `{}`", document.name), None))?;
         let grades = &document.grades;
         if !(grades.critical >= grades.important
             && grades.important >= grades.useful
@@ -674,6 +685,7 @@ impl Policy {
             sections: sealed_sections,
             places: sealed_places,
             frozen,
+            templates,
         })
     }
 
@@ -717,6 +729,37 @@ impl Policy {
         }
     }
 
+    /// Returns what follows from a fact in this type of task, by the user's template for it; nothing where there is none, or
+    /// where it writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// In words, why the template failed.
+    pub(crate) fn guided(
+        &self,
+        task_type: TaskType,
+        object: &ContextObject,
+        claim: &Claim<'_>,
+    ) -> Result<Option<String>, String> {
+        if !self.document.guidance.templates.contains_key(&task_type) {
+            return Ok(None);
+        }
+        let revision = object.revision();
+        let implication = revision.rare().behavioral_implication.as_deref();
+        let told = Told {
+            task_type: task_type.term(),
+            name: object.name(),
+            object_type: revision.object_type().term(),
+            claim: &claim.to_string(),
+            slot: &claim.slot,
+            op: claim.op,
+            value: &claim.plain_value(),
+            implication: implication.unwrap_or_default(),
+            why: revision.why_it_matters().unwrap_or_default(),
+        };
+        self.templates.render(task_type, told)
+    }
+
     /// The place of a section in the payload, from the front.
     pub fn place(&self, section: Section) -> u8 {
         self.places[section.index()].1
@@ -748,7 +791,7 @@ fn merge(base: &mut toml::Table, changes: toml::Table, path: &str) -> Result<(),
         } else {
             format!("{path}.{key}")
         };
-        let open = path == "half_life_days";
+        let open = matches!(path, "half_life_days" | "guidance.templates");
         match (base.get_mut(&key), value) {
             (Some(toml::Value::Table(inner)), toml::Value::Table(changes)) => {
                 merge(inner, changes, &full)?
@@ -831,10 +874,22 @@ mod tests {
         let ordered = Policy::preset("ordered").unwrap();
         let written = serde_json::to_value(ordered.document()).unwrap();
         assert!(written.get("unasked_floor").is_none());
+        assert!(written.get("guidance").is_none());
+        assert!(
+            written["sections"]["memory"]["factors"]
+                .get("confidence")
+                .is_none()
+        );
         let read: PolicyDocument = serde_json::from_value(written).unwrap();
         assert_eq!(Policy::seal(read).unwrap().digest(), ordered.digest());
         let standard = Policy::preset("standard").unwrap();
         assert_eq!(standard.document().unasked_floor, Score::HALF);
+        // One that was kept before there was any of it has none of it, whatever the preset says now.
+        let mut kept = serde_json::to_value(standard.document()).unwrap();
+        kept.as_object_mut().unwrap().remove("guidance");
+        let kept: PolicyDocument = serde_json::from_value(kept).unwrap();
+        assert_eq!(kept.guidance, Guidance::default());
+        assert_eq!(kept.guidance.near, Score::ZERO);
     }
 
     #[test]

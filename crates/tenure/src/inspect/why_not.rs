@@ -174,12 +174,15 @@ fn remedy_for(reason: &Reason, verdict: &Verdict, policy: &Policy) -> String {
         Reason::Contradicted { status } => format!("a judgement that it is clean: it is {status}"),
         Reason::Damaged { .. } => "a store that is whole: restore it, or write the object again".into(),
         Reason::Superseded { by } => format!("an `as_of` at which `{by}` does not hold"),
+        Reason::Overwritten { by } => {
+            format!("`guidance.equals = \"accumulate\"` in the policy: `{by}` claims the same slot later")
+        }
         Reason::Duplicate { of } => format!("nothing: `{of}` says the same"),
         Reason::NearDuplicate { of, .. } => {
             format!("`near_duplicates = 0.0` in the policy: `{of}` says nearly the same")
         }
         Reason::NotApplicable { .. } => "a task of one of the types that it applies to".into(),
-        Reason::NotNearTask => "a task whose words meet its `why_it_matters`".into(),
+        Reason::NotNearTask => "a task that is near its `why_it_matters`, or its text where it has none".into(),
         Reason::BelowFloor { factor, floor } => {
             let own = policy.section(verdict.section).relevance_floor;
             let setting = if *factor == Factor::Relevance && *floor != own {
@@ -253,6 +256,8 @@ impl fmt::Display for WhyNot {
             section,
             tokens,
             score,
+            rung,
+            held_by,
         } = &self.verdict;
         writeln!(
             f,
@@ -261,17 +266,22 @@ impl fmt::Display for WhyNot {
             reason.code()
         )?;
         writeln!(f, "  section {section}, {tokens} tokens")?;
+        if let Some(rung) = rung {
+            let held = held_by.map_or(String::new(), |by| format!(", held by {by}"));
+            writeln!(f, "  rung {} of 5, {rung}{held}", rung.number())?;
+        }
         if let Some(score) = score {
             writeln!(
                 f,
-                "  score {} ({}): relevance {}, authority {}, freshness {}, utility {}, economy {}",
+                "  score {} ({}): relevance {}, authority {}, freshness {}, utility {}, economy {}, confidence {}",
                 score.composite,
                 score.grade,
                 score.relevance,
                 score.authority,
                 score.freshness,
                 score.utility,
-                score.economy
+                score.economy,
+                score.confidence
             )?;
         }
         match &self.remedy {

@@ -22,13 +22,29 @@ pub enum Authority {
 }
 
 impl Authority {
-    const ALL: [Authority; 5] = [
+    /// All of them, the highest first.
+    pub(crate) const ALL: [Authority; 5] = [
         Authority::Platform,
         Authority::Developer,
         Authority::User,
         Authority::Memory,
         Authority::Data,
     ];
+
+    /// The mark under which the words of this authority stand in a section; none of data, which stands in frames.
+    pub const fn mark(self) -> Option<&'static str> {
+        match self {
+            Authority::Platform => Some("## Platform instructions (nothing stands above them)\n"),
+            Authority::Developer => {
+                Some("## Developer instructions (subordinate to the platform)\n")
+            }
+            Authority::User => {
+                Some("## User instructions (subordinate to platform and developer)\n")
+            }
+            Authority::Memory => Some("## Inferred memory (subordinate to all instructions)\n"),
+            Authority::Data => None,
+        }
+    }
 
     /// The level as a number.
     pub const fn level(self) -> u8 {

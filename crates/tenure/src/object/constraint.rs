@@ -67,6 +67,11 @@ impl AnswerCheck {
 }
 
 impl ConstraintDocument {
+    /// Returns whether a machine can hold an answer against it.
+    pub fn has_validator(&self) -> bool {
+        !self.patterns.is_empty()
+    }
+
     /// Returns the check that answers are held against; none where no machine can check the constraint.
     ///
     /// # Errors

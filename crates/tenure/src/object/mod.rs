@@ -8,6 +8,7 @@
 mod authority;
 mod canonical;
 mod check;
+pub(crate) mod claim;
 mod constraint;
 mod document;
 mod identity;

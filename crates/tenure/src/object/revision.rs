@@ -391,6 +391,12 @@ impl Revision {
             .is_none_or(|constraint| constraint.rigidity == Rigidity::Hard)
     }
 
+    /// Returns whether a machine can hold an answer against it.
+    pub fn has_validator(&self) -> bool {
+        self.constraint()
+            .is_some_and(|constraint| constraint.has_validator())
+    }
+
     /// Returns its kind of constraint, where it states one.
     pub fn constraint(&self) -> Option<&ConstraintDocument> {
         self.rare().constraint.as_ref()

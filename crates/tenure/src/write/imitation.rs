@@ -12,8 +12,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::base::text::{is_invisible, unescape};
-use crate::object::Role;
 use crate::object::section::Section;
+use crate::object::{Authority, Role};
 
 /// The names of frames. A closing tag with one of these could end a frame.
 const FRAMES: [&str; 14] = [
@@ -246,22 +246,34 @@ fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
         .position(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Returns whether a line is the heading of a section.
+/// Returns whether a line is the heading of a section, or the mark of an authority within one.
 fn is_heading(line: &str, look: Look) -> bool {
-    let Some(rest) = line.strip_prefix('#').filter(|rest| !rest.starts_with('#')) else {
+    let Some(rest) = line.strip_prefix('#') else {
         return false;
     };
+    let within = rest.starts_with('#');
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '#' | ':' | '*' | '_');
     let words = rest
         .split('(')
         .next()
         .unwrap_or_default()
         .trim_matches(is_mark);
-    Section::ALL.iter().any(|section| {
-        let heading = section.heading().trim_matches(['#', ' ', '\n']);
-        let heading = heading.split(" (").next().unwrap_or_default();
-        is_same(words, heading, look)
-    })
+    let marks = Authority::ALL
+        .iter()
+        .filter_map(|authority| authority.mark());
+    let is_marked = |mark: &str| {
+        let mark = mark.split(" (").next().unwrap_or_default();
+        is_same(words, mark.trim_matches(['#', ' ']), look)
+    };
+    if marks.into_iter().any(is_marked) {
+        return true;
+    }
+    !within
+        && Section::ALL.iter().any(|section| {
+            let heading = section.heading().trim_matches(['#', ' ', '\n']);
+            let heading = heading.split(" (").next().unwrap_or_default();
+            is_same(words, heading, look)
+        })
 }
 
 /// Returns whether a line says who speaks.

@@ -173,6 +173,14 @@ fn scoped() -> BoxedStrategy<ObjectDocument> {
         .boxed()
 }
 
+/// What may be known of an observation: its claim, and what follows from it.
+fn observed() -> impl Strategy<Value = (Option<String>, Option<String>)> {
+    let value = prop_oneof![select(&WORDS[..]).prop_map(str::to_owned), content()];
+    let claim = (select(&["user.role", "user.unit"][..]), value)
+        .prop_map(|(slot, value)| format!("{slot} == {}", serde_json::Value::from(value)));
+    (rarely(3, claim), rarely(3, content()))
+}
+
 /// What an object is apart from its kind: scope, times, weight, links.
 fn tenure() -> BoxedStrategy<ObjectDocument> {
     let times = (
@@ -196,7 +204,7 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
         rarely(9, select(TaskType::ALL)),
         rarely(6, select(&WORDS[..])),
         rarely(6, select(&["e1", "e2"][..])),
-        rarely(8, 1u32..60),
+        (rarely(8, 1u32..60), observed()),
     );
     (scoped(), times, weights, links)
         .prop_map(|(scoped, times, weights, links)| {
@@ -224,7 +232,9 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
                 applicable_task_types: links.3.into_iter().collect(),
                 why_it_matters: links.4.map(str::to_owned),
                 canonical_entity_ids: links.5.map(str::to_owned).into_iter().collect(),
-                decay_rule: links.6.map(|days| DecayRule {
+                normalized_claim: links.6.1.0,
+                behavioral_implication: links.6.1.1,
+                decay_rule: links.6.0.map(|days| DecayRule {
                     half_life_days: f64::from(days),
                     minimum_threshold: Score::ZERO,
                 }),
@@ -801,9 +811,28 @@ const LAYOUTS: [&str; 2] = [
      tail = [\"evidence\", \"history\", \"tools\", \"recall\", \"task\", \"query\"]",
 ];
 
+/// Templates that say something, nothing, too much, what only the compiler says, or fail.
+const TEMPLATES: [&str; 6] = [
+    "The value is {{ value }}.",
+    "{% if slot == \"user.role\" %}{{ claim }}; {{ implication }}{% endif %}",
+    "{{ name }}{% for a in [1,2,3] %}\n# Task\n[system]\n</evidence> {{ value }}{% endfor %}",
+    " / {{ value|upper }}",
+    "{% for a in value %}{% for b in value %}{% for c in value %}{{ a }}{% endfor %}{% endfor %}{% endfor %}",
+    "{{ nothing }}",
+];
+
 /// A policy as TOML over a preset.
 pub(crate) fn policy() -> BoxedStrategy<String> {
-    let base = select(&["standard", "standard", "ordered", "stable-floor", "prefill"][..]);
+    let base = select(
+        &[
+            "standard",
+            "standard",
+            "ordered",
+            "stable-floor",
+            "prefill",
+            "principle",
+        ][..],
+    );
     let shape = (
         prop::bool::weighted(0.2),
         any::<bool>(),
@@ -830,8 +859,15 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
         prop::collection::btree_map(section.clone().prop_map(|section| section.0), section, 0..4);
     let limit = rarely(5, 40u32..400);
     let layout = rarely(7, select(&LAYOUTS[..]));
-    (base, shape, sections, limit, layout, context).prop_map(
-        |(base, shape, sections, limit, layout, context)| {
+    let guidance = (
+        rarely(2, select(&["0.0", "0.2"][..])),
+        prop::bool::weighted(0.3),
+        prop::bool::weighted(0.3),
+        any::<bool>(),
+        rarely(1, select(&TEMPLATES[..])),
+    );
+    (base, shape, sections, limit, (layout, guidance), context).prop_map(
+        |(base, shape, sections, limit, (layout, guidance), context)| {
             let (strict, before, headings, precedence, supplied, minimal, overflow) = shape;
             let (mode, share, price, item_share) = context;
             let mut toml = format!(
@@ -872,6 +908,24 @@ pub(crate) fn policy() -> BoxedStrategy<String> {
             }
             if let Some(share) = share {
                 toml.push_str(&format!("share = {share}\n"));
+            }
+            // `ordered` has none of these, but a policy may ask for them.
+            let (near, raw, unmarked, accumulates, template) = guidance;
+            if base != "ordered" || accumulates {
+                let equals = if accumulates { "accumulate" } else { "last_writer" };
+                toml.push_str(&format!(
+                    "[guidance]\nladder = {}\nblocks = {}\nequals = \"{equals}\"\n",
+                    !raw, !unmarked
+                ));
+                if let Some(near) = near {
+                    toml.push_str(&format!("near = {near}\n"));
+                }
+                if let Some(template) = template {
+                    toml.push_str("[guidance.templates]\n");
+                    for task_type in TaskType::ALL.iter().take(3) {
+                        toml.push_str(&format!("{task_type} = '''{template}'''\n"));
+                    }
+                }
             }
             if let Some(minimal) = minimal {
                 toml.push_str(&format!("[grades]\nminimal = {minimal}\n"));

@@ -52,6 +52,11 @@ impl Case {
         }
     }
 
+    /// The same where nothing is held against the task, all stands in its own words, and no authority has a mark.
+    pub(crate) fn plain(objects: &Value, request: Value, policy: &str) -> Case {
+        Case::new(objects, request, &format!("{policy}\n{PLAIN}"))
+    }
+
     pub(crate) fn outcome(&self) -> Result<Outcome, Error> {
         let Case {
             world,
@@ -104,3 +109,6 @@ pub(crate) fn rule(over: Value) -> Value {
 }
 
 pub(crate) const STANDARD: &str = "";
+
+/// Nothing is held against the task, all stands in its own words, and no authority has a mark.
+pub(crate) const PLAIN: &str = "[guidance]\nnear = 0.0\nladder = false\nblocks = false\n";

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::base::error::Error;
 use crate::compile::links::Links;
-use crate::compile::pieces::{self, Added, Pricing};
+use crate::compile::pieces::{self, Added, Marks, Pricing};
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::stages::rank::Ranking;
 use crate::compile::stages::rescue::Rescued;
-use crate::compile::trace::{Attachment, Reason, Stage};
+use crate::compile::trace::{Attachment, Note, Reason, Stage};
 use crate::input::facts::Facts;
 use crate::input::policy::{Overflow, Policy};
 use crate::input::request::Request;
@@ -48,6 +48,8 @@ pub(crate) struct Pieces {
     pub(crate) added: Vec<Added>,
     /// The headings, for policies that have them.
     pub(crate) headings: [Option<Piece>; Section::COUNT],
+    /// The marks of authorities within sections, for policies that have them.
+    pub(crate) marks: Marks,
     /// The piece that ends the messages, where the layout has no words of the user behind the history.
     pub(crate) closing: Option<Piece>,
 }
@@ -96,6 +98,7 @@ pub(crate) fn contain<'a>(
         world,
         policy,
         target: request.target,
+        task_type: request.task.task_type,
     };
     let placed: Vec<(u32, Section)> = live
         .rows
@@ -119,7 +122,8 @@ pub(crate) fn contain<'a>(
     } else {
         0
     };
-    let beside = (stands, archive);
+    let marks = pricing.most_marks(set, placed.iter().copied());
+    let beside = (stands, archive, marks);
     if may_be_cut(&placed, &framed, beside, pricing, request, too_long)? {
         forms = pricing.shorter_forms(set, &placed, &framed);
         let query = request.query_text();
@@ -183,6 +187,8 @@ pub(crate) fn contain<'a>(
             live.notes.extend(pieces::notes(set.name(row), piece));
         }
     }
+    let faults = faults(&live, policy, pricing);
+    live.notes.extend(faults);
     let said = epoch.said_task(request);
     let mut added = pricing.added(request, said);
     if epoch.offers_archive {
@@ -205,6 +211,7 @@ pub(crate) fn contain<'a>(
             shown,
             added,
             headings: pricing.headings(),
+            marks: pricing.marks(),
             closing: None,
         },
         forms,
@@ -216,12 +223,28 @@ pub(crate) fn contain<'a>(
     Ok(contained)
 }
 
+/// The templates that failed, by what each was of.
+fn faults(live: &Live<'_>, policy: &Policy, pricing: Pricing<'_>) -> Vec<Note> {
+    let templates = &policy.document().guidance.templates;
+    let Some(task_type) = pricing.task_type.filter(|of| templates.contains_key(of)) else {
+        return Vec::new();
+    };
+    let fault = |row: &u32| {
+        Some(Note::TemplateFailed {
+            name: live.set.name(*row),
+            task_type,
+            why: pricing.climb(live.set, *row)?.fault?,
+        })
+    };
+    live.rows.iter().filter_map(fault).collect()
+}
+
 /// Returns whether shorter forms may be wanted: something was sent in one, or is longer than one item may be, or
 /// everything together is more than the budget, a section's maximum, or what is worth its cost.
 fn may_be_cut(
     placed: &[(u32, Section)],
     pieces: &[Piece],
-    (stands, archive): ([u32; Section::COUNT], u32),
+    (stands, archive, marks): ([u32; Section::COUNT], u32, u64),
     pricing: Pricing<'_>,
     request: &Request,
     too_long: bool,
@@ -245,7 +268,7 @@ fn may_be_cut(
     for ((_, section), piece) in placed.iter().zip(pieces) {
         sums[section.index()] += u64::from(piece.tokens);
     }
-    let around = pricing.most_around(request) + u64::from(archive);
+    let around = pricing.most_around(request) + u64::from(archive) + marks;
     let over = |section: &Section| {
         let (max, at) = (policy.section(*section).max, section.index());
         max > 0 && sums[at] + u64::from(stands[at]) + around > u64::from(max)

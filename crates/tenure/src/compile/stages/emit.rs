@@ -13,6 +13,7 @@ use crate::base::tokenizer::CountKind;
 use crate::compile::envelope::{
     Compiled, ENVELOPE_VERSION, Envelope, Item, Payload, SectionReport,
 };
+use crate::compile::ladder;
 use crate::compile::stages::fit::Room;
 use crate::compile::stages::order::{Entry, Ordered};
 use crate::compile::stages::plan::EpochPlan;
@@ -27,7 +28,7 @@ use crate::input::request::Request;
 use crate::input::served::ServedLedger;
 use crate::input::served::{EpochCause, Form};
 use crate::object::section::Section;
-use crate::object::{Authority, Revision, Role};
+use crate::object::{Authority, Revision, Role, TaskType};
 use crate::provider::conform;
 use crate::provider::target::Target;
 use crate::provider::wire::Outgoing;
@@ -103,7 +104,15 @@ pub(crate) fn emit(
     // The trace takes them over: there are as many as candidates.
     let live = &mut ordered.live;
     let verdicts = std::mem::take(&mut live.verdicts);
-    let trace = trace(&ordered, world, policy, inputs, &seal, verdicts);
+    let task_type = request.task.task_type;
+    let trace = trace(
+        &ordered,
+        world,
+        (policy, task_type),
+        inputs,
+        &seal,
+        verdicts,
+    );
     let is_kept = trace.plan.cause == EpochCause::Kept;
     let kept = request.served.as_ref().filter(|_| is_kept);
     let envelope = Envelope {
@@ -191,6 +200,17 @@ fn part<'o>(ordered: &'o Ordered<'_>, entry: Entry) -> Result<Part<'o>, Error> {
         Entry::Heading(section) => {
             let piece = pieces.headings[section.index()].as_ref();
             let piece = piece.ok_or_else(|| Error::assertion("a heading has its piece"))?;
+            Ok(Part {
+                section,
+                piece,
+                row: None,
+                content: "",
+                name: "@heading",
+            })
+        }
+        Entry::Mark(section, voice) => {
+            let piece = pieces.marks.of(voice);
+            let piece = piece.ok_or_else(|| Error::assertion("a mark has its piece"))?;
             Ok(Part {
                 section,
                 piece,
@@ -620,7 +640,7 @@ fn injection_surface(ordered: &Ordered<'_>, policy: &Policy, total: u32) -> Scor
     let mut open = 0u64;
     for entry in &ordered.entries {
         let (piece, is_data) = match entry {
-            Entry::Heading(_) | Entry::Closing => continue,
+            Entry::Heading(_) | Entry::Mark(..) | Entry::Closing => continue,
             Entry::Added(at) => (Some(&pieces.added[*at].piece), false),
             Entry::Row(row) => (
                 pieces.row(*row),
@@ -654,7 +674,7 @@ struct Seal {
 fn trace(
     ordered: &Ordered<'_>,
     world: &World,
-    policy: &Policy,
+    (policy, task_type): (&Policy, Option<TaskType>),
     inputs: InputDigests,
     seal: &Seal,
     verdicts: Vec<Option<Reason>>,
@@ -671,7 +691,12 @@ fn trace(
     let verdict = |(row, (reason, name)): (usize, (Option<Reason>, &Arc<str>))| {
         // A candidate without a verdict is caught by `assert_promises`.
         let reason = reason?;
+        let object = set.object(row as u32);
+        let climb = || ladder::climb(object, policy, task_type);
+        let (rung, held_by) = ladder::reached(&reason, object, climb);
         Some(Verdict {
+            rung: Some(rung),
+            held_by,
             name: Arc::clone(name),
             verdict: reason.ruling(),
             section: epoch.section(row as u32),

@@ -18,10 +18,11 @@ use crate::compile::stages::rank::Ranking;
 use crate::compile::trace::{Note, Obligation, Reason, Stage, StageReport};
 use crate::input::policy::{Order, Overflow, Policy};
 use crate::input::request::Request;
+use crate::object::Authority;
 use crate::object::section::Section;
 use crate::write::piece::Piece;
 use crate::write::world::World;
-use account::{Account, Around, Present, Shortened};
+use account::{Account, Around, Opened, Present, Shortened};
 use elastic::{Elastic, Shares};
 
 /// Contained pieces, chosen for one payload.
@@ -105,7 +106,7 @@ fn choices(
     let account = Account {
         chosen: vec![false; contained.live.set.rows.len()],
         short: Shortened::default(),
-        opened: [false; Section::COUNT],
+        opened: Opened::default(),
         present: Present::default(),
         left: budget,
         last_in: [None; Section::COUNT],
@@ -130,6 +131,7 @@ fn choices(
                 world,
                 policy,
                 target: request.target,
+                task_type: request.task.task_type,
             };
             pages::paginate(&account, &verdicts, pricing)
         }
@@ -286,10 +288,13 @@ fn mandatory<'c, 'a>(
     let Contained { live, ranking, .. } = contained;
     let mut items = Vec::new();
     let mut headings = Vec::new();
-    let mut charge = |opened: &mut [bool; Section::COUNT], section: Section| {
-        if !std::mem::replace(&mut opened[section.index()], true)
-            && let Some(piece) = &contained.pieces.headings[section.index()]
-        {
+    let mut charge = |opened: &mut Opened, section: Section, voice: Option<Authority>| {
+        let pieces = &contained.pieces;
+        let heading = pieces.headings[section.index()].as_ref();
+        let heading = heading.filter(|_| opened.heading(section));
+        let mark = voice.filter(|voice| opened.mark(section, *voice));
+        let mark = mark.and_then(|voice| pieces.marks.of(voice));
+        for piece in heading.into_iter().chain(mark) {
             headings.push(MandatoryItem {
                 name: "@heading".into(),
                 section: section.term(),
@@ -298,7 +303,7 @@ fn mandatory<'c, 'a>(
         }
     };
     for added in &contained.pieces.added {
-        charge(&mut account.opened, added.section);
+        charge(&mut account.opened, added.section, added.voice());
         account.present.tools |= added.section == Section::Tools;
         items.push(MandatoryItem {
             name: added.name.into(),
@@ -322,7 +327,8 @@ fn mandatory<'c, 'a>(
         for arrival in arrivals {
             let section = account.section(arrival);
             if !account.is_late(arrival) {
-                charge(&mut account.opened, section);
+                let voice = account.voice(arrival);
+                charge(&mut account.opened, section, voice);
             }
             account.stand(arrival);
             items.push(MandatoryItem {

@@ -1,12 +1,14 @@
 //! Stage 10: in which order. The zones and sections of the policy's layout, or the order of the
 //! sources; within a section an order that does not change while its members stay.
 
+use crate::compile::pieces::voice;
 use crate::compile::stages::Live;
 use crate::compile::stages::contain::Pieces;
 use crate::compile::stages::fit::{Fitted, Room};
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::stages::rank::Ranking;
 use crate::input::policy::{Order, Policy, TaskPosition};
+use crate::object::Authority;
 use crate::object::section::Section;
 
 /// A piece of the payload.
@@ -14,6 +16,8 @@ use crate::object::section::Section;
 pub(crate) enum Entry {
     /// The heading of a section.
     Heading(Section),
+    /// The mark of an authority within a section.
+    Mark(Section, Authority),
     /// A piece that the compiler adds, by its place in the list.
     Added(usize),
     /// A candidate.
@@ -97,9 +101,34 @@ fn by_section(fitted: &Fitted<'_>, policy: &Policy) -> Vec<Entry> {
         if pieces.headings[section.index()].is_some() {
             entries.push(Entry::Heading(section));
         }
-        entries.extend(added);
         arrange(fitted, section, &mut rows);
-        entries.extend(rows.into_iter().map(Entry::Row));
+        if !pieces.marks.any() {
+            entries.extend(added);
+            entries.extend(rows.into_iter().map(Entry::Row));
+            continue;
+        }
+        // Each authority's words stand together under its mark; what has none stands before all of them.
+        let voice = |row: u32| voice(live.set.row(row), section);
+        rows.sort_by_key(|row| voice(*row));
+        let own = |entry: &Entry| match entry {
+            Entry::Added(at) => pieces.added[*at].voice(),
+            Entry::Row(row) => voice(*row),
+            Entry::Heading(_) | Entry::Mark(..) | Entry::Closing => None,
+        };
+        let mut standing = added;
+        standing.extend(rows.into_iter().map(Entry::Row));
+        standing.sort_by_key(own);
+        let mut under = None;
+        for entry in standing {
+            let own = own(&entry);
+            if own != under
+                && let Some(voice) = own
+            {
+                entries.push(Entry::Mark(section, voice));
+            }
+            under = own;
+            entries.push(entry);
+        }
     }
     entries
 }

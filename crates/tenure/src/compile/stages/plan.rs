@@ -110,7 +110,13 @@ pub(crate) fn plan<'a>(
     let mode = request.context.map(|mode| mode.term().as_bytes());
     // Without the beta's header, what went by it is refused.
     let late_tools = request.late_tools.then_some(b"late_tools".as_slice());
-    let settings = Digest::of_parts(settings.into_iter().chain(mode).chain(late_tools));
+    // What follows from a fact in one type of task does not follow in another.
+    let guidance = &policy.document().guidance;
+    let guided = guidance.ladder && !guidance.templates.is_empty();
+    let task_type = request.task.task_type.filter(|_| guided);
+    let task_type = task_type.map(|task_type| task_type.term().as_bytes());
+    let settings = settings.into_iter().chain(mode).chain(late_tools);
+    let settings = Digest::of_parts(settings.chain(task_type));
     let mut channels = Channels::of(world, policy, request);
     let mut frozen = BTreeMap::new();
     let mut moved = Vec::new();

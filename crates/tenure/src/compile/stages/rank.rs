@@ -1,4 +1,4 @@
-//! Stage 6: how much does each object matter to the task? Five factors, one composite, one grade;
+//! Stage 6: how much does each object matter to the task? Six factors, one composite, one grade;
 //! floors and irrelevance omit what is neither mandatory nor needed by what is; evidence stands once.
 
 mod activation;
@@ -6,6 +6,7 @@ mod affinity;
 mod gate;
 mod near;
 mod opposed;
+mod overwritten;
 mod retrieve;
 
 use std::borrow::Cow;
@@ -91,7 +92,7 @@ pub(crate) fn needs(settled: &Settled<'_>, policy: &Policy, request: &Request) -
         }
         Scorer::Hybrid => {
             let mut asked = affinity::needs(live);
-            asked.extend(activation::needs(live));
+            asked.extend(activation::needs(live, policy));
             asked
         }
         Scorer::Lexical => Vec::new(),
@@ -145,7 +146,7 @@ pub(crate) fn rank<'a>(
         request.as_of.valid,
         true,
     );
-    let idle = activation::idle(&mut planned, policy, request, facts);
+    let idle = activation::idle(&mut planned, policy, request, facts, &nearness);
     let (nearness, retrieved) = retrieved(&planned, policy, request, facts, &idle, nearness);
     let Nearness {
         mut raw,
@@ -187,6 +188,7 @@ pub(crate) fn rank<'a>(
             freshness: age_of(set, at, policy, now),
             utility: row.priority,
             economy: economy(row.bytes),
+            confidence: row.confidence,
             ..ScoreCard::NONE
         };
         scores[at as usize] = card.weighed(&policy.section(section).factors, &document.grades);
@@ -222,7 +224,7 @@ pub(crate) fn rank<'a>(
         {
             return Some(Reason::GatedOut { relevance, rank });
         }
-        if let Some(reason) = idle.rows.get(&at).or_else(|| left(at)) {
+        if let Some(reason) = idle.reason(at).or_else(|| left(at)) {
             return Some(reason.clone());
         }
         let card = &scores[at as usize];
@@ -273,8 +275,9 @@ pub(crate) fn rank<'a>(
     let protected = |row: u32| {
         obligations[row as usize] == Some(Obligation::NotRemovable) || needed.contains(&row)
     };
-    omit_doubles(live, standing, protected);
     let must = |row| mandatory(&row) || needed.contains(&row);
+    overwritten::omit(live, policy, must);
+    omit_doubles(live, standing, protected);
     let near = near::find(&planned, policy, &scores, must);
     let opposed = opposed::find(&planned.live, policy, &scores, facts);
     let live = &planned.live;
@@ -436,7 +439,7 @@ pub(crate) fn standings(
         request.as_of.valid,
         false,
     );
-    let idle = activation::idle(&mut planned, policy, request, facts);
+    let idle = activation::idle(&mut planned, policy, request, facts, &nearness);
     let (Nearness { raw, .. }, retrieved) =
         retrieved(&planned, policy, request, facts, &idle, nearness);
     let absent = |row: u32| {

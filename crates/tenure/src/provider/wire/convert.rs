@@ -18,12 +18,12 @@ pub struct Written {
     /// The array of messages.
     pub messages: String,
     /// The parts that could not be said in this format, each with the object and the rule.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedPart>,
 }
 
 /// Something that could not be said in another format.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
-pub struct LeftOut {
+pub struct OmittedPart {
     /// The object.
     pub name: String,
     /// The rule: `foreign_reasoning_dropped`, `foreign_block_dropped` or `media_left_out`.
@@ -104,7 +104,7 @@ struct Writer {
     messages: Vec<Message>,
     /// The tools of the calls so far, by id.
     names: BTreeMap<String, String>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<OmittedPart>,
 }
 
 enum Message {
@@ -118,7 +118,7 @@ impl Writer {
         let blocks = blocks(&object.content, parsed);
         let blocks = blocks.into_iter().map(|block| match block {
             Block::Media(media) if !self.takes(object, &media) => {
-                self.left_out.push(LeftOut {
+                self.left_out.push(OmittedPart {
                     name: object.name.clone(),
                     rule: "media_left_out",
                     what: media.kind.to_owned(),
@@ -193,7 +193,7 @@ impl Writer {
             } else {
                 "foreign_block_dropped"
             };
-            self.left_out.push(LeftOut {
+            self.left_out.push(OmittedPart {
                 name: object.name.clone(),
                 rule,
                 what: kind.clone(),

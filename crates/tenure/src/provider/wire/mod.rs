@@ -45,7 +45,7 @@ use crate::object::ObjectDocument;
 
 pub use crate::object::{Format, Wire};
 pub use clients::{ClientBlock, client_blocks};
-pub use convert::{LeftOut, Written, write};
+pub use convert::{OmittedPart, Written, write};
 pub use groups::{groups, open_chain};
 pub use json::with_fields;
 pub use meaning::meaning;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::compile::pieces;
 use crate::compile::stages::contain::Contained;
 use crate::compile::stages::fit::losses::Losses;
 use crate::compile::trace::Reason;
 use crate::input::candidates::Normalized;
 use crate::input::policy::{Order, Policy};
 use crate::input::served::Form;
+use crate::object::Authority;
 use crate::object::section::Section;
 use crate::provider::catalogue::ChatOverhead;
 use crate::provider::target::Target;
@@ -93,6 +95,38 @@ impl Shortened {
     }
 }
 
+/// The sections that something stands in, and the marks under which it does.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Opened([u8; Section::COUNT]);
+
+impl Opened {
+    const HEADING: u8 = 1 << 7;
+
+    /// Returns whether nothing stands in the section yet.
+    pub(super) fn is_closed(&self, section: Section) -> bool {
+        self.0[section.index()] & Opened::HEADING == 0
+    }
+
+    /// Returns whether nothing stands under this mark yet.
+    pub(super) fn is_unmarked(&self, section: Section, voice: Authority) -> bool {
+        self.0[section.index()] & (1 << voice.level()) == 0
+    }
+
+    /// Opens the section, and returns whether that is new.
+    pub(super) fn heading(&mut self, section: Section) -> bool {
+        let is_new = self.is_closed(section);
+        self.0[section.index()] |= Opened::HEADING;
+        is_new
+    }
+
+    /// Opens the mark, and returns whether that is new.
+    pub(super) fn mark(&mut self, section: Section, voice: Authority) -> bool {
+        let is_new = self.is_unmarked(section, voice);
+        self.0[section.index()] |= 1 << voice.level();
+        is_new
+    }
+}
+
 /// The running account while pieces are chosen.
 #[derive(Clone)]
 pub(super) struct Account<'c, 'a> {
@@ -102,7 +136,7 @@ pub(super) struct Account<'c, 'a> {
     pub(super) losses: &'c Losses,
     pub(super) chosen: Vec<bool>,
     pub(super) short: Shortened,
-    pub(super) opened: [bool; Section::COUNT],
+    pub(super) opened: Opened,
     pub(super) present: Present,
     pub(super) left: u32,
     pub(super) last_in: [Option<u32>; Section::COUNT],
@@ -214,15 +248,33 @@ impl Account<'_, '_> {
         self.contained.live.set
     }
 
-    /// Returns the cost of opening the row's section, and marks it as open.
-    pub(super) fn open(&self, row: u32, opened: &mut [bool; Section::COUNT]) -> u32 {
-        let section = self.section(row).index();
-        if self.is_late(row) || std::mem::replace(&mut opened[section], true) {
+    /// Returns the cost of opening the row's section and its mark, and notes that they are open.
+    pub(super) fn open(&self, row: u32, opened: &mut Opened) -> u32 {
+        if self.is_late(row) {
             return 0;
         }
-        self.contained.pieces.headings[section]
-            .as_ref()
-            .map_or(0, |piece| piece.tokens)
+        let section = self.section(row);
+        let pieces = &self.contained.pieces;
+        let mut cost = 0;
+        if opened.heading(section)
+            && let Some(piece) = &pieces.headings[section.index()]
+        {
+            cost += piece.tokens;
+        }
+        if let Some(voice) = self.voice(row)
+            && opened.mark(section, voice)
+        {
+            cost += pieces.marks.tokens(voice);
+        }
+        cost
+    }
+
+    /// Returns the authority under whose mark a row stands, where the policy has marks.
+    pub(super) fn voice(&self, row: u32) -> Option<Authority> {
+        let has_marks = self.contained.pieces.marks.any() && !self.is_late(row);
+        has_marks
+            .then(|| pieces::voice(self.set().row(row), self.section(row)))
+            .flatten()
     }
 
     pub(super) fn admit(&mut self, row: u32, cost: u32, mut each: impl FnMut(u32)) {
@@ -254,7 +306,9 @@ impl Account<'_, '_> {
         let mut present = self.present;
         self.place(row, &mut present);
         self.present = present;
-        self.opened[self.section(row).index()] |= !self.is_late(row);
+        let mut opened = self.opened;
+        self.open(row, &mut opened);
+        self.opened = opened;
         self.chosen[row as usize] = true;
     }
 }

@@ -15,8 +15,8 @@ use crate::compile::stages::fit::account::{Account, Present, Shortened};
 use crate::compile::stages::rank::Near;
 use crate::compile::trace::{AllocationReport, Reason};
 use crate::input::policy::Policy;
-use crate::object::Protection;
 use crate::object::section::Section;
+use crate::object::{Authority, Protection};
 use crate::rank::allocate::{Allocation, Certificate, Claim, Problem};
 
 /// The shares of the elastic budget, by section. Empty where the sections are one flow.
@@ -100,10 +100,11 @@ impl<'p> Elastic<'p> {
             let rows = queues[at].iter();
             let rows: u64 = rows.map(|row| u64::from(account.full_tokens(*row))).sum();
             let heading = match &account.contained.pieces.headings[at] {
-                Some(piece) if !account.opened[at] && rows > 0 => piece.tokens,
+                Some(piece) if account.opened.is_closed(*section) && rows > 0 => piece.tokens,
                 _ => 0,
             };
-            let demand = rows + u64::from(heading) + u64::from(around[at]);
+            let marks = most_marks(account, *section, &queues[at]);
+            let demand = rows + u64::from(heading + marks) + u64::from(around[at]);
             let settings = policy.section(*section);
             let stands = stands[at];
             Claim {
@@ -511,6 +512,18 @@ fn most_around(
     most
 }
 
+/// The tokens of the marks that these rows of a section open together.
+fn most_marks(account: &Account<'_, '_>, section: Section, rows: &[u32]) -> u32 {
+    let marks = &account.contained.pieces.marks;
+    if !marks.any() {
+        return 0;
+    }
+    let mut opened = account.opened;
+    let voices = rows.iter().filter_map(|row| account.voice(*row));
+    let new = voices.filter(|voice| opened.mark(section, *voice));
+    new.map(|voice| marks.tokens(voice)).sum()
+}
+
 /// So many are put in order at once.
 const SORTED: usize = 512;
 
@@ -569,6 +582,8 @@ pub(super) struct Waiting {
     text: bool,
     /// True if it brings others along.
     tied: bool,
+    /// The authority under whose mark it stands.
+    voice: Option<Authority>,
 }
 
 impl Waiting {
@@ -582,9 +597,16 @@ impl Waiting {
         present.tools |= self.tool;
         present.texts[section.index()] |= self.text;
         let heading = match &account.contained.pieces.headings[section.index()] {
-            Some(piece) if !account.opened[section.index()] => piece.tokens,
+            Some(piece) if account.opened.is_closed(section) => piece.tokens,
             _ => 0,
         };
+        let new = |voice: &Authority| account.opened.is_unmarked(section, *voice);
+        let marks = &account.contained.pieces.marks;
+        let mark = self
+            .voice
+            .filter(new)
+            .map_or(0, |voice| marks.tokens(voice));
+        let heading = heading + mark;
         let more = account.around.more(&account.present, &present);
         let cost = self.least.saturating_add(heading).saturating_add(more);
         debug_assert_eq!(cost, account.cost(self.row));
@@ -616,6 +638,7 @@ pub(super) fn by_rank(account: &Account<'_, '_>, section: Section, rows: Vec<u32
             text: present.texts[section.index()],
             // What stands behind all else opens no section.
             tied: links.ties(row) || account.is_late(row),
+            voice: account.voice(row),
         }
     };
     let mut queue: Vec<Waiting> = rows.into_iter().map(entry).collect();

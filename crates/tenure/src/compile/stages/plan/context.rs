@@ -51,6 +51,7 @@ pub(super) fn choose(
                 world,
                 policy,
                 target: request.target,
+                task_type: request.task.task_type,
             };
             let archive = match held {
                 Some(true) => u64::from(pricing.archive()?.piece.tokens),
@@ -161,13 +162,18 @@ impl Scales {
             Some(Strategy::Full) => 105,
             Some(_) => 95,
         };
+        let placed = live
+            .rows
+            .iter()
+            .map(|row| (*row, planned.epoch.section(*row)));
+        let marks = pricing.most_marks(set, placed);
         let report = ContextReport {
             mode: request.context.unwrap_or(policy.document().context.mode),
             documents: corpus.len() as u32,
             too_long,
             corpus: costs.iter().sum(),
             threshold: window * share * percent / 100_000_000,
-            beside: rows + pricing.most_around(request) + minimums.sum::<u64>(),
+            beside: rows + pricing.most_around(request) + marks + minimums.sum::<u64>(),
             budget,
         };
         Ok(Scales {

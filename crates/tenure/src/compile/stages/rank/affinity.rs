@@ -141,6 +141,51 @@ fn days_of(set: &Normalized, row: u32) -> Option<Days> {
 /// The share of a text's words that it has in common with the task, from which on it is related where no vectors are known.
 const SHARED: f64 = 0.25;
 
+impl AskedAbout {
+    /// Returns how near these rows are to the text, by row: the similarity, and half the share of the words that both
+    /// have; without a vector the words alone. It is comparable across texts and tasks, as [`Nearness::raw`] is not.
+    fn near(&self, set: &Normalized, rows: &[u32]) -> Vec<f64> {
+        let mut seen = vec![false; set.rows.len()];
+        rows.iter().for_each(|row| seen[*row as usize] = true);
+        let seen = Seen {
+            rows: Some(&seen),
+            count: rows.len(),
+        };
+        let mut near = set.index().overlaps(&self.question, seen);
+        for &row in rows {
+            if let Some((_, cosine)) = self.known(row) {
+                let near = &mut near[row as usize];
+                *near = cosine + *near / 2.0;
+            }
+        }
+        near
+    }
+
+    /// The nearness from which on a row is related to the text.
+    fn least(&self, row: u32) -> f64 {
+        self.known(row)
+            .map_or(SHARED, |(cosines, _)| cosines.halfway)
+    }
+
+    fn known(&self, row: u32) -> Option<(&Cosines, f64)> {
+        let cosines = self.cosines.as_ref()?;
+        let cosine = cosines.of[row as usize];
+        (cosine >= 0.0).then_some((cosines, cosine))
+    }
+}
+
+/// Returns how near these rows are to what is asked about, by row, where vectors are known: to the nearest of it.
+pub(super) fn near(set: &Normalized, asked: &[AskedAbout], rows: &[u32]) -> Option<Vec<f64>> {
+    asked.first()?.cosines.as_ref()?;
+    let mut nearest = vec![0.0f64; set.rows.len()];
+    for asked in asked {
+        for (nearest, near) in nearest.iter_mut().zip(asked.near(set, rows)) {
+            *nearest = nearest.max(near);
+        }
+    }
+    Some(nearest)
+}
+
 /// Takes their nearness from the rows that have nothing to do with the task, in sections that have a floor of
 /// relevance: the nearest of what is unrelated is still the nearest. A row is related whose similarity, with half the share of
 /// the words that both have, is halfway from that of unrelated texts to that of texts which speak of the same; where no
@@ -159,29 +204,11 @@ pub(super) fn drop_unrelated(
     if rows.is_empty() {
         return;
     }
-    let mut seen = vec![false; set.rows.len()];
-    rows.iter().for_each(|row| seen[*row as usize] = true);
-    let count = rows.len();
     let mut related = vec![false; set.rows.len()];
-    for AskedAbout { question, cosines } in asked {
-        let seen = Seen {
-            rows: Some(&seen),
-            count,
-        };
-        let overlaps = set.index().overlaps(question, seen);
-        let is_near = |row: u32| {
-            let overlap = overlaps[row as usize];
-            // Without a vector the words alone decide.
-            match cosines
-                .as_ref()
-                .map(|known| (known, known.of[row as usize]))
-            {
-                Some((known, cosine)) if cosine >= 0.0 => cosine + overlap / 2.0 >= known.halfway,
-                _ => overlap >= SHARED,
-            }
-        };
-        for row in &rows {
-            related[*row as usize] |= is_near(*row);
+    for asked in asked {
+        let near = asked.near(set, &rows);
+        for &row in &rows {
+            related[row as usize] |= near[row as usize] >= asked.least(row);
         }
     }
     let mut there = vec![false; set.rows.len()];

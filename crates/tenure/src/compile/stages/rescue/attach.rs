@@ -135,12 +135,18 @@ fn is_unit(ranked: &Ranked<'_>, policy: &Policy, row: u32, verdict: Option<&Reas
                     factor: Factor::Relevance,
                     ..
                 }
+                | Reason::NotNearTask
         )
     );
     if !far {
         return false;
     }
     let set = ranked.live.set;
+    // What says what it is good for is good for that alone.
+    let has_purpose = || set.object(row).revision().why_it_matters().is_some();
+    if verdict == Some(&Reason::NotNearTask) && has_purpose() {
+        return false;
+    }
     let (facts, section) = (set.row(row), ranked.epoch.section(row));
     let settings = policy.section(section);
     let score = &ranked.ranking.scores[row as usize];

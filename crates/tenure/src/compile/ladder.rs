@@ -1,0 +1,218 @@
+//! The ladder from what somebody said to what the model is told: how far each object climbs, and what stops it.
+//!
+//! Not a stage: `contain` takes the words of what it converts from here, and `emit` each verdict's rung.
+
+use crate::compile::reason::{Reason, Ruling, Stage};
+use crate::input::policy::Policy;
+use crate::object::claim::Claim;
+use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
+
+vocabulary! {
+    /// A step of the ladder from what somebody said to what the model is told.
+    Rung ("rung") {
+        /// 0: as it was said.
+        RawObservation = "raw_observation",
+        /// 1: a claim in normal form.
+        NormalizedFact = "normalized_fact",
+        /// 2: a claim that holds for this caller now.
+        ScopedMemory = "scoped_memory",
+        /// 3: of use for this task.
+        TaskContext = "task_relevant_context",
+        /// 4: what follows from it for the model.
+        Guidance = "behavioral_guidance",
+        /// 5: what answers are held against.
+        HardConstraint = "hard_constraint",
+    }
+}
+
+impl Rung {
+    /// Its number, from 0 to 5.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+vocabulary! {
+    /// The condition that stopped an object on the ladder.
+    Hold ("hold") {
+        /// It is a part of the conversation, which stands as it was said.
+        Conversation = "conversation",
+        /// It has no form that can be compiled, or no source.
+        Form = "form",
+        /// The caller is outside its scope.
+        Scope = "scope",
+        /// It does not hold at the instants asked for, or was judged, replaced or damaged.
+        Validity = "validity",
+        /// It waits: it was sent before, or is left to another request, epoch or the model's own search.
+        Waiting = "waiting",
+        /// It does not apply to this type of task.
+        TaskType = "task_type",
+        /// It is not near the task, or others are nearer.
+        Relevance = "relevance",
+        /// The policy lets it stand in its own words.
+        Policy = "policy",
+        /// Objects of its authority go no higher.
+        Authority = "authority",
+        /// Objects of its type go no higher.
+        ObjectType = "object_type",
+        /// Neither a template nor its `behavioral_implication` says what follows from it.
+        NoGuidance = "no_guidance",
+        /// Its template failed.
+        TemplateFailed = "template_failed",
+        /// It is no hard constraint.
+        NotHard = "not_hard",
+        /// No machine can check it.
+        NoValidator = "no_validator",
+    }
+}
+
+/// The way up of an object that is in scope and of use for the task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Climb {
+    pub(crate) rung: Rung,
+    /// Nothing holds what reached the top.
+    pub(crate) held_by: Option<Hold>,
+    /// The words in which it stands, where these are not its own.
+    pub(crate) words: Option<String>,
+    /// The fault of its template, where that failed.
+    pub(crate) fault: Option<String>,
+}
+
+impl Climb {
+    fn held(rung: Rung, by: Hold) -> Climb {
+        Climb {
+            rung,
+            held_by: Some(by),
+            words: None,
+            fault: None,
+        }
+    }
+}
+
+/// Returns whether objects of this type and authority are observations, which never stand in their own words.
+pub(crate) fn is_observation(object_type: ObjectType, authority: Authority) -> bool {
+    let observed = matches!(
+        object_type,
+        ObjectType::Preference | ObjectType::IdentityFact | ObjectType::InferredBelief
+    );
+    observed && authority != Authority::Data
+}
+
+/// Returns how far an object climbs, given that it is in scope and of use for the task.
+pub(crate) fn climb(object: &ContextObject, policy: &Policy, task_type: Option<TaskType>) -> Climb {
+    let revision = object.revision();
+    let (object_type, authority) = (revision.object_type(), revision.authority_level());
+    match object_type {
+        ObjectType::Turn | ObjectType::ToolResult | ObjectType::Checkpoint => {
+            return Climb::held(Rung::RawObservation, Hold::Conversation);
+        }
+        _ if authority == Authority::Data => {
+            return Climb::held(Rung::TaskContext, Hold::Authority);
+        }
+        ObjectType::ToolSchema
+        | ObjectType::TaskState
+        | ObjectType::Artifact
+        | ObjectType::Media
+        | ObjectType::RetrievedPassage => {
+            return Climb::held(Rung::TaskContext, Hold::ObjectType);
+        }
+        _ => {}
+    }
+    if is_observation(object_type, authority) {
+        return convert(object, policy, task_type);
+    }
+    let is_hard = match object_type {
+        ObjectType::PolicyRule | ObjectType::ActionableConstraint => revision.is_hard_constraint(),
+        _ => revision.constraint().is_some() && revision.is_hard_constraint(),
+    };
+    let held = if !is_hard {
+        Hold::NotHard
+    } else if authority >= Authority::Memory {
+        Hold::Authority
+    } else if !revision.has_validator() {
+        Hold::NoValidator
+    } else {
+        return Climb {
+            rung: Rung::HardConstraint,
+            held_by: None,
+            words: None,
+            fault: None,
+        };
+    };
+    Climb::held(Rung::Guidance, held)
+}
+
+/// An observation as what follows from it: by the template of the type of task, else as its author says, else as its
+/// claim alone.
+fn convert(object: &ContextObject, policy: &Policy, task_type: Option<TaskType>) -> Climb {
+    if !policy.document().guidance.ladder {
+        return Climb::held(Rung::ScopedMemory, Hold::Policy);
+    }
+    let revision = object.revision();
+    let claim = Claim::of(revision);
+    let implication = revision.rare().behavioral_implication.as_deref();
+    let implication = implication.map(str::trim).filter(|text| !text.is_empty());
+    let mut fault = None;
+    let written = task_type.and_then(|task_type| {
+        let written = policy.guided(task_type, object, &claim);
+        written.unwrap_or_else(|error| {
+            fault = Some(error);
+            None
+        })
+    });
+    let follows = written.or_else(|| implication.map(str::to_owned));
+    // Words of an inferred belief and of a person never become a constraint, whatever authority they claim.
+    let (rung, held_by, words) = match follows {
+        Some(words) => (Rung::Guidance, Hold::ObjectType, words),
+        None if fault.is_some() => (Rung::TaskContext, Hold::TemplateFailed, claim.to_string()),
+        None => (Rung::TaskContext, Hold::NoGuidance, claim.to_string()),
+    };
+    Climb {
+        rung,
+        held_by: Some(held_by),
+        words: Some(words),
+        fault,
+    }
+}
+
+/// Returns the rung of an object with this verdict, and what held it: `climb` says how far it goes where nothing before
+/// holds it.
+pub(crate) fn reached(
+    reason: &Reason,
+    object: &ContextObject,
+    climb: impl FnOnce() -> Climb,
+) -> (Rung, Option<Hold>) {
+    let held = |rung, by| (rung, Some(by));
+    if reason.ruling() == Ruling::Included {
+        let Climb { rung, held_by, .. } = climb();
+        return (rung, held_by);
+    }
+    let is_said = matches!(
+        object.revision().object_type(),
+        ObjectType::Turn | ObjectType::ToolResult | ObjectType::Checkpoint
+    );
+    match (reason, reason.stages().first()) {
+        (Reason::AnonymousEvidence | Reason::UnsupportedModality { .. }, _) => {
+            held(Rung::RawObservation, Hold::Form)
+        }
+        _ if is_said => held(Rung::RawObservation, Hold::Conversation),
+        (_, Some(Stage::Admit)) => held(Rung::NormalizedFact, Hold::Scope),
+        (_, Some(Stage::Settle)) => held(Rung::NormalizedFact, Hold::Validity),
+        (_, Some(Stage::Plan)) => held(Rung::ScopedMemory, Hold::Waiting),
+        (Reason::Overwritten { .. }, _) => held(Rung::NormalizedFact, Hold::Validity),
+        (Reason::NotApplicable { .. }, _) => held(Rung::ScopedMemory, Hold::TaskType),
+        (
+            Reason::NotNearTask
+            | Reason::BelowFloor { .. }
+            | Reason::GatedOut { .. }
+            | Reason::NotRetrieved { .. }
+            | Reason::IrrelevantToActiveTask { .. },
+            _,
+        ) => held(Rung::ScopedMemory, Hold::Relevance),
+        // Of use, and without room, or told by another.
+        _ => {
+            let Climb { rung, held_by, .. } = climb();
+            (rung, held_by)
+        }
+    }
+}

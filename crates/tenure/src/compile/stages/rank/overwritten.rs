@@ -1,0 +1,54 @@
+//! Of objects of one authority that claim one slot the later one stands alone, where the policy says so.
+
+use std::collections::BTreeMap;
+
+use crate::compile::stages::Live;
+use crate::compile::trace::Reason;
+use crate::input::policy::Policy;
+use crate::object::claim::Claim;
+use crate::object::{Authority, SlotCardinality};
+
+/// Omits what a later object overwrites. What `must` stand does, whatever is said later.
+pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> bool) {
+    if !policy.document().guidance.last_writer() {
+        return;
+    }
+    let set = live.set;
+    // The rows of a slot, of the same entities and the same people, each with when it came to hold.
+    let mut slots: BTreeMap<_, Vec<(i64, i64, u32)>> = BTreeMap::new();
+    for &at in live.rows.iter().filter(|row| set.row(**row).rare) {
+        let row = set.row(at);
+        let rare = set.object(at).revision().rare();
+        let single = rare.slot_cardinality != Some(SlotCardinality::Multiple);
+        let claim = rare.normalized_claim.as_deref().and_then(Claim::read);
+        let Some(claim) = claim.filter(|claim| claim.op == "==" && single) else {
+            continue;
+        };
+        if row.authority == Authority::Data {
+            continue;
+        }
+        let mut entities: Vec<&str> = rare.entities.iter().map(String::as_str).collect();
+        entities.sort_unstable();
+        let slot = claim.slot.into_owned();
+        let scope = set.scopes[row.scope as usize].as_ref();
+        let rows = slots
+            .entry((slot, entities, row.authority, scope))
+            .or_default();
+        rows.push((row.valid_from, row.tx_from, at));
+    }
+    let mut over = BTreeMap::new();
+    for rows in slots.values().filter(|rows| rows.len() > 1) {
+        let Some((_, _, last)) = rows.iter().max() else {
+            continue;
+        };
+        let earlier = rows.iter().map(|(_, _, row)| *row);
+        over.extend(earlier.filter(|row| row != last).map(|row| (row, *last)));
+    }
+    if over.is_empty() {
+        return;
+    }
+    live.judge_further(|row| {
+        let by = over.get(&row).filter(|_| !must(row))?;
+        Some(Reason::Overwritten { by: set.name(*by) })
+    });
+}
