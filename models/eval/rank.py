@@ -1,4 +1,4 @@
-"""The whole ranker in Python (docs/ranking.md), to choose its few numbers and to measure them.
+"""The whole ranker in Python (docs/ranking.md) but for dates, to choose its few numbers and to measure them.
 
     python rank.py FILE.jsonl…
 
@@ -45,7 +45,7 @@ def terms(text):
 
 
 FIELDS = [("text", 1.0, 0.75), ("name", 1.0, 0.0), ("speaker", 0.6, 0.0), ("date", 0.3, 0.0)]
-DEFAULT = {"dense": 0.5, "before": (0.4, 0.2, 0.05), "after": (0.3, 0.2, 0.05), "section": 0.3, "opener": 0.1, "speaker": 0.2}
+DEFAULT = {"dense": 0.45, "before": (0.4, 0.2, 0.05), "after": (0.3, 0.2, 0.05), "section": 0.45, "opener": 0.1, "speaker": 0.2}
 ALONE = {**DEFAULT, "before": (0, 0, 0), "after": (0, 0, 0), "section": 0, "opener": 0, "speaker": 0}
 LONGEST = 64
 
@@ -65,7 +65,7 @@ def runs(units):
 class Lexical:
     """BM25F: term frequencies of the fields, each weighted and normalised by its own length, those of neighbours by shares, then saturated."""
 
-    def __init__(self, units, p, k1=1.2):
+    def __init__(self, units, p, k1=0.9):
         self.n, self.k1 = len(units), k1
         own = {}
         for name, weight, b in FIELDS:

@@ -46,7 +46,9 @@ class Table:
             self.pieces[("##" if length & 0x80 else "") + said] = i
             place += length & 0x7F
         self.rows = np.frombuffer(raw, np.int8, n * dims, at + text).reshape(n, dims)
-        self.factors = (self.scales * self.weights + 0x7FFF) >> 16
+        once = (self.scales * self.weights + 0x7FFF) >> 16
+        # The weight is the root of a piece's rarity; a text is found by its rare words.
+        self.factors = (once * self.weights + 0x7FFF) >> 16
         self.tokenizer = None
 
     def numbers(self, text):

@@ -18,6 +18,7 @@
 )]
 
 pub mod code;
+pub mod decompose;
 pub mod embed;
 mod encoder;
 #[cfg(feature = "onnx")]
@@ -29,6 +30,7 @@ pub mod relevance;
 pub mod settings;
 pub mod tokenizer_json;
 
+pub use decompose::Decomposer;
 pub use encoder::{Encoder, Pooling};
 pub use relevance::RelevanceScorer;
 

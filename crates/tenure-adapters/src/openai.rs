@@ -38,6 +38,15 @@ pub(crate) enum Answer {
 /// The codes by which providers say that a filter of contents refused a request.
 const FILTERS: [&str; 2] = ["content_filter", "content_policy_violation"];
 
+/// What stands in a fence of Markdown, where all of the text is one.
+pub(crate) fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text
+        .strip_prefix("```")
+        .and_then(|text| text.strip_suffix("```"));
+    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
+}
+
 /// How many seconds an endpoint has to answer, unless the settings say otherwise.
 pub(crate) fn timeout() -> u64 {
     30

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
-use tenure::ranker::{Ranker, Unit, Weights};
+use tenure::ranker::{Ranker, Similar, Unit, Weights};
 use tenure::vectors::Vectors;
 use tenure::{Digest, Error, Facts};
 
 use tenure_adapters::RelevanceScorer;
+use tenure_adapters::decompose::{Decomposer, add_subqueries};
 use tenure_adapters::embed::{Embedder, StaticTable, Vector, builtin_model};
 
 /// One set to find things in, and what is asked: a line of an evaluation file.
@@ -83,6 +84,7 @@ impl EvalUnit {
             tags: "",
             speaker: &self.speaker,
             date: &self.date,
+            purpose: "",
             text: &self.text,
             order: self.order,
         }
@@ -137,7 +139,7 @@ pub fn read_sets(text: &str, source: &str) -> Result<Vec<EvalSet>, Error> {
 pub enum RankedBy<'r> {
     /// The built-in ranker, with the built-in table of vectors.
     Table(Weights),
-    /// The built-in ranker, with vectors of one's own.
+    /// The built-in ranker, with vectors of one's own beside the built-in table.
     Embedder(&'r dyn Embedder, Weights),
     /// A scorer's score of each unit's text.
     Scorer(&'r dyn RelevanceScorer),
@@ -164,11 +166,21 @@ impl RankedBy<'_> {
             }
             RankedBy::Embedder(embedder, weights) => {
                 let vectors = vectors_of(Some(embedder), set)?;
+                let table = StaticTable::builtin()?;
+                let known = units.iter().map(|unit| table.embed(unit.text));
+                let known: Vec<Vector> = known.collect();
                 let ranker = Ranker::new(&units, weights);
                 Box::new(move |query| {
                     let dense = units.iter();
                     let dense = dense.map(|unit| similarity(&vectors, query, unit.text));
-                    Ok(ranker.rank(query, Some(&dense.collect::<Vec<f64>>())))
+                    let asked = table.embed(query);
+                    let beside = known.iter();
+                    let beside = beside.map(|vector| asked.similarity(vector).to_f64());
+                    let similar = Similar {
+                        by: &dense.collect::<Vec<f64>>(),
+                        beside: Some(&beside.collect::<Vec<f64>>()),
+                    };
+                    Ok(ranker.rank_by(query, Some(similar)))
                 })
             }
             RankedBy::Scorer(scorer) => {
@@ -227,6 +239,20 @@ fn similarity(vectors: &Facts, query: &str, text: &str) -> f64 {
 ///
 /// What the encoder or the scorer failed with; [`ErrorKind::Internal`] when the built-in table of vectors was altered.
 pub fn recall(sets: &[EvalSet], budget: u64, by: RankedBy<'_>) -> Result<Recall, Error> {
+    recall_in_parts(sets, budget, by, None)
+}
+
+/// The same, where somebody takes each query apart first: a unit is as near as the nearest of the questions says.
+///
+/// # Errors
+///
+/// As [`recall`], and what the decomposer failed with.
+pub fn recall_in_parts(
+    sets: &[EvalSet],
+    budget: u64,
+    by: RankedBy<'_>,
+    decomposer: Option<&dyn Decomposer>,
+) -> Result<Recall, Error> {
     let (mut found, mut found_at_5, mut queries, mut units) = (0.0, 0.0, 0, 0);
     for set in sets {
         let rank = by.ranking(set)?;
@@ -236,7 +262,20 @@ pub fn recall(sets: &[EvalSet], budget: u64, by: RankedBy<'_>) -> Result<Recall,
             .iter()
             .filter(|query| !query.relevant.is_empty())
         {
-            let ranked = rank(&query.text)?;
+            let mut ranked = rank(&query.text)?;
+            if let Some(decomposer) = decomposer {
+                let mut facts = Facts::none();
+                add_subqueries(decomposer, &query.text, &mut facts)?;
+                let mut best = vec![0.0f64; set.units.len()];
+                ranked.iter().for_each(|(unit, score)| best[*unit] = *score);
+                for part in facts.subqueries(&query.text) {
+                    for (unit, score) in rank(part)? {
+                        best[unit] = best[unit].max(score);
+                    }
+                }
+                ranked = best.into_iter().enumerate().collect();
+                ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+            }
             let is_relevant = |unit: usize| query.relevant.contains(&set.units[unit].id);
             let mut left = Some(budget);
             let (mut hits, mut hits_at_5) = (0, 0);
@@ -360,5 +399,22 @@ mod tests {
             Some(1)
         );
         assert!(read_sets("", "x").is_err());
+    }
+
+    struct AtAnd;
+
+    impl Decomposer for AtAnd {
+        fn decompose(&self, query: &str) -> Result<Vec<String>, Error> {
+            Ok(query.split(" and ").map(str::to_owned).collect())
+        }
+    }
+
+    #[test]
+    fn questions_that_are_taken_apart_find_what_each_asks() {
+        let line = r#"{"units":[{"id":"a","text":"The long journey to the north was cold."},{"id":"b","text":"The north is a long way from here, and the journey is long."},{"id":"c","text":"Whiskers eats at noon."}],"queries":[{"text":"Who made the long journey to the cold north and when does Whiskers eat","relevant":["a","c"]}]}"#;
+        let sets = read_sets(line, "x").unwrap();
+        let by = RankedBy::Table(Weights::default());
+        let of = |decomposer| recall_in_parts(&sets, 16, by, decomposer).unwrap().recall;
+        assert_eq!((of(None), of(Some(&AtAnd))), (0.5, 1.0));
     }
 }

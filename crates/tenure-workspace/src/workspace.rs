@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use tenure::gate::Gating;
+use tenure::num::Score;
 use tenure::policy::Scorer;
 use tenure::time::Instant;
 use tenure::{
@@ -12,6 +13,7 @@ use tenure::{
 };
 
 use tenure_adapters::code::outline;
+use tenure_adapters::decompose::{Decomposer, add_subqueries};
 use tenure_adapters::embed::{Embedder, Vectorizer};
 use tenure_adapters::read::read_text;
 use tenure_adapters::relevance::{RelevanceScorer, add_scores};
@@ -44,6 +46,7 @@ pub struct Workspace {
     catalogue: Catalogue,
     frame_key: KeySource,
     scorer: Option<Box<dyn RelevanceScorer>>,
+    decomposer: Option<Box<dyn Decomposer>>,
     vectorizer: Vectorizer,
     clock: Clock,
 }
@@ -82,6 +85,7 @@ impl Workspace {
             catalogue: Catalogue::builtin()?,
             frame_key,
             scorer: None,
+            decomposer: None,
             vectorizer: Vectorizer::default(),
             clock: Clock::default(),
         })
@@ -116,7 +120,17 @@ impl Workspace {
         }
     }
 
-    /// The same workspace with a sentence encoder of one's own instead of the built-in table.
+    /// The same workspace with somebody who takes queries apart, asked once for each compile; a retrieval plan has its own
+    /// questions.
+    #[must_use]
+    pub fn with_decomposer(self, decomposer: impl Decomposer + 'static) -> Workspace {
+        Workspace {
+            decomposer: Some(Box::new(decomposer)),
+            ..self
+        }
+    }
+
+    /// The same workspace with a sentence encoder of one's own beside the built-in table.
     #[must_use]
     pub fn with_embedder(self, embedder: impl Embedder + 'static) -> Workspace {
         Workspace {
@@ -274,13 +288,26 @@ impl Workspace {
             }
             false => None,
         };
+        let ranks = document.scorer != Scorer::Supplied && request.retrieval.is_none();
+        if let Some(decomposer) = self.decomposer.as_deref().filter(|_| ranks) {
+            add_subqueries(decomposer, &request.query_text(), &mut facts)?;
+        }
         if points {
             let asked = needs.as_ref().filter(|_| outside);
-            let query = std::iter::once(Cow::Owned(request.query_text()));
-            let texts: Vec<Cow<'_, str>> = query.chain(request.further_texts()).collect();
+            let query = request.query_text();
+            let parts: Vec<String> = facts.subqueries(&query).to_vec();
+            let query = std::iter::once(Cow::Owned(query));
+            let further = request
+                .further_texts()
+                .chain(parts.into_iter().map(Cow::Owned));
+            let texts: Vec<Cow<'_, str>> = query.chain(further).collect();
             let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
             self.vectorizer
                 .answer(&mut facts, &texts, candidates, asked)?;
+            if document.ranking.encoder > Score::ZERO {
+                self.vectorizer
+                    .answer_beside(&mut facts, &texts, candidates)?;
+            }
         }
         let Some(needs) = needs else {
             return Ok(facts);
@@ -472,6 +499,41 @@ mod tests {
         let error = Workspace::open(&path).unwrap().load_catalogue(&path).err();
         let at = error.unwrap().at.unwrap();
         assert_eq!((at.source, at.line), (path.display().to_string(), Some(2)));
+    }
+
+    struct AtAnd;
+
+    impl Decomposer for AtAnd {
+        fn decompose(&self, query: &str) -> Result<Vec<String>, Error> {
+            Ok(query.split(" and ").map(str::to_owned).collect())
+        }
+    }
+
+    #[test]
+    fn a_task_is_taken_apart_once_and_its_parts_are_facts() {
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let workspace = workspace.with_decomposer(AtAnd);
+        let world = workspace.world("gpt-4o").unwrap();
+        let request = Request::new("Feed the cat and water the fern", Budget::tokens(1_000));
+        let object = ObjectDocument::named("fern", "The fern is green.").seal();
+        let candidates = Candidates::new(vec![object.unwrap()]);
+        let policy = Policy::preset("standard").unwrap();
+        let facts = workspace
+            .answer(&world, &policy, &request, &candidates)
+            .unwrap();
+        let parts = ["Feed the cat", "water the fern"];
+        assert_eq!(facts.subqueries(&request.query_text()), parts);
+        // Their vectors are known as well.
+        for part in parts {
+            let part = tenure::Digest::of(part.as_bytes());
+            assert!(facts.similarity(&part, &part).is_some());
+        }
+        // Where others say what is relevant, or a plan what is asked, nobody is asked.
+        let supplied = Policy::from_toml("scorer = \"supplied\"").unwrap();
+        let none = workspace
+            .answer(&world, &supplied, &request, &candidates)
+            .unwrap();
+        assert!(none.subqueries(&request.query_text()).is_empty());
     }
 
     #[test]

@@ -841,7 +841,10 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
     // Vectors of what the caller may not see change nothing, either, unless the caller says the same.
     let needs = tenure::needs(run.world, &run.policy, &run.request, &visible);
     let asked = needs.into_iter();
-    let asked = asked.flat_map(|needs| needs.further.into_iter().chain([needs.query]));
+    let asked = asked.flat_map(|needs| {
+        let parts = run.facts.subqueries(&needs.query).to_vec();
+        needs.further.into_iter().chain(parts).chain([needs.query])
+    });
     let asked: Vec<Digest> = asked.map(|text| Digest::of(text.as_bytes())).collect();
     let mut more = run.facts.clone();
     let seen = |text: &Digest| {
@@ -862,7 +865,9 @@ fn no_leak(case: &Case) -> Result<(), TestCaseError> {
         .map(|object| object.revision().content_digest());
     let hidden = crate::common::vectors(all.filter(|text| !seen(text)));
     if !more.vectors().is_empty() {
-        more.add_vectors(Arc::new(hidden)).unwrap();
+        let hidden = Arc::new(hidden);
+        more.add_vectors(Arc::clone(&hidden)).unwrap();
+        more.add_beside(hidden).unwrap();
     }
     let told_more = compiled(run.world, &run.policy, &run.request, &run.candidates, &more);
     prop_assert_eq!(told_more.as_ref().ok(), run.result.as_ref().ok());

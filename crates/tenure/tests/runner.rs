@@ -20,6 +20,7 @@ mod hygiene;
 mod imitations;
 mod ladder;
 mod late;
+mod near;
 mod objects;
 mod overflow;
 mod properties;

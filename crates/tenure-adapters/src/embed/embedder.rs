@@ -68,6 +68,8 @@ const WORTH_THREADS: usize = 512;
 pub struct Vectorizer {
     source: Source,
     recent: Mutex<Vec<Remembered>>,
+    /// The built-in table, where the source is an encoder of one's own.
+    beside: Option<Box<Vectorizer>>,
 }
 
 #[derive(Default)]
@@ -86,10 +88,11 @@ struct Remembered {
 }
 
 impl Vectorizer {
-    /// Vectors of this embedder, instead of the built-in table's.
+    /// Vectors of this embedder, and of the built-in table where they are asked for beside it.
     pub fn own(embedder: impl Embedder + 'static) -> Vectorizer {
         Vectorizer {
             source: Source::Own(Box::new(embedder)),
+            beside: Some(Box::default()),
             ..Vectorizer::default()
         }
     }
@@ -167,6 +170,29 @@ impl Vectorizer {
         let asked: Vec<(Digest, &str)> = asked.collect();
         let queries = self.vectors(model, Role::Query, &asked, &recent)?;
         facts.add_vectors(Arc::new(queries))
+    }
+
+    /// Adds the built-in table's vectors beside those of an embedder of one's own, of these texts and candidates; nothing where
+    /// there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Internal`](tenure::ErrorKind::Internal) when the table was altered.
+    pub fn answer_beside(
+        &self,
+        facts: &mut Facts,
+        texts: &[&str],
+        candidates: &Candidates,
+    ) -> Result<(), Error> {
+        let Some(table) = &self.beside else {
+            return Ok(());
+        };
+        let mut beside = Facts::none();
+        table.answer(&mut beside, texts, candidates, None)?;
+        for vectors in beside.vectors() {
+            facts.add_beside(Arc::clone(vectors))?;
+        }
+        Ok(())
     }
 
     /// How similar each of these texts is to the query, nought where it is less than unrelated texts are;

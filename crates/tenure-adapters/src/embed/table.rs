@@ -19,6 +19,8 @@ pub const DIMENSIONS: usize = 256;
 
 const MAGIC: &[u8; 8] = b"TENURE-T";
 const VERSION: u32 = 1;
+/// Says in a table's digest how it weighs its pieces.
+const RARITY: &[u8] = b"rarity of pieces";
 const HEADER: usize = 8 + 4 * 4 + 32;
 /// Pieces whose sum is sure to fit 32 bits: each adds at most 127 · 65,535.
 const IN_32_BITS: usize = 256;
@@ -29,7 +31,7 @@ static BUILTIN: &[u8] = include_bytes!("../../../../models/static/table.bin");
 pub struct StaticTable {
     digest: Digest,
     pieces: Pieces,
-    /// What a piece's vector is multiplied by: its scale, and the weight it was fitted with.
+    /// What a piece's vector is multiplied by: its scale, the weight it was fitted with, and its rarity.
     factors: Vec<u16>,
     rows: Cow<'static, [u8]>,
 }
@@ -117,7 +119,8 @@ impl StaticTable {
         let (scales, weights) = (numbers(scales), numbers(weights));
         let factors = scales.iter().zip(&weights).map(|(s, w)| factor(*s, *w));
         Ok(StaticTable {
-            digest,
+            // The same file gives other vectors than before rarity counted in full.
+            digest: Digest::of_parts([digest.bytes().as_slice(), RARITY]),
             pieces: Pieces::new(lengths, text)
                 .ok_or_else(|| malformed("its vocabulary is malformed"))?,
             factors: factors.collect(),
@@ -143,7 +146,7 @@ impl StaticTable {
         numbers
     }
 
-    /// The vector of a text, with the weights that the table was fitted with. A text without known
+    /// The vector of a text, its pieces weighed by their rarity. A text without known
     /// words has the zero vector, which resembles nothing.
     pub fn embed(&self, text: &str) -> Vector {
         let mut sums = Sums {
@@ -170,9 +173,11 @@ impl fmt::Debug for StaticTable {
     }
 }
 
-/// Scale times weight, in sixteen bits again.
+/// Scale times weight, in sixteen bits again, and that times the weight once more: it is the root of the piece's rarity in
+/// the texts that the table was fitted to, and what a text is found by is its rare words.
 fn factor(scale: u16, weight: u16) -> u16 {
-    ((u32::from(scale) * u32::from(weight) + 0x7fff) >> 16) as u16
+    let times = |one: u16, other: u16| ((u32::from(one) * u32::from(other) + 0x7fff) >> 16) as u16;
+    times(times(scale, weight), weight)
 }
 
 /// Sums of 32 bits, which are quick, emptied into sums of 64 bits before they can overflow.

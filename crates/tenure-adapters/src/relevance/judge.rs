@@ -199,7 +199,7 @@ impl Judge {
         let said = said
             .and_then(|choice| choice.message.content)
             .unwrap_or_default();
-        let verdict: Option<Verdict> = serde_json::from_str(unfenced(&said)).ok();
+        let verdict: Option<Verdict> = serde_json::from_str(openai::unfenced(&said)).ok();
         Ok(match verdict {
             Some(Verdict { relevance }) if relevance <= 100 => {
                 Ok(Score::from_millionths(relevance * 10_000))
@@ -211,15 +211,6 @@ impl Judge {
                 .hint("a model that follows instructions better, or `body` to bind its form")),
         })
     }
-}
-
-/// What stands in a fence of Markdown, where all of the text is one.
-fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let inner = text
-        .strip_prefix("```")
-        .and_then(|text| text.strip_suffix("```"));
-    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner))
 }
 
 impl fmt::Debug for Judge {

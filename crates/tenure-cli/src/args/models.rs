@@ -37,6 +37,10 @@ pub(crate) struct RelevanceArgs {
     /// OpenAI-compatible endpoint: its scores replace vectors and terms
     #[arg(long, value_name = "FOLDER|FILE", env = "TENURE_SCORER", value_hint = ValueHint::AnyPath)]
     pub(crate) scorer: Option<PathBuf>,
+    /// A TOML file that names a model behind an OpenAI-compatible endpoint, which takes the task apart into questions:
+    /// what one of them asks for is found as well
+    #[arg(long, value_name = "FILE", env = "TENURE_DECOMPOSER", value_hint = ValueHint::FilePath)]
+    pub(crate) decomposer: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

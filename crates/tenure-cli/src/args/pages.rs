@@ -79,6 +79,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "embedder",
             "onnxruntime",
             "scorer",
+            "decomposer",
             "alone",
         ],
     ),

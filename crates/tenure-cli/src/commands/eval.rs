@@ -1,10 +1,10 @@
 //! `tenure eval`.
 
 use tenure::ranker::Weights;
-use tenure_workspace::eval::{Quantiles, RankedBy, read_sets, recall, similarities};
+use tenure_workspace::eval::{Quantiles, RankedBy, read_sets, recall_in_parts, similarities};
 use tenure_workspace::read_text;
 
-use super::{embedder, print, print_json, scorer};
+use super::{decomposer, embedder, print, print_json, scorer};
 use crate::args::{EvalArgs, EvalCommand, Format, RecallArgs, SimilaritiesArgs};
 use crate::failure::Failure;
 
@@ -49,16 +49,17 @@ fn run_recall(args: &RecallArgs) -> Result<(), Failure> {
     } else {
         Weights::default()
     };
-    let (embedder, scorer) = (
+    let (embedder, scorer, decomposer) = (
         embedder(&args.relevance.embedder)?,
         scorer(&args.relevance)?,
+        decomposer(&args.relevance)?,
     );
     let by = match (&scorer, &embedder) {
         (Some(scorer), _) => RankedBy::Scorer(&**scorer),
         (None, Some(embedder)) => RankedBy::Embedder(&**embedder, weights),
         (None, None) => RankedBy::Table(weights),
     };
-    let found = recall(&sets, u64::from(args.budget), by)?;
+    let found = recall_in_parts(&sets, u64::from(args.budget), by, decomposer.as_deref())?;
     match args.format {
         Format::Json => print_json(&found),
         Format::Text => print(&format!(

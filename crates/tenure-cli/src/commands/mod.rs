@@ -35,6 +35,7 @@ use tenure::policy::{PolicyDocument, Scorer};
 use tenure::time::Instant;
 use tenure::{Error, ErrorKind, Policy, Principal};
 use tenure_store::Store;
+use tenure_workspace::decompose::Decomposer;
 use tenure_workspace::embed::Embedder;
 use tenure_workspace::{
     Originals, RelevanceScorer, Workspace, default_catalogue_path, default_frame_key_path,
@@ -80,10 +81,20 @@ fn with_embedder(workspace: Workspace, args: &EmbedderArgs) -> Result<Workspace,
 /// The workspace with the encoder and the scorer that the arguments name.
 fn with_relevance(workspace: Workspace, args: &RelevanceArgs) -> Result<Workspace, Error> {
     let workspace = with_embedder(workspace, &args.embedder)?;
-    Ok(match scorer(args)? {
+    let workspace = match scorer(args)? {
         Some(scorer) => workspace.with_scorer(scorer),
         None => workspace,
+    };
+    Ok(match decomposer(args)? {
+        Some(decomposer) => workspace.with_decomposer(decomposer),
+        None => workspace,
     })
+}
+
+/// Who takes queries apart, where the arguments name somebody.
+fn decomposer(args: &RelevanceArgs) -> Result<Option<Box<dyn Decomposer>>, Error> {
+    let open = |path: &PathBuf| tenure_workspace::decompose::open(path);
+    args.decomposer.as_ref().map(open).transpose()
 }
 
 /// The encoder that the arguments name.

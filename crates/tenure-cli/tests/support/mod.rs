@@ -41,6 +41,7 @@ impl Bench {
             .env_remove("TENURE_STORE")
             .env_remove("TENURE_EMBEDDER")
             .env_remove("TENURE_SCORER")
+            .env_remove("TENURE_DECOMPOSER")
             .env_remove("ORT_DYLIB_PATH")
             .stdin(Stdio::null());
         command

@@ -36,6 +36,12 @@ pub enum Need {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         ending: String,
     },
+    /// Asks for the questions that this query asks, each by itself. It is asked of the query alone, by who has a model for
+    /// it. Fallback: the query as a whole.
+    Subqueries {
+        /// The digest of the query's text.
+        query: Digest,
+    },
     /// Asks for the direction of this text in the space of the model that answers. The answer is not a [`Fact`] but
     /// one of many [`Vectors`], with which that of the query is asked for. Fallback: what its terms say.
     Vector {
@@ -53,6 +59,9 @@ impl Need {
             }
             Need::Outline { content, ending } => {
                 Digest::of_parts([b"outline".as_slice(), content.bytes(), ending.as_bytes()])
+            }
+            Need::Subqueries { query } => {
+                Digest::of_parts([b"subqueries".as_slice(), query.bytes()])
             }
             Need::Vector { text } => Digest::of_parts([b"vector".as_slice(), text.bytes()]),
         }
@@ -74,6 +83,27 @@ pub enum Fact {
         /// The parts.
         parts: Vec<Elidable>,
     },
+    /// The questions asked for; none where the query asks one.
+    Subqueries {
+        /// Their texts.
+        texts: Vec<String>,
+    },
+}
+
+/// The most questions that a query falls apart into.
+const MAX_SUBQUERIES: usize = 8;
+/// The longest of them, in bytes.
+const MAX_SUBQUERY: usize = 2_000;
+
+impl Fact {
+    /// The questions that a query asks: the first eight that say something and are no essays.
+    pub fn subqueries(texts: Vec<String>) -> Fact {
+        let texts = texts.into_iter().map(|text| text.trim().to_owned());
+        let texts = texts.filter(|text| (1..=MAX_SUBQUERY).contains(&text.len()));
+        Fact::Subqueries {
+            texts: texts.take(MAX_SUBQUERIES).collect(),
+        }
+    }
 }
 
 /// Questions with what their answerer needs.
@@ -134,6 +164,10 @@ pub struct Facts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<VectorsForm>")]
     vectors: Vec<Arc<Vectors>>,
+    /// The vectors of the built-in table, where the others are of an encoder of one's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<VectorsForm>")]
+    beside: Vec<Arc<Vectors>>,
     #[serde(flatten)]
     answers: BTreeMap<Digest, Fact>,
 }
@@ -154,6 +188,17 @@ impl Facts {
         self.answers.get(&need.key())
     }
 
+    /// The questions that this query asks, as somebody took it apart; none where nobody did.
+    pub fn subqueries(&self, query: &str) -> &[String] {
+        let need = Need::Subqueries {
+            query: Digest::of(query.as_bytes()),
+        };
+        match self.get(&need) {
+            Some(Fact::Subqueries { texts }) => &texts[..texts.len().min(MAX_SUBQUERIES)],
+            _ => &[],
+        }
+    }
+
     /// Adds vectors: what many compiles use is made once and shared.
     ///
     /// # Errors
@@ -161,18 +206,26 @@ impl Facts {
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) when the vectors that are there are of another
     /// model.
     pub fn add_vectors(&mut self, vectors: Arc<Vectors>) -> Result<(), Error> {
-        if let Some(other) = self.vectors.first()
-            && other.model() != vectors.model()
-        {
-            let (here, there) = (vectors.model(), other.model());
-            return Err(Error::input(format!(
-                "vectors of `{}` ({}) cannot be compared with those of `{}` ({})",
-                here.name, here.digest, there.name, there.digest
-            ))
-            .expected("all vectors of a compile by one model"));
-        }
+        are_of_one(&self.vectors, &vectors)?;
         self.vectors.push(vectors);
         Ok(())
+    }
+
+    /// Adds vectors of the built-in table that stand beside those of an encoder of one's own: the two are never compared
+    /// with each other, and each has its part in the sum.
+    ///
+    /// # Errors
+    ///
+    /// As [`Facts::add_vectors`].
+    pub fn add_beside(&mut self, vectors: Arc<Vectors>) -> Result<(), Error> {
+        are_of_one(&self.beside, &vectors)?;
+        self.beside.push(vectors);
+        Ok(())
+    }
+
+    /// The vectors of the built-in table that stand beside the others.
+    pub fn beside(&self) -> &[Arc<Vectors>] {
+        &self.beside
     }
 
     /// The vectors.
@@ -190,26 +243,12 @@ impl Facts {
     /// The vector of a text. Those that are asked for in the order in which they were added are found
     /// the soonest: `next` remembers where the last one was.
     pub(crate) fn vector(&self, text: &Digest, next: &mut Next) -> Option<Vector<'_>> {
-        while self
-            .vectors
-            .get(next.set)
-            .is_some_and(|set| next.place >= set.len())
-        {
-            *next = Next {
-                set: next.set + 1,
-                place: 0,
-            };
-        }
-        let guessed = self.vectors.get(next.set).map(|set| (next.set, set));
-        let sets = guessed.into_iter().chain(self.vectors.iter().enumerate());
-        let (at, set, place) = sets
-            .into_iter()
-            .find_map(|(at, set)| Some((at, set, set.find(text, next.place)?)))?;
-        *next = Next {
-            set: at,
-            place: place + 1,
-        };
-        Some(set.at(place))
+        vector_among(&self.vectors, text, next)
+    }
+
+    /// The vector of a text by the built-in table, where that stands beside another model.
+    pub(crate) fn vector_beside(&self, text: &Digest, next: &mut Next) -> Option<Vector<'_>> {
+        vector_among(&self.beside, text, next)
     }
 
     /// The digest of all answers but the vectors, of which a compile uses those of what it may see.
@@ -219,6 +258,46 @@ impl Facts {
         }
         Digest::of(&serde_json::to_vec(&self.answers).unwrap_or_default())
     }
+}
+
+fn are_of_one(known: &[Arc<Vectors>], vectors: &Vectors) -> Result<(), Error> {
+    match known.first() {
+        Some(other) if other.model() != vectors.model() => {
+            let (here, there) = (vectors.model(), other.model());
+            Err(Error::input(format!(
+                "vectors of `{}` ({}) cannot be compared with those of `{}` ({})",
+                here.name, here.digest, there.name, there.digest
+            ))
+            .expected("all vectors of a compile by one model"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn vector_among<'v>(
+    vectors: &'v [Arc<Vectors>],
+    text: &Digest,
+    next: &mut Next,
+) -> Option<Vector<'v>> {
+    while vectors
+        .get(next.set)
+        .is_some_and(|set| next.place >= set.len())
+    {
+        *next = Next {
+            set: next.set + 1,
+            place: 0,
+        };
+    }
+    let guessed = vectors.get(next.set).map(|set| (next.set, set));
+    let sets = guessed.into_iter().chain(vectors.iter().enumerate());
+    let (at, set, place) = sets
+        .into_iter()
+        .find_map(|(at, set)| Some((at, set, set.find(text, next.place)?)))?;
+    *next = Next {
+        set: at,
+        place: place + 1,
+    };
+    Some(set.at(place))
 }
 
 /// The likely place of the next vector.
@@ -251,6 +330,13 @@ mod tests {
         let error = facts.add_vectors(of("other")).unwrap_err();
         assert!(error.what.contains("`other`") && error.what.contains("`one`"));
         assert_eq!(facts.vectors().len(), 2);
+        // Beside them, and never compared with them.
+        facts.add_beside(of("table")).unwrap();
+        assert!(facts.add_beside(of("one")).is_err());
+        let text = Digest::of(b"text");
+        assert_eq!(facts.similarity(&text, &text), Some(Score::ONE));
+        let written = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&written).unwrap(), facts);
     }
 
     #[test]

@@ -272,22 +272,59 @@ pub struct Ranking {
     /// The raise of the one that opens a section, likewise.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub opener: Score,
+    /// The weight of a term in what an object says of its purpose: `why_it_matters` and `behavioral_implication`.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub purpose: Score,
+    /// The bonus of a unit whose speaker the query names, where the greatest score is 1. It helps some conversations and hurts
+    /// others.
+    #[serde(default = "named_before", skip_serializing_if = "is_named_before")]
+    pub named: Score,
+    /// The most by which one is raised that is of the days which the query names, as a share of its score; what is days away
+    /// is raised less.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub dates: Score,
+    /// The share of the similarity by an encoder of one's own in the sum with the terms and the built-in table. 0: the encoder
+    /// takes the table's place.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub encoder: Score,
+    /// The share of the table's similarity beside such an encoder.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub beside: Score,
+}
+
+/// The bonus of who is named, of policies that do not say it.
+fn named_before() -> Score {
+    Score::from_millionths(200_000)
+}
+
+fn is_named_before(named: &Score) -> bool {
+    *named == named_before()
 }
 
 impl Ranking {
     /// The same for the ranker.
     pub fn weights(&self) -> Weights {
         let standard = Weights::default();
-        let [_, _, speaker, _, _] = standard.fields;
+        let [_, _, speaker, ..] = standard.fields;
         Weights {
-            fields: [self.name, self.tags, speaker, self.date, self.text],
+            fields: [
+                self.name,
+                self.tags,
+                speaker,
+                self.date,
+                self.purpose.to_f64(),
+                self.text,
+            ],
             saturation: self.saturation,
             length: self.length.to_f64(),
             neighbours: self.neighbours,
             dense: self.dense.to_f64(),
             section: self.section.to_f64(),
             opener: self.opener.to_f64(),
-            ..standard
+            named: self.named.to_f64(),
+            dates: self.dates.to_f64(),
+            encoder: self.encoder.to_f64(),
+            beside: self.beside.to_f64(),
         }
     }
 
@@ -575,6 +612,10 @@ impl Policy {
         }
         if !document.ranking.is_sound() {
             return bad("`ranking`: weights must be from 0 to 1000".to_owned());
+        }
+        if document.ranking.encoder.millionths() + document.ranking.beside.millionths() > 1_000_000
+        {
+            return bad("`ranking`: `encoder` and `beside` must not sum to more than 1".to_owned());
         }
         let Rescue {
             task,

@@ -1194,13 +1194,26 @@ pub(crate) fn facts(
     let known = |text: &Digest| !text.key().is_multiple_of(3);
     let wanted = needs.vectors(candidates).map(|(text, _)| text);
     let query = Digest::of(needs.query.as_bytes());
-    let vectors = vectors(
-        wanted
-            .filter(known)
-            .chain([query].into_iter().filter(known)),
-    );
-    if !vectors.is_empty() {
-        facts.add_vectors(Arc::new(vectors)).unwrap();
+    // Some questions are taken apart.
+    if query.key().is_multiple_of(2) {
+        let half = needs.query.floor_char_boundary(needs.query.len() / 2);
+        let (one, other) = needs.query.split_at(half);
+        let texts = Fact::subqueries(vec![one.into(), other.into()]);
+        facts.insert(&Need::Subqueries { query }, texts);
+    }
+    let parts = facts.subqueries(&needs.query).iter();
+    let parts: Vec<Digest> = parts.map(|text| Digest::of(text.as_bytes())).collect();
+    let texts: Vec<Digest> = wanted.chain([query]).chain(parts).filter(known).collect();
+    if !texts.is_empty() {
+        let made = vectors(texts.iter().copied());
+        facts.add_vectors(Arc::new(made)).unwrap();
+        // Some encoders stand beside a table, which knows fewer texts.
+        if query.key().is_multiple_of(3) || query.key().is_multiple_of(5) {
+            let fewer = texts
+                .into_iter()
+                .filter(|text| !text.key().is_multiple_of(4));
+            facts.add_beside(Arc::new(vectors(fewer))).unwrap();
+        }
     }
     for asked in &needs.asked {
         if matches!(asked.need, Need::Vector { .. }) {

@@ -152,12 +152,19 @@ pub(crate) fn rank<'a>(
     let count = set.rows.len();
     let mut obligations = planned.obligations.clone();
     let query = request.query_text();
-    let nearness = affinity::nearness(&mut planned, policy, facts, &query, true);
+    let nearness = affinity::nearness(
+        &mut planned,
+        policy,
+        facts,
+        &query,
+        request.as_of.valid,
+        true,
+    );
     let idle = activation::idle(&mut planned, policy, request, facts, &nearness);
     let (nearness, retrieved) = retrieved(&planned, policy, request, facts, &idle, nearness);
     let Nearness {
         mut raw,
-        cosines,
+        asked,
         facts: used,
     } = nearness;
     let used = idle.used(used);
@@ -179,8 +186,8 @@ pub(crate) fn rank<'a>(
         }
     }
     // A plan says itself what is near enough.
-    if let Some(cosines) = cosines.filter(|_| request.retrieval.is_none()) {
-        affinity::drop_unrelated(&planned, policy, &query, &cosines, &mut raw);
+    if request.retrieval.is_none() && policy.document().scorer != Scorer::Supplied {
+        affinity::drop_unrelated(&planned, policy, &asked, &mut raw);
     }
     let relevance = relevance(&mut planned, policy, facts, &query, &raw);
     let document = policy.document();
@@ -334,12 +341,11 @@ fn retrieved(
     };
     let Nearness {
         mut raw,
-        cosines,
+        asked,
         facts: used,
     } = nearness;
     let live = &planned.live;
     let set = live.set;
-    let query = request.query_text();
     let mut links = live.links(&live.rows);
     let broken = links.break_off(set);
     let must = |row: &u32| planned.obligations[*row as usize].is_some();
@@ -356,7 +362,7 @@ fn retrieved(
             && !idle.has(at)
     });
     let eligible: Vec<u32> = eligible.collect();
-    let mut retrieved = retrieve::retrieve(plan, &query, live, &eligible, policy, facts);
+    let mut retrieved = retrieve::retrieve(plan, request, live, &eligible, policy, facts);
     // What is brought comes with what it cannot stand without, which is as near as it is itself.
     let mut brought: Vec<(u32, f64)> = retrieved
         .nearness
@@ -376,11 +382,7 @@ fn retrieved(
         raw[*row as usize] = 0.0;
     }
     let facts = Digest::of_parts([used.bytes().as_slice(), retrieved.used.bytes()]);
-    let nearness = Nearness {
-        raw,
-        cosines,
-        facts,
-    };
+    let nearness = Nearness { raw, asked, facts };
     (nearness, Some(retrieved))
 }
 
@@ -429,8 +431,15 @@ fn gated(
     let tools = request.tools.map(|gate| {
         let text = request.step_text();
         let hybrid = policy.document().scorer == Scorer::Hybrid;
-        let cosines = hybrid.then(|| affinity::cosines(set, &tools, facts, &text, marks));
-        let raw = affinity::among(set, &tools, policy, &text, cosines.flatten().as_ref());
+        let cosines = hybrid.then(|| affinity::cosines(set, &tools, policy, facts, &text, marks));
+        let raw = affinity::among(
+            set,
+            &tools,
+            policy,
+            &text,
+            request.as_of.valid,
+            cosines.flatten().as_ref(),
+        );
         before(gate, tools, &raw)
     });
     gate::decide(set, &links, blocks.into_iter().chain(tools))
@@ -444,7 +453,14 @@ pub(crate) fn standings(
     facts: &Facts,
 ) -> Gating {
     let query = request.query_text();
-    let nearness = affinity::nearness(&mut planned, policy, facts, &query, false);
+    let nearness = affinity::nearness(
+        &mut planned,
+        policy,
+        facts,
+        &query,
+        request.as_of.valid,
+        false,
+    );
     let idle = activation::idle(&mut planned, policy, request, facts, &nearness);
     let (Nearness { raw, .. }, retrieved) =
         retrieved(&planned, policy, request, facts, &idle, nearness);
@@ -533,7 +549,7 @@ fn relevance(
         for &row in &live.rows {
             match facts.get(&need(set, row, digest)) {
                 Some(Fact::Relevance { score }) => scores[row as usize] = *score,
-                None | Some(Fact::Outline { .. }) => missing.push(Note::FactMissing {
+                _ => missing.push(Note::FactMissing {
                     name: set.name(row),
                     fallback: "the built-in ranker".into(),
                 }),

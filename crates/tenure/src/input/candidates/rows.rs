@@ -2,6 +2,7 @@
 //!
 //! What is made here depends on the candidates alone, so it is made once and kept with them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -151,12 +152,22 @@ impl Layer {
             let mut materials = Materials::default();
             let tags: Vec<String> = self.objects.iter().map(|object| tags_of(object)).collect();
             let dates: Vec<String> = self.objects.iter().map(|object| date_of(object)).collect();
-            let texts = self.objects.iter().zip(tags.iter().zip(&dates));
-            let units = texts.map(|(object, (tags, date))| {
+            let purposes: Vec<Cow<'_, str>> = self
+                .objects
+                .iter()
+                .map(|object| purpose_of(object))
+                .collect();
+            let texts = self
+                .objects
+                .iter()
+                .zip(tags.iter().zip(&dates))
+                .zip(&purposes);
+            let units = texts.map(|((object, (tags, date)), purpose)| {
                 let unit = Unit {
                     name: object.name(),
                     tags,
                     date,
+                    purpose,
                     text: object.revision().content(),
                     ..Unit::default()
                 };
@@ -394,6 +405,20 @@ fn spell(name: &str, words: &mut String) {
         }
         words.push(c);
         small = c.is_lowercase();
+    }
+}
+
+/// The purpose of an object, as it says itself.
+fn purpose_of(object: &ContextObject) -> Cow<'_, str> {
+    let revision = object.revision();
+    if !revision.has_rare() {
+        return Cow::Borrowed("");
+    }
+    let rare = revision.rare();
+    let (why, then) = (&rare.why_it_matters, &rare.behavioral_implication);
+    match (why.as_deref(), then.as_deref()) {
+        (Some(why), Some(then)) => Cow::Owned(format!("{why}\n{then}")),
+        (one, other) => Cow::Borrowed(one.or(other).unwrap_or_default()),
     }
 }
 

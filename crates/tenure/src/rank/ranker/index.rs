@@ -96,6 +96,29 @@ impl Seen<'_> {
     }
 }
 
+/// A query and the terms that it asks for.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) query: String,
+    terms: BTreeSet<Box<str>>,
+}
+
+impl Question {
+    /// Reads a query.
+    pub(crate) fn of(query: &str) -> Question {
+        let mut terms: BTreeSet<Box<str>> = BTreeSet::new();
+        Terms::default().each_asked(query, |term| {
+            if !terms.contains(term) {
+                terms.insert(term.into());
+            }
+        });
+        Question {
+            query: query.to_owned(),
+            terms,
+        }
+    }
+}
+
 /// The similarities by vectors.
 #[derive(Clone, Copy)]
 pub(crate) struct Dense<'a> {
@@ -104,6 +127,8 @@ pub(crate) struct Dense<'a> {
     /// The similarity that texts without a common subject may have. A unit without a term of the query that is no
     /// nearer than that is not near at all.
     pub(crate) unrelated: f64,
+    /// The similarity by the built-in table, where the other is that of an encoder of one's own; 0 where it is not known.
+    pub(crate) beside: Option<&'a [f64]>,
 }
 
 impl Part {
@@ -128,7 +153,14 @@ impl Part {
 
     fn add(&mut self, unit: &Unit<'_>, terms: &mut Terms) {
         let number = self.lengths.len() as u32;
-        let fields = [unit.name, unit.tags, unit.speaker, unit.date, unit.text];
+        let fields = [
+            unit.name,
+            unit.tags,
+            unit.speaker,
+            unit.date,
+            unit.purpose,
+            unit.text,
+        ];
         let mut length = 0u32;
         for (field, text) in fields.into_iter().enumerate() {
             terms.each(text, |term| {
@@ -224,15 +256,26 @@ impl Index {
         seen: Seen<'_>,
         dense: Option<Dense<'_>>,
     ) -> Vec<f64> {
-        let mut scores = self.lexical(query, weights, seen);
+        self.scores_of(&Question::of(query), weights, seen, dense)
+    }
+
+    /// The same for a query that was read already.
+    pub(crate) fn scores_of(
+        &self,
+        question: &Question,
+        weights: &Weights,
+        seen: Seen<'_>,
+        dense: Option<Dense<'_>>,
+    ) -> Vec<f64> {
+        let mut scores = self.lexical(question, weights, seen);
         normalize(&mut scores);
         if let Some(dense) = dense {
-            self.add_dense(&mut scores, dense, weights.dense);
+            self.add_dense(&mut scores, dense, weights);
         }
         if self.raise_sections(&mut scores, weights, seen) {
             normalize(&mut scores);
         }
-        if self.raise_named(query, &mut scores, weights, seen) {
+        if self.raise_named(&question.query, &mut scores, weights, seen) {
             normalize(&mut scores);
         }
         scores
@@ -241,14 +284,13 @@ impl Index {
     /// BM25F (Robertson and Zaragoza, 2009, section 3.6), where a unit holds shares of the terms of its neighbours, too:
     /// an answer rarely repeats the words of the question before it. The sums run in the order of the query's sorted
     /// terms, so they are the same on every platform.
-    fn lexical(&self, query: &str, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
-        let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
-        Terms::default().each_asked(query, |term| {
-            let known = |(_, part): &(u32, Arc<Part>)| part.terms.contains_key(term);
-            if !asked.contains(term) && self.parts.iter().any(known) {
-                asked.insert(term.into());
-            }
-        });
+    fn lexical(&self, question: &Question, weights: &Weights, seen: Seen<'_>) -> Vec<f64> {
+        let is_known = |term: &&str| {
+            let mut parts = self.parts.iter();
+            parts.any(|(_, part)| part.terms.contains_key(*term))
+        };
+        let asked = question.terms.iter().map(|term| &**term);
+        let asked: Vec<&str> = asked.filter(is_known).collect();
         let mut scores = vec![0.0; self.len()];
         if asked.is_empty() || seen.count == 0 {
             return scores;
@@ -266,7 +308,8 @@ impl Index {
         let (k1, b) = (weights.saturation, weights.length);
         let share = b / mean;
         let rest = &weights.fields[..FIELDS - 1];
-        let (numbers, words): (Vec<_>, Vec<_>) = asked.iter().partition(|term| is_number(term));
+        let (numbers, words): (Vec<_>, Vec<_>) =
+            asked.into_iter().partition(|term| is_number(term));
         // A number alone makes nothing relevant, unless nothing else that is seen is asked for.
         let is_seen = |term: &str| {
             let holders = |(first, part): &(u32, Arc<Part>)| {
@@ -333,13 +376,9 @@ impl Index {
 
     /// Of each unit that is seen, how many of the query's words it shares, as a share of the words of the
     /// shorter of the two. Numbers are no words.
-    pub(crate) fn overlaps(&self, query: &str, seen: Seen<'_>) -> Vec<f64> {
-        let mut asked: BTreeSet<Box<str>> = BTreeSet::new();
-        Terms::default().each_asked(query, |term| {
-            if !is_number(term) && !asked.contains(term) {
-                asked.insert(term.into());
-            }
-        });
+    pub(crate) fn overlaps(&self, question: &Question, seen: Seen<'_>) -> Vec<f64> {
+        let asked = question.terms.iter().map(|term| &**term);
+        let asked: Vec<&str> = asked.filter(|term| !is_number(term)).collect();
         let mut shared = vec![0.0; self.len()];
         for (first, part) in &self.parts {
             for term in &asked {
@@ -375,23 +414,35 @@ impl Index {
     }
 
     /// The weighted sum with the similarities, each divided by the greatest.
-    fn add_dense(&self, scores: &mut [f64], dense: Dense<'_>, share: f64) {
+    fn add_dense(&self, scores: &mut [f64], dense: Dense<'_>, weights: &Weights) {
         let Dense {
             similarities,
             unrelated,
+            beside,
         } = dense;
-        let greatest = similarities.iter().copied().fold(0.0, f64::max);
-        if greatest <= 0.0 {
+        let beside = beside.filter(|_| weights.encoder > 0.0);
+        let (share, other) = match beside {
+            Some(_) => (weights.encoder, weights.beside),
+            None => (weights.dense, 0.0),
+        };
+        let greatest = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
+        let (most, most_beside) = (greatest(similarities), beside.map_or(0.0, greatest));
+        if most <= 0.0 && most_beside <= 0.0 {
             return;
         }
-        for (score, similarity) in scores.iter_mut().zip(similarities) {
+        let part = |similarity: f64, most: f64| if most > 0.0 { similarity / most } else { 0.0 };
+        for (unit, (score, similarity)) in scores.iter_mut().zip(similarities).enumerate() {
             if *similarity < 0.0 {
                 continue; // Nobody knows: the terms alone decide.
             }
             // Not a number is no similarity.
-            let near = *similarity > 0.0 && (*score > 0.0 || *similarity >= unrelated);
-            let dense = if near { similarity / greatest } else { 0.0 };
-            *score = (1.0 - share) * *score + share * dense;
+            let is_alike = *score > 0.0 || *similarity >= unrelated;
+            let near = *similarity > 0.0 && is_alike;
+            let dense = if near { part(*similarity, most) } else { 0.0 };
+            let beside = beside.map_or(0.0, |of| of[unit]);
+            let near = beside > 0.0 && is_alike;
+            let table = if near { part(beside, most_beside) } else { 0.0 };
+            *score = (1.0 - share - other) * *score + share * dense + other * table;
         }
     }
 

@@ -3,7 +3,8 @@
 //! BM25F (Robertson and Zaragoza, 2009, section 3.6) over fields, with stems and without stop words. Of
 //! *ordered* material (turns, lines of a log, paragraphs of a file) a unit also holds shares of its
 //! neighbours' terms, since an answer rarely repeats the words of the question before it, and counts for more
-//! where all that stands around it is near. Whoever the query names speaks louder. Similarities of vectors come from outside and are added by a weighted sum of scores
+//! where all that stands around it is near. Whoever the query names speaks louder, and what is of a day that it names
+//! counts for more. Similarities of vectors come from outside and are added by a weighted sum of scores
 //! that are each divided by their greatest.
 //!
 //! ```
@@ -25,9 +26,10 @@ mod terms;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) use self::index::{Dense, Index, Part, Position, Seen};
+pub(crate) use self::index::{Dense, Index, Part, Position, Question, Seen, normalize};
 pub use self::terms::Terms;
 pub(crate) use self::terms::each_term;
+use crate::rank::dates::{self, Days};
 
 /// Something that may be found. What it lacks is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,6 +42,8 @@ pub struct Unit<'t> {
     pub speaker: &'t str,
     /// The date of speaking, as text.
     pub date: &'t str,
+    /// Its purpose: why it matters, and what follows from it.
+    pub purpose: &'t str,
     /// The text.
     pub text: &'t str,
     /// Its place in ordered material. Units whose places follow each other are neighbours.
@@ -50,7 +54,7 @@ pub struct Unit<'t> {
 /// `docs/ranking.md` tells how.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weights {
-    /// The weight of a term in the name, the tags, the speaker, the date and the text.
+    /// The weight of a term in the name, the tags, the speaker, the date, the purpose and the text.
     pub fields: [f64; FIELDS],
     /// The saturation of a term that is repeated (BM25's k₁).
     pub saturation: f64,
@@ -65,21 +69,32 @@ pub struct Weights {
     pub opener: f64,
     /// The bonus of a unit whose speaker the query names, where the greatest score is 1.
     pub named: f64,
+    /// The most by which a unit is raised that is of the days which the query names, as a share of its score; less by less
+    /// for what is days away.
+    pub dates: f64,
     /// The share of the vectors' similarity in the sum, where there is one.
     pub dense: f64,
+    /// The same of an encoder of one's own beside which the built-in table's similarities are known as well. 0: the table
+    /// counts for nothing then.
+    pub encoder: f64,
+    /// The share of the table's similarity beside such an encoder.
+    pub beside: f64,
 }
 
 impl Default for Weights {
     fn default() -> Weights {
         Weights {
-            fields: [1.0, 1.0, 0.6, 0.3, 1.0],
-            saturation: 1.2,
+            fields: [1.0, 1.0, 0.6, 0.3, 0.5, 1.0],
+            saturation: 0.9,
             length: 0.75,
             neighbours: [0.4, 0.3, 0.2, 0.05],
-            section: 0.3,
+            section: 0.45,
             opener: 0.1,
             named: 0.2,
-            dense: 0.5,
+            dates: 0.5,
+            dense: 0.45,
+            encoder: 0.45,
+            beside: 0.1,
         }
     }
 }
@@ -99,14 +114,25 @@ impl Weights {
 }
 
 /// The number of a unit's fields.
-pub const FIELDS: usize = 5;
-const TEXT: usize = 4;
+pub const FIELDS: usize = 6;
+const TEXT: usize = 5;
 
 /// Units, ready to be ranked.
 #[derive(Debug)]
 pub struct Ranker {
     weights: Weights,
     index: Index,
+    /// The day of each unit, as far as its date tells one.
+    days: Vec<Option<Days>>,
+}
+
+/// The similarities of each unit to a query.
+#[derive(Clone, Copy, Debug)]
+pub struct Similar<'s> {
+    /// By the encoder that is asked.
+    pub by: &'s [f64],
+    /// By the built-in table, where that stands beside an encoder of one's own.
+    pub beside: Option<&'s [f64]>,
 }
 
 impl Ranker {
@@ -121,7 +147,12 @@ impl Ranker {
             (*unit, place)
         });
         let index = Index::of([Arc::new(Part::of(placed))]);
-        Ranker { weights, index }
+        let days = units.iter().map(|unit| dates::day_named(unit.date));
+        Ranker {
+            weights,
+            index,
+            days: days.collect(),
+        }
     }
 
     /// Returns the number of units.
@@ -137,7 +168,12 @@ impl Ranker {
     /// The units with their scores from 0 to 1, the best first; equal ones in their own order. `dense`
     /// holds each unit's similarity to the query, where someone has vectors.
     pub fn rank(&self, query: &str, dense: Option<&[f64]>) -> Vec<(usize, f64)> {
-        let scores = self.scores(query, dense);
+        self.rank_by(query, dense.map(|by| Similar { by, beside: None }))
+    }
+
+    /// The same, with the similarities of an encoder of one's own and of the built-in table.
+    pub fn rank_by(&self, query: &str, similar: Option<Similar<'_>>) -> Vec<(usize, f64)> {
+        let scores = self.scores_by(query, similar);
         let mut ranked: Vec<(usize, f64)> = scores.into_iter().enumerate().collect();
         ranked.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
         ranked
@@ -145,20 +181,59 @@ impl Ranker {
 
     /// The score of each unit, from 0 to 1.
     pub fn scores(&self, query: &str, dense: Option<&[f64]>) -> Vec<f64> {
+        self.scores_by(query, dense.map(|by| Similar { by, beside: None }))
+    }
+
+    fn scores_by(&self, query: &str, similar: Option<Similar<'_>>) -> Vec<f64> {
         let all = Seen {
             rows: None,
             count: self.len(),
         };
         // What is unlike the query is not less than unlike.
         let positive = |similarity: &f64| if *similarity > 0.0 { *similarity } else { 0.0 };
-        let dense = dense.filter(|dense| dense.len() == self.len());
-        let dense: Option<Vec<f64>> = dense.map(|dense| dense.iter().map(positive).collect());
-        let dense = dense.as_deref().map(|similarities| Dense {
+        let whole = |dense: &[f64]| {
+            let is_whole = dense.len() == self.len();
+            is_whole.then(|| dense.iter().map(positive).collect::<Vec<f64>>())
+        };
+        let similarities = similar.and_then(|similar| whole(similar.by));
+        let beside = similar.and_then(|similar| similar.beside).and_then(whole);
+        let dense = similarities.as_deref().map(|similarities| Dense {
             similarities,
             unrelated: 0.0,
+            beside: beside.as_deref(),
         });
-        self.index.scores(query, &self.weights, all, dense)
+        let mut scores = self.index.scores(query, &self.weights, all, dense);
+        if self.weights.dates > 0.0 {
+            let known = self.days.iter().copied().flatten();
+            let among = known.reduce(Days::with);
+            let asked = among.map_or(Vec::new(), |_| dates::named(query, None, among));
+            raise_dated(&mut scores, &asked, self.weights.dates, |unit| {
+                self.days[unit]
+            });
+        }
+        scores
     }
+}
+
+/// Raises what is of the days that the query names, or near them. What is not near at all stays so.
+pub(crate) fn raise_dated(
+    scores: &mut [f64],
+    asked: &[Days],
+    weight: f64,
+    days: impl Fn(usize) -> Option<Days>,
+) {
+    if asked.is_empty() {
+        return;
+    }
+    for (unit, score) in scores.iter_mut().enumerate() {
+        if *score > 0.0
+            && let Some(days) = days(unit)
+        {
+            let near = asked.iter().map(|asked| asked.nearness(days));
+            *score *= 1.0 + weight * near.fold(0.0, f64::max);
+        }
+    }
+    normalize(scores);
 }
 
 /// The terms of a text that may carry meaning: four bytes or more, so that `the` is near nothing.
@@ -243,6 +318,55 @@ mod tests {
         assert_eq!(ranker.scores("pump", Some(&[0.1])), lexical);
         let odd = ranker.scores("pump", Some(&[f64::NAN, -0.0, 0.0]));
         assert!(odd.iter().all(|score| score.is_finite()));
+    }
+
+    #[test]
+    fn an_encoder_of_ones_own_counts_beside_the_table() {
+        let units = [text("pump"), text("valve"), text("film")];
+        let ranker = Ranker::new(&units, Weights::default());
+        let by = |own: &[f64], table: Option<&[f64]>| {
+            let beside = table;
+            let ranked = ranker.rank_by("gasket", Some(Similar { by: own, beside }));
+            ranked.into_iter().map(|(unit, _)| unit).collect::<Vec<_>>()
+        };
+        assert_eq!(by(&[0.2, 0.5, 0.4], None), [1, 2, 0]);
+        assert_eq!(by(&[0.2, 0.5, 0.4], Some(&[0.1, 0.1, 0.9])), [2, 1, 0]);
+        // What is not whole counts for nothing.
+        assert_eq!(by(&[0.2, 0.5, 0.4], Some(&[0.9])), [1, 2, 0]);
+    }
+
+    #[test]
+    fn what_is_of_the_day_that_is_asked_about_comes_first() {
+        let on = |date, text| Unit {
+            date,
+            text,
+            ..Unit::default()
+        };
+        let units = [
+            on("2 May 2021", "the pump was repaired"),
+            on("2023-05-07", "the pump was repaired"),
+            on("8 June, 2023", "the pump was repaired"),
+            on("", "the pump was repaired"),
+            on("7 May 2023", "a film"),
+        ];
+        assert_eq!(
+            order(&units, "When was the pump repaired?")[..4],
+            [0, 1, 2, 3]
+        );
+        for query in [
+            "Was the pump repaired on May 7, 2023?",
+            "pump repaired in May 2023",
+        ] {
+            assert_eq!(order(&units, query)[..2], [1, 2], "{query}");
+        }
+        // A month of no year is that of each.
+        assert_eq!(order(&units, "pump repaired in June")[0], 2);
+        let weights = Weights {
+            dates: 0.0,
+            ..Weights::default()
+        };
+        let scores = Ranker::new(&units, weights).scores("pump in June 1990", None);
+        assert_eq!(scores[4], 0.0);
     }
 
     #[test]
@@ -335,7 +459,7 @@ mod tests {
                 let similarities: Vec<f64> = similarities
                     .map(|(at, unit)| if is_seen(at) { f64::from(unit.4) / 5.0 } else { 0.0 })
                     .collect();
-                let dense = Dense { similarities: &similarities, unrelated: 0.3 };
+                let dense = Dense { similarities: &similarities, unrelated: 0.3, beside: None };
                 let weights = Weights::default();
                 index(units).scores(&query, &weights, Seen { rows, count }, is_dense.then_some(dense))
             };

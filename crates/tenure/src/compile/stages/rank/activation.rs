@@ -187,10 +187,7 @@ fn far(
         return held;
     }
     let query = request.query_text();
-    let near = nearness
-        .cosines
-        .as_ref()
-        .map(|cosines| affinity::near(set, &query, cosines, &held));
+    let near = affinity::near(set, &nearness.asked, &held);
     let supplied = policy.document().scorer == Scorer::Supplied;
     let digest = Digest::of(query.as_bytes());
     let is_far = |row: &u32| {

@@ -2,21 +2,31 @@
 
 use crate::base::digest::Digest;
 use crate::base::num::Score;
+use crate::base::time::Instant;
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::Planned;
 use crate::compile::trace::Note;
-use crate::input::candidates::Normalized;
+use crate::input::candidates::{Normalized, OPEN, UNKNOWN};
 use crate::input::facts::{Asked, Facts, Need, Next};
 use crate::input::policy::{Policy, Scorer};
-use crate::rank::ranker::{Dense, Seen};
+use crate::rank::dates::{self, Days, day_of};
+use crate::rank::ranker::{Dense, Question, Seen, raise_dated};
+use crate::rank::vectors::VectorModel;
 
 /// The nearness of each row, where the nearest has 1, and the facts that were used.
 pub(super) struct Nearness {
     pub(super) raw: Vec<f64>,
-    /// By row, what is known of the similarity of its vector to that of the task.
-    pub(super) cosines: Option<Vec<f64>>,
+    /// The task, and the questions that somebody took it apart into.
+    pub(super) asked: Vec<AskedAbout>,
     /// The digest of the facts that a compile may depend on.
     pub(super) facts: Digest,
+}
+
+/// A text that rows are near to or not.
+pub(super) struct AskedAbout {
+    question: Question,
+    /// The similarity of each row's vector to that of the text, as far as it is known.
+    cosines: Option<Cosines>,
 }
 
 /// The vectors that ranking would use.
@@ -37,11 +47,12 @@ pub(super) fn nearness(
     policy: &Policy,
     facts: &Facts,
     query: &str,
+    now: Option<Instant>,
     accounts: bool,
 ) -> Nearness {
     let live = &mut planned.live;
-    let (dense, facts) = match policy.document().scorer {
-        Scorer::Hybrid => similarities(live, facts, query, accounts),
+    let (dense, used) = match policy.document().scorer {
+        Scorer::Hybrid => similarities(live, policy, facts, query, accounts),
         Scorer::Lexical | Scorer::Supplied => (None, facts.answers_digest()),
     };
     let set = live.set;
@@ -54,57 +65,135 @@ pub(super) fn nearness(
         rows: seen.as_deref(),
         count: live.rows.len(),
     };
-    let similarities = dense;
-    let dense = similarities
-        .as_ref()
-        .map(|(similarities, unrelated)| Dense {
-            similarities,
-            unrelated: *unrelated,
-        });
     let weights = policy.document().ranking.weights();
-    let raw = set.index().scores(query, &weights, seen, dense);
-    Nearness {
-        raw,
-        cosines: similarities.map(|(similarities, _)| similarities),
-        facts,
+    let parts = dense.as_ref().map(Cosines::dense);
+    let question = Question::of(query);
+    let mut raw = set.index().scores_of(&question, &weights, seen, parts);
+    raise_days(&mut raw, &live.rows, set, policy, query, now);
+    let mut asked = vec![AskedAbout {
+        question,
+        cosines: dense,
+    }];
+    let mut marks = Vec::new();
+    for text in facts.subqueries(query) {
+        let rows = &live.rows;
+        let cosines = match policy.document().scorer {
+            Scorer::Hybrid => cosines(set, rows, policy, facts, text, &mut marks),
+            Scorer::Lexical | Scorer::Supplied => None,
+        };
+        // What one of the questions is about is as near as what all of it is about.
+        let near = among(set, rows, policy, text, now, cosines.as_ref());
+        for (raw, near) in raw.iter_mut().zip(near) {
+            *raw = raw.max(near);
+        }
+        asked.push(AskedAbout {
+            question: Question::of(text),
+            cosines,
+        });
+    }
+    let facts = if marks.is_empty() || !accounts {
+        used
+    } else {
+        Digest::of_parts([used.bytes().as_slice(), &marks])
+    };
+    Nearness { raw, asked, facts }
+}
+
+/// Raises what is of the days that a text names, told from the instant of the request where that is known.
+fn raise_days(
+    raw: &mut [f64],
+    rows: &[u32],
+    set: &Normalized,
+    policy: &Policy,
+    text: &str,
+    now: Option<Instant>,
+) {
+    let weight = policy.document().ranking.dates.to_f64();
+    if weight == 0.0 {
+        return;
+    }
+    let now = now.map(|now| day_of(now.micros()));
+    // A date without a year is looked for in all years that there are, where nobody knows what today is.
+    let known = || rows.iter().filter_map(|row| days_of(set, *row));
+    let among = if now.is_none() {
+        known().reduce(Days::with)
+    } else {
+        None
+    };
+    let asked = dates::named(text, now, among);
+    raise_dated(raw, &asked, weight, |row| days_of(set, row as u32));
+}
+
+/// The days on which a row was true; of one whose end is open, the day on which it was said.
+fn days_of(set: &Normalized, row: u32) -> Option<Days> {
+    let row = set.row(row);
+    if row.since == UNKNOWN {
+        return None;
+    }
+    let first = day_of(row.since);
+    let last = match row.valid_until {
+        OPEN => first,
+        until => day_of(until.saturating_sub(1)).max(first),
+    };
+    Some(Days { first, last })
+}
+
+/// The share of a text's words that it has in common with the task, from which on it is related where no vectors are known.
+const SHARED: f64 = 0.25;
+
+impl AskedAbout {
+    /// Returns how near these rows are to the text, by row: the similarity, and half the share of the words that both
+    /// have; without a vector the words alone. It is comparable across texts and tasks, as [`Nearness::raw`] is not.
+    fn near(&self, set: &Normalized, rows: &[u32]) -> Vec<f64> {
+        let mut seen = vec![false; set.rows.len()];
+        rows.iter().for_each(|row| seen[*row as usize] = true);
+        let seen = Seen {
+            rows: Some(&seen),
+            count: rows.len(),
+        };
+        let mut near = set.index().overlaps(&self.question, seen);
+        for &row in rows {
+            if let Some((_, cosine)) = self.known(row) {
+                let near = &mut near[row as usize];
+                *near = cosine + *near / 2.0;
+            }
+        }
+        near
+    }
+
+    /// The nearness from which on a row is related to the text.
+    fn least(&self, row: u32) -> f64 {
+        self.known(row)
+            .map_or(SHARED, |(cosines, _)| cosines.halfway)
+    }
+
+    fn known(&self, row: u32) -> Option<(&Cosines, f64)> {
+        let cosines = self.cosines.as_ref()?;
+        let cosine = cosines.of[row as usize];
+        (cosine >= 0.0).then_some((cosines, cosine))
     }
 }
 
-/// From how much on an object is related to the task: its similarity and half the share of the words that both have.
-const RELATED: f64 = 0.45;
-/// From how much on, where the best has at least [`SURE`]: then the task is one that these objects are about.
-const RELATED_AMONG: f64 = 0.25;
-const SURE: f64 = 0.6;
-
-/// Returns how near these rows are to a text, by row: the similarity, and half the share of the words that both have;
-/// without a vector the words alone. It is comparable across texts and tasks, as [`Nearness::raw`] is not.
-pub(super) fn near(set: &Normalized, text: &str, cosines: &[f64], rows: &[u32]) -> Vec<f64> {
-    let mut seen = vec![false; set.rows.len()];
-    rows.iter().for_each(|row| seen[*row as usize] = true);
-    let mut near = set.index().overlaps(
-        text,
-        Seen {
-            rows: Some(&seen),
-            count: rows.len(),
-        },
-    );
-    for &row in rows {
-        let (cosine, near) = (cosines[row as usize], &mut near[row as usize]);
-        if cosine >= 0.0 {
-            *near = cosine + *near / 2.0;
+/// Returns how near these rows are to what is asked about, by row, where vectors are known: to the nearest of it.
+pub(super) fn near(set: &Normalized, asked: &[AskedAbout], rows: &[u32]) -> Option<Vec<f64>> {
+    asked.first()?.cosines.as_ref()?;
+    let mut nearest = vec![0.0f64; set.rows.len()];
+    for asked in asked {
+        for (nearest, near) in nearest.iter_mut().zip(asked.near(set, rows)) {
+            *nearest = nearest.max(near);
         }
     }
-    near
+    Some(nearest)
 }
 
 /// Takes their nearness from the rows that have nothing to do with the task, in sections that have a floor of
-/// relevance: the nearest of what is unrelated is still the nearest. Where no vectors are known, the terms alone
-/// decide as they are.
+/// relevance: the nearest of what is unrelated is still the nearest. A row is related whose similarity, with half the share of
+/// the words that both have, is halfway from that of unrelated texts to that of texts which speak of the same; where no
+/// vectors are known, one that has a quarter of its words in common with the task.
 pub(super) fn drop_unrelated(
     planned: &Planned<'_>,
     policy: &Policy,
-    query: &str,
-    cosines: &[f64],
+    asked: &[AskedAbout],
     raw: &mut [f64],
 ) {
     let live = &planned.live;
@@ -115,13 +204,13 @@ pub(super) fn drop_unrelated(
     if rows.is_empty() {
         return;
     }
-    let near = near(set, query, cosines, &rows);
-    let near = |row: u32| near[row as usize];
-    let best = rows.iter().map(|row| near(*row)).fold(0.0, f64::max);
-    let least = if best >= SURE { RELATED_AMONG } else { RELATED };
     let mut related = vec![false; set.rows.len()];
-    rows.iter()
-        .for_each(|row| related[*row as usize] = near(*row) >= least);
+    for asked in asked {
+        let near = asked.near(set, &rows);
+        for &row in &rows {
+            related[row as usize] |= near[row as usize] >= asked.least(row);
+        }
+    }
     let mut there = vec![false; set.rows.len()];
     live.rows.iter().for_each(|row| there[*row as usize] = true);
     let there = Seen {
@@ -136,15 +225,15 @@ pub(super) fn drop_unrelated(
     }
 }
 
-/// The similarity of each row that is in to the query, less than 0 where its vector is missing; what
-/// unrelated texts have in common; and the digest of all facts that were used. Nothing is known of a row
+/// The similarity of each row that is in to the query, and the digest of all facts that were used. Nothing is known of a row
 /// that is not in, and nothing of it is looked at.
 fn similarities(
     live: &mut Live<'_>,
+    policy: &Policy,
     facts: &Facts,
     query: &str,
     accounts: bool,
-) -> (Option<(Vec<f64>, f64)>, Digest) {
+) -> (Option<Cosines>, Digest) {
     let answers = if accounts {
         facts.answers_digest()
     } else {
@@ -187,6 +276,11 @@ fn similarities(
             }
         };
     }
+    let mut noted = Vec::new();
+    let beside = beside(set, &live.rows, policy, facts, query, &mut noted);
+    if accounts {
+        marks.extend_from_slice(&noted);
+    }
     let used = [
         answers.bytes().as_slice(),
         model.digest.bytes(),
@@ -195,7 +289,35 @@ fn similarities(
         &marks,
     ];
     let used = Digest::of_parts(used);
-    (Some((similarities, model.unrelated.to_f64())), used)
+    (Some(Cosines::by(model, similarities, beside)), used)
+}
+
+/// The similarity of these rows to a text by the built-in table, where it stands beside an encoder of one's own and the policy
+/// asks for both; 0 where it is not known. `marks` says which vectors were used.
+fn beside(
+    set: &Normalized,
+    rows: &[u32],
+    policy: &Policy,
+    facts: &Facts,
+    text: &str,
+    marks: &mut Vec<u8>,
+) -> Option<Vec<f64>> {
+    if policy.document().ranking.encoder == Score::ZERO {
+        return None;
+    }
+    let model = facts.beside().first()?.model();
+    let asked = facts.vector_beside(&Digest::of(text.as_bytes()), &mut Next::default())?;
+    marks.extend_from_slice(model.digest.bytes());
+    marks.extend_from_slice(&asked.mark.to_le_bytes());
+    let mut next = Next::default();
+    let mut of = vec![0.0; set.rows.len()];
+    for &row in rows {
+        if let Some(vector) = facts.vector_beside(&set.row(row).content, &mut next) {
+            marks.extend_from_slice(&vector.mark.to_le_bytes());
+            of[row as usize] = vector.cosine(asked).max(0.0);
+        }
+    }
+    Some(of)
 }
 
 /// Returns the nearness of these rows to a text, compared with each other alone, by their terms and by these vectors.
@@ -204,6 +326,7 @@ pub(super) fn among(
     rows: &[u32],
     policy: &Policy,
     text: &str,
+    now: Option<Instant>,
     cosines: Option<&Cosines>,
 ) -> Vec<f64> {
     let mut seen = vec![false; set.rows.len()];
@@ -212,12 +335,11 @@ pub(super) fn among(
         rows: Some(&seen),
         count: rows.len(),
     };
-    let dense = cosines.map(|cosines| Dense {
-        similarities: &cosines.of,
-        unrelated: cosines.unrelated,
-    });
     let weights = policy.document().ranking.weights();
-    set.index().scores(text, &weights, seen, dense)
+    let dense = cosines.map(Cosines::dense);
+    let mut raw = set.index().scores(text, &weights, seen, dense);
+    raise_days(&mut raw, rows, set, policy, text, now);
+    raw
 }
 
 /// The similarity of rows to a text.
@@ -226,12 +348,37 @@ pub(super) struct Cosines {
     pub(super) of: Vec<f64>,
     /// The similarity of unrelated texts.
     pub(super) unrelated: f64,
+    /// The similarity halfway from that to what texts have that speak of the same.
+    halfway: f64,
+    /// The similarity by the built-in table, where the other is that of an encoder of one's own.
+    beside: Option<Vec<f64>>,
+}
+
+impl Cosines {
+    fn by(model: &VectorModel, of: Vec<f64>, beside: Option<Vec<f64>>) -> Cosines {
+        let unrelated = model.unrelated.to_f64();
+        Cosines {
+            of,
+            unrelated,
+            halfway: (unrelated + model.related.to_f64()) / 2.0,
+            beside,
+        }
+    }
+
+    fn dense(&self) -> Dense<'_> {
+        Dense {
+            similarities: &self.of,
+            unrelated: self.unrelated,
+            beside: self.beside.as_deref(),
+        }
+    }
 }
 
 /// Returns the similarity of these rows to a text whose vector was supplied. `marks` says which vectors were used.
 pub(super) fn cosines(
     set: &Normalized,
     rows: &[u32],
+    policy: &Policy,
     facts: &Facts,
     text: &str,
     marks: &mut Vec<u8>,
@@ -249,8 +396,6 @@ pub(super) fn cosines(
             of[row as usize] = vector.cosine(asked).max(0.0);
         }
     }
-    Some(Cosines {
-        of,
-        unrelated: model.unrelated.to_f64(),
-    })
+    let beside = beside(set, rows, policy, facts, text, marks);
+    Some(Cosines::by(model, of, beside))
 }

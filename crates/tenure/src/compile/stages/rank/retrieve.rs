@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use crate::base::digest::Digest;
 use crate::base::num::Score;
+use crate::base::time::Instant;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::Normalized;
 use crate::input::candidates::Unfetched;
 use crate::input::facts::Facts;
 use crate::input::policy::{Policy, Scorer};
+use crate::input::request::Request;
 use crate::input::retrieval::{
     Brought, RetrievalPlan, RetrievalReport, RetrievalStrategy, Subquery, SubqueryReport,
 };
@@ -47,13 +49,15 @@ struct Found {
 /// Asks the subqueries about these rows, which are in and which nothing obliges to stand.
 pub(super) fn retrieve(
     plan: &RetrievalPlan,
-    query: &str,
+    request: &Request,
     live: &Live<'_>,
     eligible: &[u32],
     policy: &Policy,
     facts: &Facts,
 ) -> Retrieved {
+    let query = request.query_text();
     let search = Search {
+        now: request.as_of.valid,
         set: live.set,
         rows: &live.rows,
         policy,
@@ -71,7 +75,7 @@ pub(super) fn retrieve(
             .copied()
             .filter(|row| search.suits(subquery, *row))
             .collect();
-        let text = subquery.text.as_deref().unwrap_or(query);
+        let text = subquery.text.as_deref().unwrap_or(&query);
         let (mut found, fell_back) = match subquery.strategy {
             RetrievalStrategy::Memory => (search.latest(&among), None),
             RetrievalStrategy::Neighbourhood => {
@@ -136,6 +140,8 @@ pub(super) fn retrieve(
 /// The rows that all subqueries search.
 struct Search<'s> {
     set: &'s Normalized,
+    /// The instant of the request.
+    now: Option<Instant>,
     /// Everything that is in.
     rows: &'s [u32],
     policy: &'s Policy,
@@ -182,7 +188,7 @@ impl Search<'_> {
         let wants = strategy != RetrievalStrategy::Lexical;
         let supplied = self.policy.document().scorer == Scorer::Hybrid;
         let cosines = if wants && supplied {
-            cosines(self.set, among, self.facts, text, marks)
+            cosines(self.set, among, self.policy, self.facts, text, marks)
         } else {
             None
         };
@@ -194,7 +200,10 @@ impl Search<'_> {
                 of.map(|score| if unlike(score) { 0.0 } else { *score })
                     .collect()
             }
-            _ => affinity::among(self.set, among, self.policy, text, cosines.as_ref()),
+            _ => {
+                let (set, policy) = (self.set, self.policy);
+                affinity::among(set, among, policy, text, self.now, cosines.as_ref())
+            }
         };
         let greatest = among.iter().map(|row| scores[*row as usize]);
         let greatest = greatest.fold(0.0, f64::max);
