@@ -2,5 +2,6 @@
 //! costs, and nothing of objects or requests.
 
 pub mod allocate;
+pub mod passages;
 pub mod ranker;
 pub mod vectors;
