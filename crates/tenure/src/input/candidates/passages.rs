@@ -39,7 +39,7 @@ pub struct PassageLayer {
     objects: Arc<[Arc<ContextObject>]>,
     /// The first passage of each object, and the end of the last one's.
     firsts: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<Cut>,
     terms: Arc<Part>,
     /// The vectors by the model that was first asked for.
     vectors: OnceLock<Arc<Vectors>>,
@@ -48,7 +48,7 @@ pub struct PassageLayer {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Cut {
     object: u32,
     from: u32,
     until: u32,
@@ -91,7 +91,7 @@ impl PassageLayer {
             let is_ordered = ranges.len() > 1;
             for (order, range) in (0u64..).zip(ranges) {
                 let text = &revision.content()[range.clone()];
-                places.push(Place {
+                places.push(Cut {
                     object: at,
                     from: range.start as u32,
                     until: range.end as u32,
@@ -153,7 +153,7 @@ impl PassageLayer {
         self.vectors.get_or_init(|| vectors);
     }
 
-    fn text(&self, place: &Place) -> &str {
+    fn text(&self, place: &Cut) -> &str {
         let content = self.objects[place.object as usize].revision().content();
         &content[place.from as usize..place.until as usize]
     }
