@@ -324,7 +324,7 @@ mod tests {
         let words = prop::sample::select(vec!["pump", "valve", "lamp", "film"]);
         let paragraph =
             (words, 1..260usize).prop_map(|(word, times)| format!("{word} ").repeat(times));
-        prop::collection::vec(paragraph, 0..4).prop_map(|texts| texts.join("\n\n"))
+        prop::collection::vec(paragraph, 1..4).prop_map(|texts| texts.join("\n\n"))
     }
 
     proptest! {
