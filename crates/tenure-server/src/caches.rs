@@ -26,7 +26,7 @@ pub(crate) struct Caches {
     unknown: OnceLock<Arc<World>>,
     residents: Cache<Arc<str>, Arc<Resident>>,
     /// The objects that queries look into.
-    archives: VersionedCache<Arc<str>, Resident>,
+    archives: Cache<Arc<str>, Arc<Resident>>,
     /// The registries that compiles asked for, by tenant and label.
     registries: VersionedCache<(Arc<str>, String), ReadRegistry>,
 }
@@ -37,7 +37,7 @@ impl Default for Caches {
             worlds: Cache::of(MAX_WORLDS),
             unknown: OnceLock::new(),
             residents: Cache::of(MAX_RESIDENT),
-            archives: VersionedCache::of(MAX_ARCHIVES),
+            archives: Cache::of(MAX_ARCHIVES),
             registries: VersionedCache::of(MAX_REGISTRIES),
         }
     }
@@ -83,23 +83,12 @@ impl Caches {
 
     /// Returns what a tenant believes now: the objects in memory, with what changed since. Blocks.
     pub(crate) fn resident(&self, tenant: &Tenant) -> Result<Arc<Resident>, Error> {
-        let fresh = match self.residents.get(tenant.name()) {
-            Some(known) => tenant.refresh(&known)?,
-            None => Arc::new(tenant.load()?),
-        };
-        let newer = |known: &Arc<Resident>| known.version() < fresh.version();
-        let mut all = self.residents.lock();
-        if all.get(tenant.name()).is_none_or(newer) {
-            all.insert(tenant.name().into(), Arc::clone(&fresh));
-        }
-        Ok(fresh)
+        kept(&self.residents, tenant, Tenant::load)
     }
 
-    /// Returns the same with what is archived or demoted, read whole again after each write. Blocks.
+    /// Returns the same with what is archived or demoted. Blocks.
     pub(crate) fn archive(&self, tenant: &Tenant) -> Result<Arc<Resident>, Error> {
-        let key = Arc::from(tenant.name());
-        self.archives
-            .get(key, tenant.version()?, || tenant.load_archive())
+        kept(&self.archives, tenant, Tenant::load_archive)
     }
 
     /// Returns a registry of the tenant's, folded again after each write. Blocks.
@@ -118,15 +107,16 @@ impl Caches {
 
     /// Notes the tenants of whom something is held, each with the version from which on it may be older than its store.
     pub(crate) fn note_held(&self, held: &mut BTreeMap<String, u64>) {
-        let residents: Vec<(Arc<str>, u64)> = self
-            .residents
-            .lock()
-            .iter()
-            .map(|(tenant, resident)| (Arc::clone(tenant), resident.version()))
-            .collect();
+        let versions = |cache: &Cache<Arc<str>, Arc<Resident>>| -> Vec<(Arc<str>, u64)> {
+            let all = cache.lock();
+            let versions = all
+                .iter()
+                .map(|(tenant, resident)| (Arc::clone(tenant), resident.version()));
+            versions.collect()
+        };
+        let (residents, archives) = (versions(&self.residents), versions(&self.archives));
         let registries = self.registries.versions().into_iter();
         let registries = registries.map(|((tenant, _), version)| (tenant, version));
-        let archives = self.archives.versions();
         for (tenant, version) in residents.into_iter().chain(archives).chain(registries) {
             let since = held.entry(tenant.to_string()).or_insert(u64::MAX);
             *since = version.min(*since);
@@ -136,13 +126,34 @@ impl Caches {
     /// Lets go of what is held of a tenant and may have been erased. Blocks.
     pub(crate) fn forget(&self, tenant: &Tenant) -> Result<(), Error> {
         let name = tenant.name();
-        self.archives.forget(|tenant| **tenant == *name);
         self.registries.forget(|(tenant, _)| **tenant == *name);
+        if self.archives.get(name).is_some() {
+            self.archive(tenant)?;
+        }
         if self.residents.get(name).is_some() {
             self.resident(tenant)?;
         }
         Ok(())
     }
+}
+
+/// Returns what is held of a tenant's objects, with what changed since, or else what is read now.
+fn kept(
+    cache: &Cache<Arc<str>, Arc<Resident>>,
+    tenant: &Tenant,
+    load: impl Fn(&Tenant) -> Result<Resident, Error>,
+) -> Result<Arc<Resident>, Error> {
+    let fresh = match cache.get(tenant.name()) {
+        Some(known) => tenant.refresh(&known)?,
+        None => Arc::new(load(tenant)?),
+    };
+    let newer = |known: &Arc<Resident>| known.version() < fresh.version();
+    let mut all = cache.lock();
+    if all.get(tenant.name()).is_none_or(newer) {
+        all.insert(tenant.name().into(), Arc::clone(&fresh));
+    }
+    drop(all);
+    Ok(fresh)
 }
 
 /// Makes a world whose counting stops when its work is unwanted.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant as Clock};
 use tenure::object::{ObjectType, Provenance};
 use tenure::time::Instant;
 use tenure::{Budget, Candidates, Facts, FrameKey, ObjectDocument, Policy, Request, World};
-use tenure_store::{Put, Store, Tenant, Writing};
+use tenure_store::{Put, SearchPage, Start, Store, Tenant, Writing};
 
 fn document(number: usize) -> ObjectDocument {
     ObjectDocument {
@@ -288,8 +288,36 @@ fn search(store: &Store) {
         assert!(found > 0, "a number stands in its passage");
         let note = format!("{found} found");
         row("a search, among so many objects", size, time, &note);
-        let (time, _) = median(21, |run| {
+        for (start, what) in [(Start::Oldest, "oldest"), (Start::Newest, "newest")] {
+            let page = SearchPage {
+                start,
+                most: 20,
+                ..SearchPage::ALL
+            };
+            let ask = |_| own.search_page("passage driver", &page).expect("a search");
+            let (time, found) = median(31, ask);
+            assert_eq!(found.candidates().objects().len(), 20);
+            let note = format!("the 20 {what}");
+            row("a common word, among so many objects", size, time, &note);
+        }
+        let sees = |objects: &[std::sync::Arc<tenure::ContextObject>]| vec![false; objects.len()];
+        let hidden = SearchPage {
+            sees: Some(&sees),
+            most: 20,
+            ..SearchPage::ALL
+        };
+        let (time, _) = median(3, |_| {
+            own.search_page("passage", &hidden).expect("a search")
+        });
+        row("the same where all are hidden", size, time, "");
+        let (time, _) = median(201, |run| {
             let new = size + run;
+            own.put(puts(new..new + 1), &Writing::default())
+                .expect("a write");
+        });
+        row("a write, among so many objects", size, time, "");
+        let (time, _) = median(21, |run| {
+            let new = size + 1_000 + run;
             own.put(puts(new..new + 1), &Writing::default())
                 .expect("a write");
             ask(new)
@@ -300,6 +328,11 @@ fn search(store: &Store) {
             time,
             "",
         );
+        let (time, _) = median(3, |run| {
+            let ids = own.named(&format!("passage-{run}")).expect("a read");
+            own.erase(ids, &Writing::default()).expect("an erasure");
+        });
+        row("an erasure, among so many objects", size, time, "");
     }
 }
 

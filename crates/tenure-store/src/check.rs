@@ -6,8 +6,8 @@ use tenure::object::{Authority, ObjectId, ObjectType, RevisionId, Sealer};
 use tenure::{Digest, Error, ErrorKind};
 
 use crate::engine::{Damage, Read};
+use crate::index::misplaced;
 use crate::labels::labelled;
-use crate::search::misplaced;
 use crate::store::Store;
 use crate::stored::read_revision;
 use crate::tenant::{Tenant, Writing, Written};
@@ -25,6 +25,8 @@ struct Findings {
     /// The objects of which not every revision could be read, so that derived tables may know more of them; none
     /// where the revisions were not read to their end.
     lossy: Option<BTreeSet<ObjectId>>,
+    /// The number of terms whose objects the index has wrong.
+    misplaced: u64,
 }
 
 impl Store {
@@ -53,7 +55,8 @@ impl Store {
     ///
     /// [`ErrorKind::Unavailable`] when the store cannot be written.
     pub fn rebuild(&self) -> Result<(), Error> {
-        self.engine().rebuild()
+        self.engine().rebuild()?;
+        self.make_indexes()
     }
 }
 
@@ -109,7 +112,7 @@ impl Tenant {
     /// store cannot be written.
     pub fn repair(&self, writing: &Writing) -> Result<Written, Error> {
         let tenant = std::sync::Arc::clone(&self.name);
-        self.once(writing, "repair", Digest::of(b"repair"), move |rows| {
+        let written = self.once(writing, "repair", Digest::of(b"repair"), move |rows| {
             let findings = look(rows, &tenant);
             let revisions: Vec<RevisionId> = findings.revisions.into_iter().collect();
             rows.put_aside(&revisions)?;
@@ -119,8 +122,13 @@ impl Tenant {
                 .lossy
                 .map(|ids| ids.into_iter().collect::<Vec<_>>());
             rows.relink(&links, &subjects, lossy.as_deref())?;
+            if findings.misplaced > 0 {
+                rows.set_unsearched()?;
+            }
             Ok(Vec::new())
-        })
+        })?;
+        self.make_index_unless_damaged()?;
+        Ok(written)
     }
 }
 
@@ -290,7 +298,11 @@ fn derived<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<()
 }
 
 fn index<R: Read + ?Sized>(rows: &mut R, findings: &mut Findings) -> Result<(), Error> {
-    let wrong = misplaced(rows)?;
+    let Some(lossy) = &findings.lossy else {
+        return Ok(());
+    };
+    let wrong = misplaced(rows, lossy)?;
+    findings.misplaced = wrong;
     if wrong > 0 {
         let which = format!("the index of terms is wrong for {wrong} terms");
         findings.add("derived", which, true);

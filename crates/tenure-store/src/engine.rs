@@ -83,6 +83,67 @@ pub struct Standing {
     pub beliefs: Vec<BeliefRow>,
 }
 
+/// An object in the index of terms.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexRow {
+    /// The object.
+    pub object: ObjectId,
+    /// Its place.
+    pub place: u64,
+    /// The keyed digests of its terms, each once.
+    pub terms: Vec<i64>,
+}
+
+/// The run of places in which objects are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The first place.
+    pub first: u64,
+    /// The last place.
+    pub last: u64,
+    /// The order.
+    pub order: Order,
+    /// The most objects.
+    pub most: usize,
+}
+
+impl Run {
+    /// The last place that there may be.
+    pub const END: u64 = (1 << 40) - 1;
+
+    /// All places.
+    pub const ALL: Run = Run {
+        first: 0,
+        last: Run::END,
+        order: Order::Oldest,
+        most: usize::MAX,
+    };
+
+    /// Goes on behind a place; returns whether there may be more there.
+    pub fn go_on(&mut self, behind: Option<&u64>) -> bool {
+        let Some(place) = behind.copied() else {
+            return false;
+        };
+        let next = match self.order {
+            Order::Oldest => place.checked_add(1).map(|first| (first, self.last)),
+            Order::Newest => place.checked_sub(1).map(|last| (self.first, last)),
+        };
+        if let Some((first, last)) = next {
+            (self.first, self.last) = (first, last);
+        }
+        next.is_some() && self.first <= self.last
+    }
+}
+
+/// The order in which objects are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Those first that came first.
+    Oldest,
+    /// Those first that came last.
+    Newest,
+}
+
 /// The changes of one write to the objects of a tenant.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Change {
@@ -197,10 +258,12 @@ pub trait Read {
     ) -> Result<(), Error>;
     /// The ids of the objects that were written or judged after this version.
     fn changed_since(&mut self, version: u64) -> Result<Vec<ObjectId>, Error>;
-    /// Up to which version the index of terms goes; 0 where nothing was searched yet.
-    fn indexed(&mut self) -> Result<u64, Error>;
-    /// The ids of the objects that have all these terms, as far as they are indexed.
-    fn matching(&mut self, terms: &[i64]) -> Result<Vec<ObjectId>, Error>;
+    /// Returns whether the index of terms is still to be made of what the tenant had before writes made it.
+    fn is_unsearched(&mut self) -> Result<bool, Error>;
+    /// The places of the objects of this run that have all these terms, in its order.
+    fn matching(&mut self, terms: &[i64], run: &Run) -> Result<Vec<u64>, Error>;
+    /// The objects that are at these places, in their order.
+    fn placed(&mut self, places: &[u64]) -> Result<Vec<ObjectId>, Error>;
     /// Every object with its place, by place.
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error>;
     /// The counters of these objects, or of all.
@@ -251,9 +314,11 @@ pub trait Write: Read {
     /// Holds up other writers of the tenant from now on, where the engine does not do so anyway.
     fn hold(&mut self) -> Result<(), Error>;
     /// Indexes these terms of objects in the place of those that were; without any, they leave the index.
-    fn index(&mut self, objects: &[(ObjectId, Vec<i64>)]) -> Result<(), Error>;
-    /// Says up to which version the index goes.
-    fn set_indexed(&mut self, version: u64) -> Result<(), Error>;
+    fn index(&mut self, objects: &[IndexRow]) -> Result<(), Error>;
+    /// Says that the index of terms is to be made anew.
+    fn set_unsearched(&mut self) -> Result<(), Error>;
+    /// Says that the index of terms holds all objects.
+    fn set_searched(&mut self) -> Result<(), Error>;
     /// Adds to the counters of objects.
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error>;
     /// Removes every row of these objects, the index of terms included, and the answers that name them, but no record, and leaves
@@ -352,6 +417,10 @@ pub trait Engine: Send + Sync {
     }
     /// The tenants that there are.
     fn tenants(&self) -> Result<Vec<String>, Error>;
+    /// Those whose index of terms is still to be made.
+    fn unsearched(&self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
     /// Subscribes to writes from now on; `None` where the engine sends no notice.
     fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {
         Ok(None)

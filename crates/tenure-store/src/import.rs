@@ -10,7 +10,8 @@ use tenure::{Digest, Error};
 
 use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
-use crate::engine::{BeliefRow, Change};
+use crate::engine::{BeliefRow, Change, IndexRow};
+use crate::index::{Wording, digests};
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
 use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject};
@@ -50,6 +51,7 @@ impl Tenant {
             return self.put_with(puts.collect(), texts, writing);
         }
         let mut sealer = Sealer::default();
+        let mut wording = Wording::default();
         let mut sealed = Vec::with_capacity(lines.len());
         for (at, mut line) in lines.into_iter().enumerate() {
             let broken = |what: String| Error::input(what).at("the import", Some(at + 1));
@@ -82,7 +84,12 @@ impl Tenant {
                     clip(object.name())
                 )));
             }
-            sealed.push((line, object, opened));
+            // What is believed no more is found by nothing.
+            let said = match line.tx_end {
+                None => wording.of(&object),
+                Some(_) => Vec::new(),
+            };
+            sealed.push((line, object, opened, said));
         }
         let asked = texts.asked_with(Digest::of(&text));
         self.once(writing, "import", asked, move |rows| {
@@ -90,7 +97,7 @@ impl Tenant {
             let stamp = rows.stamp()?;
             let ids: Vec<ObjectId> = sealed
                 .iter()
-                .map(|(_, object, _)| object.revision().object_id())
+                .map(|(_, object, ..)| object.revision().object_id())
                 .collect();
             if let Some((id, standing)) = rows.standing(&ids)?.first_key_value() {
                 return Err(Error::new(
@@ -111,7 +118,9 @@ impl Tenant {
             let mut change = Change::default();
             let mut places: BTreeMap<ObjectId, (u64, Vec<BeliefRow>)> = BTreeMap::new();
             let mut order = Vec::new();
-            for (line, object, opened) in &sealed {
+            let keyed = wording.keyed(&rows.key()?.unwrap_or_default());
+            let mut terms: BTreeMap<ObjectId, Vec<u32>> = BTreeMap::new();
+            for (line, object, opened, said) in &sealed {
                 let id = object.revision().object_id();
                 let latest = line.tx_end.unwrap_or(*opened);
                 if latest >= stamp.at {
@@ -145,6 +154,7 @@ impl Tenant {
                     )));
                 }
                 beliefs.push(belief);
+                terms.entry(id).or_default().extend(said);
                 let revision = object.revision();
                 change
                     .objects
@@ -164,11 +174,18 @@ impl Tenant {
                 outcome: Outcome::Created,
             });
             let written = written.collect();
+            let indexed = places.iter().map(|(id, (place, _))| IndexRow {
+                object: *id,
+                place: *place,
+                terms: digests(terms.remove(id).unwrap_or_default(), &keyed),
+            });
+            let indexed: Vec<IndexRow> = indexed.collect();
             change.open = places
                 .into_values()
                 .flat_map(|(_, beliefs)| beliefs)
                 .collect();
             rows.change(&change)?;
+            rows.index(&indexed)?;
             Ok(written)
         })
     }

@@ -198,6 +198,14 @@ impl ResidentState {
         self.damaged.retain(|(at, _), _| *at != place);
     }
 
+    /// Removes an erased object, and all that was made of the texts that stood beside it: nothing of it is kept there.
+    fn erase(&mut self, id: ObjectId) {
+        if let Some(place) = self.places.get(&id) {
+            self.layers.remove(&(place / LAYER));
+        }
+        self.remove(id);
+    }
+
     fn finish(&mut self) {
         let unfetched = self.left.values().map(|left| Unfetched {
             what: left.name.to_string(),
@@ -215,8 +223,11 @@ impl ResidentState {
             if objects.is_empty() {
                 self.layers.remove(&layer)
             } else {
-                self.layers
-                    .insert(layer, Arc::new(Candidates::new(objects)))
+                let mut fresh = Candidates::new(objects);
+                if let Some(stood) = self.layers.get(&layer) {
+                    fresh = fresh.following(stood);
+                }
+                self.layers.insert(layer, Arc::new(fresh))
             };
         }
         let candidates = Candidates::layered(self.layers.values().cloned());
@@ -281,7 +292,7 @@ impl Tenant {
                 return Ok(resident);
             }
             let state = Arc::make_mut(&mut resident.state);
-            erased.into_iter().for_each(|id| state.remove(id));
+            erased.into_iter().for_each(|id| state.erase(id));
             let usage = rows.usage(Some(&changed))?;
             let mut reading = Reading::of(rows)?;
             let standing = rows.standing(&changed)?;

@@ -1,21 +1,18 @@
-//! Search: the objects in which every word of a query stands, found by an index in the database.
+//! Search: the objects in which every word of a query stands, found by the index of terms.
 //!
-//! The index is derived: no write of objects pays for it. It knows up to which version of the tenant it goes, and a
-//! search brings it up to date first. It holds no words but keyed digests of terms, under the tenant's own key: no
-//! query can say more than which terms it wants, terms of two tenants are never the same, and no size or script of a
-//! word is too much for a database. It ranks nothing, because scores over all texts would reveal something of texts
-//! that the caller may not see.
+//! Who may see an object is judged by its labels before anything else of it is read, and no more objects are read than
+//! are asked for.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use serde::Deserialize;
 use tenure::object::ObjectId;
 use tenure::ranker::Terms;
-use tenure::{Digest, Error};
+use tenure::{ContextObject, Error, ErrorKind};
 
 use crate::damage::Reading;
-use crate::engine::{BeliefRow, Read, Standing, Write};
+use crate::engine::{Order, Read, Run};
+use crate::index::{STEP, SearchedText, beliefs, index, keyed};
 use crate::labels::{Sees, open, open_objects};
 use crate::resident::Resident;
 use crate::stored::believed;
@@ -25,8 +22,36 @@ use crate::tenant::Tenant;
 const LONGEST: usize = 4 << 10;
 const MOST_TERMS: usize = 64;
 
-/// The number of objects that are indexed in one transaction, so that other writers get their turn.
-const STEP: usize = 2_000;
+/// The part of what matches that is read.
+#[derive(Clone, Copy)]
+pub struct SearchPage<'s> {
+    /// The caller: nothing that it refuses is read, or counts. `None` where there is no caller.
+    pub sees: Option<&'s Sees<'s>>,
+    /// The start.
+    pub start: Start,
+    /// The most objects; damaged ones are found besides.
+    pub most: usize,
+}
+
+/// The start of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// With the object that came first.
+    Oldest,
+    /// With this one; those that came later follow. Nothing, where there is no such object.
+    At(ObjectId),
+    /// With the object that came last; those that came before follow.
+    Newest,
+}
+
+impl SearchPage<'_> {
+    /// Everything that matches.
+    pub const ALL: SearchPage<'static> = SearchPage {
+        sees: None,
+        start: Start::Oldest,
+        most: usize::MAX,
+    };
+}
 
 impl Tenant {
     /// Finds the objects whose names and texts hold every word of the query, archived and demoted ones included.
@@ -36,50 +61,69 @@ impl Tenant {
     /// # Errors
     ///
     /// [`ErrorKind::Input`](tenure::ErrorKind::Input) when the query has only stop words, or too
-    /// many; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached or
-    /// written.
+    /// many; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
     pub fn search(&self, query: &str) -> Result<Resident, Error> {
-        self.search_seen(query, None)
+        self.search_page(query, &SearchPage::ALL)
     }
 
-    /// The same for a caller: nothing that `sees` refuses is read.
+    /// The same for a part of what matches, which is all that is read.
     ///
     /// # Errors
     ///
     /// As [`Tenant::search`].
-    pub fn search_seen(&self, query: &str, sees: Option<&Sees<'_>>) -> Result<Resident, Error> {
+    pub fn search_page(&self, query: &str, page: &SearchPage<'_>) -> Result<Resident, Error> {
         let wanted = wanted(query)?;
-        let behind = self.read(|rows| {
-            let version = rows.version()?;
-            match rows.indexed()? {
-                indexed if indexed == version => found(rows, &self.name, &wanted, sees).map(Ok),
-                indexed => Ok(Err((version, rows.changed_since(indexed)?))),
+        let look = |rows: &mut dyn Read| found(rows, &self.name, &wanted, page);
+        let ready = self.read(|rows| {
+            if rows.is_unsearched()? {
+                Ok(None)
+            } else {
+                look(rows).map(Some)
             }
         })?;
-        let (version, behind) = match behind {
-            Ok(found) => return Ok(found),
-            Err(behind) => behind,
-        };
-        if behind.len() > STEP {
-            for ids in behind.chunks(STEP) {
-                let ids = ids.to_vec();
-                self.write(move |rows| {
-                    rows.hold()?;
-                    index(rows, &ids)
-                })?;
+        match ready {
+            Some(found) => Ok(found),
+            // Whoever brought the store up to date was stopped before the index was made.
+            None => {
+                self.make_index()?;
+                self.read(look)
             }
-            self.write(move |rows| rows.set_indexed(version))?;
         }
-        self.write(move |rows| {
-            rows.hold()?;
-            let indexed = rows.indexed()?;
-            let changed = rows.changed_since(indexed)?;
-            index(rows, &changed)?;
-            let version = rows.version()?;
-            rows.set_indexed(version)
+    }
+
+    /// Makes the index of terms where it is not there: of what was written before writes made it, or once it was
+    /// found to be damaged. Other writers get their turn.
+    pub(crate) fn make_index(&self) -> Result<(), Error> {
+        let objects = self.read(|rows| {
+            if rows.is_unsearched()? {
+                rows.objects().map(Some)
+            } else {
+                Ok(None)
+            }
         })?;
-        // What is written from here on, the next search finds.
-        self.read(|rows| found(rows, &self.name, &wanted, sees))
+        let Some(objects) = objects else {
+            return Ok(());
+        };
+        let ids: Vec<ObjectId> = objects.into_iter().map(|(_, id)| id).collect();
+        for ids in ids.chunks(STEP) {
+            let ids = ids.to_vec();
+            self.write(move |rows| {
+                rows.hold()?;
+                index(rows, &ids)
+            })?;
+        }
+        self.write(|rows| {
+            rows.hold()?;
+            rows.set_searched()
+        })
+    }
+
+    /// The same, where damaged rows are left to a check: the next search says so.
+    pub(crate) fn make_index_unless_damaged(&self) -> Result<(), Error> {
+        match self.make_index() {
+            Err(error) if error.kind == ErrorKind::Damaged => Ok(()),
+            made => made,
+        }
     }
 }
 
@@ -106,78 +150,6 @@ fn wanted(query: &str) -> Result<BTreeSet<Box<str>>, Error> {
     }
 }
 
-/// The terms of texts, as an index keeps them; what was looked at once is remembered.
-struct KeyedTerms {
-    key: [u8; 32],
-    terms: Terms,
-    known: BTreeMap<Box<str>, i64>,
-}
-
-impl KeyedTerms {
-    fn new(key: [u8; 32]) -> KeyedTerms {
-        KeyedTerms {
-            key,
-            terms: Terms::default(),
-            known: BTreeMap::new(),
-        }
-    }
-
-    fn term(key: &[u8; 32], term: &str) -> i64 {
-        let digest = Digest::keyed(key, &[b"term", term.as_bytes()]);
-        (digest.key() >> 64) as i64
-    }
-
-    fn add(&mut self, text: &str, to: &mut BTreeSet<i64>) {
-        let KeyedTerms { key, terms, known } = self;
-        terms.each_word(text, |term| {
-            let digest = known.get(term).copied().unwrap_or_else(|| {
-                let digest = KeyedTerms::term(key, term);
-                known.insert(term.into(), digest);
-                digest
-            });
-            to.insert(digest);
-        });
-    }
-}
-
-/// The texts by which a revision is found.
-#[derive(Deserialize)]
-struct SearchedText<'b> {
-    #[serde(borrow)]
-    name: Cow<'b, str>,
-    #[serde(borrow, default)]
-    content: Cow<'b, str>,
-}
-
-/// Indexes what is believed of these objects now, in the place of what was.
-fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error> {
-    let Some(key) = rows.key()? else {
-        return Ok(());
-    };
-    let mut keyed = KeyedTerms::new(key);
-    for ids in ids.chunks(STEP) {
-        let standing = rows.standing(ids)?;
-        let bodies = rows.bodies(&beliefs(&standing))?;
-        let mut indexed = Vec::with_capacity(ids.len());
-        for id in ids {
-            let mut terms = BTreeSet::new();
-            let standing = standing.get(id);
-            for row in standing.iter().flat_map(|standing| &standing.beliefs) {
-                let body = bodies.get(&row.revision).map_or("", String::as_str);
-                // What is damaged is found by nothing.
-                let Ok(said) = serde_json::from_str::<SearchedText<'_>>(body) else {
-                    continue;
-                };
-                keyed.add(&said.name, &mut terms);
-                keyed.add(&said.content, &mut terms);
-            }
-            indexed.push((*id, terms.into_iter().collect()));
-        }
-        rows.index(&indexed)?;
-    }
-    Ok(())
-}
-
 /// Returns whether all these words stand in the beliefs about an object: an index may be damaged. A body that cannot
 /// be read counts as a match, so that its reader reports it.
 fn says_all<'b>(
@@ -199,102 +171,128 @@ fn says_all<'b>(
     missing.is_empty()
 }
 
-/// The number of terms whose objects the index has wrong, up to the version that it covers.
-pub(crate) fn misplaced<R: Read + ?Sized>(rows: &mut R) -> Result<u64, Error> {
-    let (Some(key), indexed) = (rows.key()?, rows.indexed()?) else {
-        return Ok(0);
-    };
-    if indexed == 0 {
-        return Ok(0);
-    }
-    let behind: BTreeSet<ObjectId> = rows.changed_since(indexed)?.into_iter().collect();
-    let mut keyed = KeyedTerms::new(key);
-    // Of each term, how many objects have it, and a sum of their ids.
-    let mut expected: BTreeMap<i64, (u64, u128)> = BTreeMap::new();
-    let ids: Vec<ObjectId> = rows.objects()?.into_iter().map(|(_, id)| id).collect();
-    for ids in ids.chunks(STEP) {
-        let standing = rows.standing(ids)?;
-        let bodies = rows.bodies(&beliefs(&standing))?;
-        for (id, standing) in &standing {
-            let mut terms = BTreeSet::new();
-            for row in &standing.beliefs {
-                let body = bodies.get(&row.revision).map_or("", String::as_str);
-                if let Ok(said) = serde_json::from_str::<SearchedText<'_>>(body) {
-                    keyed.add(&said.name, &mut terms);
-                    keyed.add(&said.content, &mut terms);
-                }
-            }
-            for term in terms {
-                let (count, sum) = expected.entry(term).or_default();
-                if !behind.contains(id) {
-                    (*count, *sum) = (*count + 1, *sum ^ id.bits());
-                }
-            }
-        }
-    }
-    let mut wrong = 0;
-    for (term, expected) in expected {
-        let found = rows.matching(&[term])?.into_iter();
-        let found = found.filter(|id| !behind.contains(id));
-        let found = found.fold((0, 0), |(count, sum), id| (count + 1, sum ^ id.bits()));
-        wrong += u64::from(found != expected);
-    }
-    Ok(wrong)
-}
-
-fn beliefs(standing: &BTreeMap<ObjectId, Standing>) -> Vec<&BeliefRow> {
-    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
-    beliefs.collect()
-}
-
-/// The beliefs about the objects that have all these terms, by an index that is up to date.
+/// The beliefs about the objects of a page that have all these terms.
 fn found(
     rows: &mut dyn Read,
     tenant: &str,
     wanted: &BTreeSet<Box<str>>,
-    sees: Option<&Sees<'_>>,
+    page: &SearchPage<'_>,
 ) -> Result<Resident, Error> {
     let version = rows.version()?;
-    let mut resident = Resident::whole();
-    let Some(key) = rows.key()? else {
+    let resident = Resident::whole();
+    let (Some(key), Some(mut run)) = (rows.key()?, first_run(rows, page)?) else {
         return Ok(resident.finish(version));
     };
-    let terms: Vec<i64> = wanted
-        .iter()
-        .map(|term| KeyedTerms::term(&key, term))
-        .collect();
-    let ids = rows.matching(&terms)?;
-    // Of what is hidden, nothing but its labels is read.
-    let ids = open_objects(rows, tenant, ids, sees)?;
-    let mut standing = rows.standing(&ids)?;
-    let held = standing.values_mut();
-    let held = held.flat_map(|standing| std::mem::take(&mut standing.beliefs));
-    // Of one object, some of what is believed may be hidden.
-    for row in open(tenant, held.collect(), None, sees)? {
-        if let Some(standing) = standing.get_mut(&row.object) {
-            standing.beliefs.push(row);
+    let terms: Vec<i64> = wanted.iter().map(|term| keyed(&key, term)).collect();
+    let mut reader = PageReader {
+        tenant,
+        wanted,
+        sees: page.sees,
+        reading: Reading::of(rows)?,
+        said: Terms::default(),
+        resident,
+    };
+    let mut left = page.most;
+    loop {
+        let places = rows.matching(&terms, &run)?;
+        // Of what is hidden, nothing but its labels is read.
+        let ids = rows.placed(&places)?;
+        let open = open_objects(rows, tenant, ids, page.sees)?;
+        let mut rest = &open[..];
+        while left > 0 && !rest.is_empty() {
+            let (next, further) = rest.split_at(left.min(STEP).min(rest.len()));
+            left -= reader.read(rows, next)?.min(left);
+            rest = further;
         }
+        if places.len() < run.most || left == 0 || !run.go_on(places.last()) {
+            break;
+        }
+        // Where much is hidden, it is passed in ever larger steps.
+        run.most = left.max(run.most.saturating_mul(2)).min(STEP);
     }
-    standing.retain(|_, standing| !standing.beliefs.is_empty());
-    let bodies = rows.bodies(&beliefs(&standing))?;
-    let ids: Vec<ObjectId> = standing.keys().copied().collect();
-    let usage = rows.usage(Some(&ids))?;
-    let mut reading = Reading::of(rows)?;
-    let mut said = Terms::default();
-    for (id, standing) in &standing {
-        let bodies_of = standing.beliefs.iter();
-        let bodies_of = bodies_of.filter_map(|row| bodies.get(&row.revision));
-        if !says_all(&mut said, bodies_of, wanted) {
-            continue;
-        }
-        let usage = usage.get(id).copied().unwrap_or_default();
-        for row in &standing.beliefs {
-            let body = bodies.get(&row.revision).map_or("", String::as_str);
-            if let Some(object) = reading.read(standing.place, row, body)? {
-                resident.put(standing.place, row, believed(&object, row, usage, None));
-            }
-        }
-    }
+    let PageReader {
+        reading,
+        mut resident,
+        ..
+    } = reader;
     resident.put_damaged(reading.stand_ins(rows, tenant)?);
     Ok(resident.finish(version))
+}
+
+/// The places that are looked at first; nothing where a page starts nowhere.
+fn first_run(rows: &mut dyn Read, page: &SearchPage<'_>) -> Result<Option<Run>, Error> {
+    let most = page.most.clamp(1, STEP);
+    let run = Run { most, ..Run::ALL };
+    Ok(match page.start {
+        Start::Oldest => Some(run),
+        Start::Newest => Some(Run {
+            order: Order::Newest,
+            ..run
+        }),
+        Start::At(id) => {
+            let first = rows.standing(&[id])?.remove(&id);
+            first.map(|standing| Run {
+                first: standing.place,
+                ..run
+            })
+        }
+    })
+}
+
+/// Reads the objects of a page.
+struct PageReader<'p> {
+    tenant: &'p str,
+    wanted: &'p BTreeSet<Box<str>>,
+    sees: Option<&'p Sees<'p>>,
+    reading: Reading,
+    said: Terms,
+    resident: Resident,
+}
+
+impl PageReader<'_> {
+    /// Reads these objects, as far as they may be seen; returns how many may.
+    fn read(&mut self, rows: &mut dyn Read, ids: &[ObjectId]) -> Result<usize, Error> {
+        let mut standing = rows.standing(ids)?;
+        let held = standing.values_mut();
+        let held = held.flat_map(|standing| std::mem::take(&mut standing.beliefs));
+        // Of one object, some of what is believed may be hidden.
+        for row in open(self.tenant, held.collect(), None, self.sees)? {
+            if let Some(standing) = standing.get_mut(&row.object) {
+                standing.beliefs.push(row);
+            }
+        }
+        standing.retain(|_, standing| !standing.beliefs.is_empty());
+        let bodies = rows.bodies(&beliefs(&standing))?;
+        let ids: Vec<ObjectId> = standing.keys().copied().collect();
+        let usage = rows.usage(Some(&ids))?;
+        let mut found = Vec::new();
+        for (id, standing) in &standing {
+            let bodies_of = standing.beliefs.iter();
+            let bodies_of = bodies_of.filter_map(|row| bodies.get(&row.revision));
+            if !says_all(&mut self.said, bodies_of, self.wanted) {
+                continue;
+            }
+            let usage = usage.get(id).copied().unwrap_or_default();
+            for row in &standing.beliefs {
+                let body = bodies.get(&row.revision).map_or("", String::as_str);
+                if let Some(object) = self.reading.read(standing.place, row, body)? {
+                    found.push((standing.place, row, believed(&object, row, usage, None)));
+                }
+            }
+        }
+        // Labels do not tell all: some is hidden by what it is.
+        let objects: Vec<Arc<ContextObject>> = found
+            .iter()
+            .map(|(.., object)| Arc::clone(object))
+            .collect();
+        let mut seen = self.sees.map(|sees| sees(&objects).into_iter());
+        let mut shown: BTreeSet<u64> = BTreeSet::new();
+        for (place, row, object) in found {
+            if seen.as_mut().is_none_or(|seen| seen.next() == Some(true)) {
+                shown.insert(place);
+                self.resident.put(place, row, object);
+            }
+        }
+        Ok(shown.len())
+    }
 }

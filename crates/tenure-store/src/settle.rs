@@ -1,5 +1,6 @@
 //! Settlement: the effect of a write on beliefs, as pure arithmetic on intervals.
 
+use tenure::object::RevisionId;
 use tenure::time::{Instant, Interval};
 
 use crate::engine::{BeliefRow, Stamp};
@@ -11,6 +12,23 @@ pub(crate) struct Settlement {
     pub(crate) close: Vec<usize>,
     /// The beliefs that begin.
     pub(crate) open: Vec<BeliefRow>,
+}
+
+impl Settlement {
+    /// Returns whether nothing but this revision is believed from now on.
+    pub(crate) fn leaves_only(&self, revision: RevisionId, current: &[BeliefRow]) -> bool {
+        let stay = current.iter().enumerate();
+        let stay = stay.filter(|(at, _)| !self.close.contains(at));
+        let stay = stay.map(|(_, row)| row).chain(&self.open);
+        stay.into_iter().all(|row| row.revision == revision)
+    }
+
+    /// Returns whether a revision is not believed any more that was.
+    pub(crate) fn ends_any(&self, current: &[BeliefRow]) -> bool {
+        let ended = self.close.iter().filter_map(|at| current.get(*at));
+        let goes_on = |row: &BeliefRow| self.open.iter().any(|open| open.revision == row.revision);
+        !ended.into_iter().all(goes_on)
+    }
 }
 
 /// Settles that `new` holds from now on, over what is believed now. Whatever an older belief says

@@ -73,7 +73,21 @@ impl Store {
     /// As [`Store::open`].
     pub fn sqlite_with(path: &Path, outside: Arc<dyn Outside>) -> Result<Store, Error> {
         let engine = Sqlite::open(path, outside)?;
-        Ok(Store::over(Arc::new(engine)))
+        let is_upgraded = engine.is_upgraded();
+        let store = Store::over(Arc::new(engine));
+        if is_upgraded {
+            // What hinders it, the next search says.
+            store.make_indexes().ok();
+        }
+        Ok(store)
+    }
+
+    /// Makes the indexes of terms that are not there yet.
+    pub(crate) fn make_indexes(&self) -> Result<(), Error> {
+        for tenant in self.engine.unsearched()? {
+            self.tenant(&tenant)?.make_index_unless_damaged()?;
+        }
+        Ok(())
     }
 
     /// Opens a store that is there, to read it: nothing is made, brought up to date or written.
@@ -105,7 +119,8 @@ impl Store {
         self.engine.shown()
     }
 
-    /// Brings the schema up to date; returns the versions that were applied: of a file those that opening it applied.
+    /// Brings the schema up to date, and makes the indexes of terms that are not there yet; returns the versions that were
+    /// applied: of a file those that opening it applied.
     /// Nodes that do this at once wait for each other; opening a file that another process brings up to date waits up
     /// to ten seconds, and then fails because another process writes.
     ///
@@ -113,7 +128,9 @@ impl Store {
     ///
     /// [`ErrorKind::Policy`] when the login may not; [`ErrorKind::Unavailable`] when the store cannot be reached.
     pub fn migrate(&self) -> Result<Vec<u32>, Error> {
-        self.engine.migrate()
+        let applied = self.engine.migrate()?;
+        self.make_indexes()?;
+        Ok(applied)
     }
 
     /// The tenants that there are, by name. On a server, only the owner of the store may ask.

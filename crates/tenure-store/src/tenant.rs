@@ -12,9 +12,11 @@ use tenure::{ContextObject, Digest, Error, ObjectDocument};
 use crate::blobs::Blobs;
 use crate::buried::buried;
 use crate::engine::{
-    Answered, BeliefRow, Change, Engine, Read, RevisionRow, Stamp, Standing, Write, WriteRow,
+    Answered, BeliefRow, Change, Engine, IndexRow, Read, RevisionRow, Stamp, Standing, Write,
+    WriteRow,
 };
 use crate::idempotency::{check_key, repeated};
+use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
 use crate::settle::{Settlement, rejudge, settle};
@@ -214,17 +216,17 @@ impl Tenant {
                     .expected(format!("at most {MAX_BATCH}")),
             );
         }
-        let drafts = self.drafts(puts)?;
+        let (drafts, wordings) = self.drafts(puts)?;
         let asked = texts.asked_with(asked(&drafts));
         let tenant = Arc::clone(&self.name);
         self.once(writing, "put", asked, move |rows| {
             texts.keep(rows)?;
-            put(rows, &tenant, &drafts)
+            put(rows, &tenant, &drafts, &wordings)
         })
     }
 
     /// Seals what needs no parents, outside of the transaction, and on all processors where it is much.
-    fn drafts(&self, puts: Vec<Put>) -> Result<Vec<Draft>, Error> {
+    fn drafts(&self, puts: Vec<Put>) -> Result<(Vec<Draft>, Vec<Wording>), Error> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = processors.min(puts.len() / EACH_WORKER).max(1);
         let each = puts.len().div_ceil(workers);
@@ -236,15 +238,20 @@ impl Tenant {
             let workers: Vec<_> = rest
                 .into_iter()
                 .zip(1..)
-                .map(|(part, number)| scope.spawn(move || self.sealed(part, number * each)))
+                .map(|(part, number)| scope.spawn(move || self.sealed(part, (number, each))))
                 .collect();
-            let mut drafts = self.sealed(own, 0)?;
+            let (mut drafts, wording) = self.sealed(own, (0, each))?;
+            let mut wordings = vec![wording];
             for worker in workers {
                 let sealed = worker.join();
-                drafts.extend(sealed.map_err(|_| Error::assertion("sealing panics at nothing"))??);
+                let (more, wording) =
+                    sealed.map_err(|_| Error::assertion("sealing panics at nothing"))??;
+                drafts.extend(more);
+                wordings.push(wording);
             }
-            Ok::<_, Error>(drafts)
+            Ok::<_, Error>((drafts, wordings))
         })?;
+        let (drafts, wordings) = drafts;
         let mut taken = HashSet::with_capacity(drafts.len());
         for draft in &drafts {
             if !taken.insert(draft.object.revision().object_id()) {
@@ -256,12 +263,17 @@ impl Tenant {
                 .hint("write its revisions one after another"));
             }
         }
-        Ok(drafts)
+        Ok((drafts, wordings))
     }
 
-    /// Seals these, the first of which is at this place among all.
-    fn sealed(&self, puts: Vec<Put>, first: usize) -> Result<Vec<Draft>, Error> {
+    /// Seals these, a part of all: its number, and how many there are in each before it.
+    fn sealed(
+        &self,
+        puts: Vec<Put>,
+        (number, each): (usize, usize),
+    ) -> Result<(Vec<Draft>, Wording), Error> {
         let mut sealer = Sealer::default();
+        let mut wording = Wording::default();
         let mut seal = |(put, at): (Put, usize)| {
             let Put {
                 mut document,
@@ -290,12 +302,16 @@ impl Tenant {
             let own = object.revision().derived_from().is_empty();
             Ok(Draft {
                 judged,
+                said: wording.of(&object),
+                wording: number,
                 row: own.then(|| revision_row(&object)).transpose()?,
                 object,
                 expect,
             })
         };
-        puts.into_iter().zip(first..).map(&mut seal).collect()
+        let drafts = puts.into_iter().zip(number * each..).map(&mut seal);
+        let drafts = drafts.collect::<Result<_, _>>()?;
+        Ok((drafts, wording))
     }
 
     /// Runs a write, once for each key.
@@ -551,6 +567,9 @@ struct Draft {
     row: Option<RevisionRow>,
     expect: Expect,
     judged: Judged,
+    /// The terms that it is found by, and whose numbers these are.
+    said: Vec<u32>,
+    wording: usize,
 }
 
 /// The digest of what is asked for.
@@ -587,8 +606,17 @@ fn told(object: &ContextObject) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<WrittenObject>, Error> {
+fn put(
+    rows: &mut dyn Write,
+    tenant: &str,
+    drafts: &[Draft],
+    wordings: &[Wording],
+) -> Result<Vec<WrittenObject>, Error> {
     let stamp = rows.stamp()?;
+    let key = rows.key()?.unwrap_or_default();
+    let keyed: Vec<Vec<i64>> = wordings.iter().map(|wording| wording.keyed(&key)).collect();
+    let mut indexed = Vec::with_capacity(drafts.len());
+    let mut mixed = Vec::new();
     let ids: Vec<ObjectId> = drafts
         .iter()
         .map(|draft| draft.object.revision().object_id())
@@ -657,7 +685,17 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
                 .push((id, own, object.name().to_owned(), revision.id()));
             change.revisions.push(row);
             let current = before.map_or(&[][..], |before| &before.beliefs);
-            apply(&mut change, current, settle(current, belief));
+            let settlement = settle(current, belief);
+            if settlement.leaves_only(revision.id(), current) {
+                indexed.push(IndexRow {
+                    object: id,
+                    place: own,
+                    terms: digests(draft.said.iter().copied(), &keyed[draft.wording]),
+                });
+            } else {
+                mixed.push(id);
+            }
+            apply(&mut change, current, settlement);
             let parents = revision.derived_from().iter();
             change.links.extend(parents.map(|parent| (id, *parent)));
             let subjects = revision.subjects().iter();
@@ -683,6 +721,8 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
     if !told.is_empty() {
         rows.count(&told)?;
     }
+    rows.index(&indexed)?;
+    index(rows, &mixed)?;
     Ok(written)
 }
 
@@ -882,8 +922,12 @@ pub(crate) fn rejudge_all(
     let stamp: Stamp = rows.stamp()?;
     let mut change = Change::default();
     let mut written = Vec::new();
+    let mut unsaid = Vec::new();
     for (id, standing) in rows.standing(ids)? {
         let settlement = rejudge(&standing.beliefs, stamp, &judge);
+        if settlement.ends_any(&standing.beliefs) {
+            unsaid.push(id);
+        }
         let outcome = if settlement.close.is_empty() {
             Outcome::Unchanged
         } else {
@@ -901,5 +945,6 @@ pub(crate) fn rejudge_all(
         });
     }
     rows.change(&change)?;
+    index(rows, &unsaid)?;
     Ok(written)
 }

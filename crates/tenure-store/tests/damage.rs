@@ -318,7 +318,11 @@ fn what_says_no_more_who_may_see_it_is_in_no_list() {
         let open = tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec()));
         (0..objects.len()).map(|at| open.contains(&at)).collect()
     };
-    let found = acme.search_seen("kW", Some(&sees)).unwrap();
+    let page = tenure_store::SearchPage {
+        sees: Some(&sees),
+        ..tenure_store::SearchPage::ALL
+    };
+    let found = acme.search_page("kW", &page).unwrap();
     let names = found.candidates().objects().iter();
     let names: Vec<&str> = names.map(|object| object.name()).collect();
     assert_eq!(names, ["other"]);

@@ -82,7 +82,7 @@ fn check_the_past(tenant: &Tenant, lines: &[Line]) {
 #[test]
 fn a_file_of_version_1_answers_as_before() {
     let (_folder, path) = old_file("");
-    for applied in [vec![2, 3, 4], Vec::new()] {
+    for applied in [vec![2, 3, 4, 5], Vec::new()] {
         let store = Store::sqlite(&path).unwrap();
         assert_eq!(store.migrate().unwrap(), applied);
         assert!(store.migrate().unwrap().is_empty());
@@ -104,6 +104,20 @@ fn a_file_of_version_1_answers_as_before() {
             };
             assert_eq!(texts(&fresh), texts(&loaded));
             assert!(texts(&loaded).len() > 2);
+        }
+    }
+    // What was written before is found without anything being written.
+    let url = format!("sqlite://{}", path.display());
+    let read = Store::open_to_read(&url).unwrap();
+    for (name, said) in SAID {
+        let tenant = read.tenant(name).unwrap();
+        for line in lines(said).iter().filter(|line| line.tx_end.is_none()) {
+            let found = tenant.search(&line.object.name).unwrap();
+            let objects = found.candidates().objects().iter();
+            let ids: Vec<ObjectId> = objects
+                .map(|object| object.revision().object_id())
+                .collect();
+            assert!(ids.contains(&id_of(line)), "{}", line.object.name);
         }
     }
     let store = Store::sqlite(&path).unwrap();
@@ -161,7 +175,7 @@ fn a_damaged_file_of_version_3_is_brought_up_to_date() {
         let connection = rusqlite::Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA user_version = 3").unwrap();
         let store = Store::sqlite(&path).unwrap();
-        assert_eq!(store.migrate().unwrap(), [4], "{sql}");
+        assert_eq!(store.migrate().unwrap(), [4, 5], "{sql}");
         let found = SAID.iter().flat_map(|(name, _)| {
             let tenant = store.tenant(name).unwrap();
             let found = tenant.check().unwrap();

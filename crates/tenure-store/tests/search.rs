@@ -9,7 +9,7 @@ use crate::common::{Dice, Home, document, put, put_one};
 use tenure::object::{Classification, Lifecycle, ObjectId};
 use tenure::ranker::Terms;
 use tenure::{ContextObject, Digest, ErrorKind, ObjectDocument};
-use tenure_store::{Expect, Put, Tenant, Writing};
+use tenure_store::{Expect, Put, SearchPage, Start, Store, Tenant, Writing};
 
 on_both_engines!(
     what_has_the_words_is_found,
@@ -18,6 +18,10 @@ on_both_engines!(
     what_is_erased_leaves_the_index,
     nobody_finds_what_is_another_tenants,
     who_searches_and_who_writes_do_not_disturb_each_other,
+    a_page_of_what_matches_is_all_that_is_read,
+    what_is_hidden_takes_no_place_on_a_page,
+    the_index_is_made_by_what_writes,
+    many_objects_of_one_word_are_found,
 );
 
 fn found(tenant: &Tenant, query: &str) -> BTreeSet<String> {
@@ -227,11 +231,16 @@ fn trace_of(key: &[u8; 32], term: &str) -> String {
 
 fn what_is_erased_leaves_the_index(home: &Home) {
     let acme = home.tenant("acme");
-    for number in 0..50 {
-        let text = format!("Filler {number} about pumps and lamps {}.", number * 7);
-        put_one(&acme, &format!("filler-{number}"), &text);
-    }
-    let secret = put_one(&acme, "note", "Xylophones at midnight in Ouagadougou.");
+    // So many at once go into the index; what is written by itself waits beside it.
+    let mut all: Vec<ObjectDocument> = (0..150)
+        .map(|number| {
+            let text = format!("Filler {number} about pumps and lamps {}.", number * 7);
+            document(&format!("filler-{number}"), &text)
+        })
+        .collect();
+    all.push(document("note", "Xylophones at midnight in Ouagadougou."));
+    put(&acme, all);
+    let secret = acme.named("note").unwrap()[0];
     let other = put_one(&acme, "other", "Quixotic zephyrs.");
     // Of an older revision nothing is left once it is another's turn, and the object is erased.
     assert_eq!(found(&acme, "xylophone"), names(["note"]));
@@ -246,7 +255,8 @@ fn what_is_erased_leaves_the_index(home: &Home) {
         "note",
     ];
     if home.is_postgresql() {
-        let count = "SELECT count(*) FROM tenure.search WHERE object = $1::text::uuid";
+        let count = "SELECT count(*) FROM tenure.search s JOIN tenure.objects o USING (tenant, place) \
+                     WHERE o.object = $1::text::uuid";
         let mut client = home.administrator();
         let mut rows =
             |id: ObjectId| -> i64 { client.query_one(count, &[&id.to_string()]).unwrap().get(0) };
@@ -285,7 +295,7 @@ fn what_is_erased_leaves_the_index(home: &Home) {
     }
     assert_eq!(found(&acme, "bratislava"), names([]));
     assert_eq!(found(&acme, "zephyr"), names(["other"]));
-    assert_eq!(found(&acme, "pump").len(), 50);
+    assert_eq!(found(&acme, "pump").len(), 150);
 }
 
 fn nobody_finds_what_is_another_tenants(home: &Home) {
@@ -348,7 +358,7 @@ fn who_searches_and_who_writes_do_not_disturb_each_other(home: &Home) {
     }
     if home.is_postgresql() {
         let lost = "SELECT count(*) FROM tenure.search s WHERE NOT EXISTS \
-                    (SELECT FROM tenure.objects o WHERE o.tenant = s.tenant AND o.object = s.object)";
+                    (SELECT FROM tenure.objects o WHERE o.tenant = s.tenant AND o.place = s.place)";
         let lost: i64 = home.administrator().query_one(lost, &[]).unwrap().get(0);
         assert_eq!(lost, 0);
     }
@@ -380,13 +390,17 @@ fn a_search_reads_nothing_of_what_is_hidden_but_its_labels() {
         objects.iter().map(open).collect()
     };
     let seen = |query: &str| {
-        let resident = acme.search_seen(query, Some(&sees)).unwrap();
+        let page = SearchPage {
+            sees: Some(&sees),
+            ..SearchPage::ALL
+        };
+        let resident = acme.search_page(query, &page).unwrap();
         let objects = resident.candidates().objects().iter();
         let names = objects.map(|object| object.name().to_owned());
         (names.collect::<BTreeSet<_>>(), judged.take())
     };
-    // Labels are judged once, however many objects have them; then those of the beliefs that are read.
-    assert_eq!(seen("valve"), (names(["open"]), vec![2, 1]));
+    // Labels are judged once, however many objects have them; then those of the beliefs that are read, and what is read.
+    assert_eq!(seen("valve"), (names(["open"]), vec![2, 1, 1]));
     // What is not there is judged as what is hidden is.
     assert_eq!(seen("hidden").1, seen("absent").1);
     // Whatever became of the rows of what is hidden: they are not read.
@@ -395,4 +409,124 @@ fn a_search_reads_nothing_of_what_is_hidden_but_its_labels() {
     home.sql("DROP TRIGGER revisions_never_change; UPDATE revisions SET body = '' WHERE body LIKE '%hidden-%'").unwrap();
     assert_eq!(acme.search("valve").unwrap_err().kind, ErrorKind::Damaged);
     assert_eq!(seen("valve").0, names(["open"]));
+}
+
+/// The names on a page, in the order of the places.
+fn names_on(tenant: &Tenant, query: &str, page: &SearchPage<'_>) -> Vec<String> {
+    let resident = tenant.search_page(query, page).unwrap();
+    let objects = resident.candidates().objects().iter();
+    objects.map(|object| object.name().to_owned()).collect()
+}
+
+fn a_page_of_what_matches_is_all_that_is_read(home: &Home) {
+    let acme = home.tenant("acme");
+    let mut ids = Vec::new();
+    // One by one and together: what waits and what is in the index stand in one order.
+    for number in 0..150 {
+        ids.push(put_one(&acme, &format!("one-{number:03}"), "A pump."));
+    }
+    let together = (0..150).map(|number| document(&format!("two-{number:03}"), "A pump."));
+    put(&acme, together.collect());
+    let all = names_on(&acme, "pump", &SearchPage::ALL);
+    assert_eq!(all.len(), 300);
+    for (start, most) in [(0, 7), (3, 1), (140, 20), (149, 150), (149, 500)] {
+        let page = SearchPage {
+            start: Start::At(ids[start]),
+            most,
+            ..SearchPage::ALL
+        };
+        let until = (start + most).min(300);
+        assert_eq!(names_on(&acme, "pump", &page), all[start..until]);
+    }
+    let newest = SearchPage {
+        start: Start::Newest,
+        most: 10,
+        ..SearchPage::ALL
+    };
+    assert_eq!(names_on(&acme, "pump", &newest), all[290..]);
+    // What was written again stays where it is, and is found by what it says now.
+    put_one(&acme, "one-149", "A lamp.");
+    put_one(&acme, "two-149", "A lamp.");
+    assert_eq!(names_on(&acme, "pump", &newest), all[289..299]);
+    assert_eq!(names_on(&acme, "lamp", &newest), ["one-149", "two-149"]);
+    let nowhere = SearchPage {
+        start: Start::At(ObjectId::from_bits(7)),
+        ..SearchPage::ALL
+    };
+    assert!(names_on(&acme, "pump", &nowhere).is_empty());
+}
+
+fn what_is_hidden_takes_no_place_on_a_page(home: &Home) {
+    let acme = home.tenant("acme");
+    let labelled = |number: usize| ObjectDocument {
+        security_classification: Some(match number % 40 {
+            0 => Classification::Public,
+            _ => Classification::Restricted,
+        }),
+        ..document(&format!("pump-{number:03}"), "A pump.")
+    };
+    put(&acme, (0..400).map(labelled).collect());
+    let judged: RefCell<usize> = RefCell::default();
+    let sees = |objects: &[Arc<ContextObject>]| -> Vec<bool> {
+        *judged.borrow_mut() += objects.len();
+        let open = |object: &Arc<ContextObject>| {
+            object.revision().classification() == Classification::Public
+        };
+        objects.iter().map(open).collect()
+    };
+    let page = SearchPage {
+        sees: Some(&sees),
+        start: Start::Newest,
+        most: 3,
+    };
+    let expected = ["pump-280", "pump-320", "pump-360"];
+    assert_eq!(names_on(&acme, "pump", &page), expected);
+    // Not one more of them is needed, and of those that are hidden nothing but their labels.
+    let own = home.tenant("own");
+    let open = (0..400).filter(|number| number % 40 == 0);
+    put(&own, open.map(labelled).collect());
+    assert_eq!(names_on(&own, "pump", &page), expected);
+    assert!(judged.take() < 300);
+}
+
+fn the_index_is_made_by_what_writes(home: &Home) {
+    let acme = home.tenant("acme");
+    put_one(&acme, "manual", "The relief valve.");
+    let puts = (0..200).map(|number| document(&format!("filler-{number}"), "A pump."));
+    put(&acme, puts.collect());
+    if !home.is_postgresql() {
+        // Whoever may only read a file finds what is in it.
+        let url = format!("sqlite://{}", home.file().display());
+        let read = Store::open_to_read(&url).unwrap().tenant("acme").unwrap();
+        assert_eq!(found(&read, "relief"), names(["manual"]));
+        assert_eq!(found(&read, "pump").len(), 200);
+    }
+    let exported = crate::common::exported(&acme);
+    let other = home.tenant("acme-2");
+    let own = exported.into_iter().map(|mut line| {
+        line.object.tenant_id = None;
+        line.revision = None;
+        line
+    });
+    other.import(own.collect(), &Writing::default()).unwrap();
+    assert_eq!(found(&other, "relief"), names(["manual"]));
+    for tenant in [&acme, &other] {
+        assert!(tenant.check().unwrap().is_empty());
+    }
+}
+
+fn many_objects_of_one_word_are_found(home: &Home) {
+    let acme = home.tenant("acme");
+    let repeated = "word ".repeat(20_000);
+    put_one(&acme, "long", &repeated);
+    let puts = (0..5_000).map(|number| document(&format!("w{number}"), "word"));
+    put(&acme, puts.collect());
+    assert_eq!(acme.search("word").unwrap().candidates().len(), 5_001);
+    let page = SearchPage {
+        start: Start::Newest,
+        most: 2,
+        ..SearchPage::ALL
+    };
+    assert_eq!(names_on(&acme, "words", &page), ["w4998", "w4999"]);
+    assert_eq!(found(&acme, "w77 word"), names(["w77"]));
 }

@@ -33,8 +33,8 @@ const TABLES: [&str; 18] = [
     "entries",
     "erasing",
     "search",
-    "searched",
     "set_aside",
+    "unsearched",
 ];
 
 fn the_database_refuses_to_rewrite_history(home: &Home) {
@@ -414,7 +414,10 @@ fn rows_are_walled_off_without_any_condition() {
             .filter(|(_, rows)| **rows == 0)
             .map(|(table, _)| table)
             .collect();
-        assert_eq!(empty, [&"erasing", &"set_aside", &"tombstones"]);
+        assert_eq!(
+            empty,
+            [&"erasing", &"set_aside", &"tombstones", &"unsearched"]
+        );
         // Nor does it write for another.
         for sql in [
             "UPDATE tenants SET version = 99 WHERE tenant <> current_setting('tenure.tenant')",
@@ -496,18 +499,19 @@ fn a_search_asks_the_index_behind_the_wall() {
         let rows = transaction.query(sql, &[]).unwrap();
         rows.iter().map(|row| row.get(0)).collect()
     };
-    let terms = "SELECT m::text FROM matching((SELECT terms FROM search LIMIT 1)) AS m";
+    let terms =
+        "SELECT m::text FROM matching((SELECT terms FROM search LIMIT 1), 0, 99, 99, false) AS m";
     assert_eq!(ask("tenure_app", "acme", terms).len(), 1);
     // Whoever knows a digest of another tenant finds nothing by it.
-    let all = "SELECT m::text FROM matching('{}') AS m";
+    let all = "SELECT m::text FROM matching('{}', 0, 99, 99, false) AS m";
     assert_eq!(ask("tenure_app", "acme", all).len(), 40);
     assert_eq!(ask("tenure_app", "other", all).len(), 0);
     assert_eq!(ask("tenure_app", "", all).len(), 0);
     // In a table as large as others are, with what is known of it.
-    let many = "INSERT INTO tenure.search SELECT 'acme', gen_random_uuid(), ARRAY[n, n + 1, n + 2] \
+    let many = "INSERT INTO tenure.search SELECT 'acme', 1000 + n, ARRAY[n, n + 1, n + 2] \
                 FROM generate_series(1, 5000) n; ANALYZE tenure.search";
     home.administrator().batch_execute(many).unwrap();
-    let plan = "EXPLAIN SELECT object FROM search s WHERE s.tenant = \
+    let plan = "EXPLAIN SELECT place FROM search s WHERE s.tenant = \
                 nullif(current_setting('tenure.tenant', true), '') AND s.terms @> '{1,2}'";
     let by_index = |lines: Vec<String>| lines.join("\n").contains("search_by_term");
     assert!(by_index(ask("owner", "acme", plan)));
@@ -535,16 +539,16 @@ fn a_search_looks_at_nothing_of_the_callers() {
     // What stands before the table in the search path would be asked as the owner, who sees all tenants.
     let shadows = "CREATE TABLE pg_temp.seen (tenants text); \
         GRANT ALL ON pg_temp.seen TO PUBLIC; \
-        CREATE FUNCTION pg_temp.look() RETURNS uuid LANGUAGE plpgsql AS $f$ BEGIN \
+        CREATE FUNCTION pg_temp.look() RETURNS bigint LANGUAGE plpgsql AS $f$ BEGIN \
           INSERT INTO pg_temp.seen SELECT string_agg(tenant, ',') FROM tenure.search; \
-          RETURN gen_random_uuid(); \
+          RETURN 1; \
         END $f$; \
-        CREATE VIEW pg_temp.search AS SELECT pg_temp.look() AS object, 'acme' AS tenant, '{}'::bigint[] AS terms";
+        CREATE VIEW pg_temp.search AS SELECT pg_temp.look() AS place, 'acme' AS tenant, '{}'::bigint[] AS terms";
     client.batch_execute(shadows).unwrap();
     for path in ["tenure", "pg_temp, tenure"] {
         let path = format!("SET search_path TO {path}");
         client.batch_execute(&path).unwrap();
-        let found = "SELECT m::text FROM tenure.matching('{}') AS m";
+        let found = "SELECT m::text FROM tenure.matching('{}', 0, 99, 99, false) AS m";
         assert_eq!(client.query(found, &[]).unwrap().len(), 1);
         let seen = client.query("SELECT tenants FROM pg_temp.seen", &[]);
         assert!(seen.unwrap().is_empty());

@@ -21,22 +21,17 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use serde::Serialize;
 use tenure::num::Score;
-use tenure::object::{ObjectId, ObjectType};
+use tenure::object::ObjectId;
 use tenure::policy::Scorer;
-use tenure::ranker::{Ranker, Unit};
-use tenure::{Candidates, Digest, Error, Policy, Request, World};
+use tenure::{Candidates, Error, Policy, Request, World};
 
 use crate::workspace::Workspace;
 
-/// The least length at which a passage ends with its paragraph, and the most length of one, in bytes.
-const ENOUGH: usize = 600;
-const MOST: usize = 1_600;
-/// More than two places apart: the last passage of one object is no neighbour of the first of the next.
-const GAP: u64 = 8;
+/// So many passages in a row that are longer than what is left of the tokens end the answer: further ones are not counted.
+const TOO_LONG: usize = 32;
 
 /// A query to the archive.
 #[derive(Clone, Debug)]
@@ -117,124 +112,65 @@ impl Workspace {
             return Err(Error::input("the limits allow no passage")
                 .expected("at least one token and one passage"));
         }
-        let mut units = Vec::new();
-        let mut places = Vec::new();
-        let mut order = 0;
-        for at in tenure::visible(world, policy, request, candidates)? {
-            let Some(object) = candidates.objects().get(at) else {
-                continue;
-            };
-            let revision = object.revision();
-            let is_text = !matches!(
-                revision.object_type(),
-                ObjectType::ToolSchema | ObjectType::Media | ObjectType::TaskState
-            );
-            if !is_text || ask.standing.contains(object.name()) {
-                continue;
-            }
-            let text = revision.content();
-            for range in passages(text) {
-                units.push(Unit {
-                    name: object.name(),
-                    text: &text[range.clone()],
-                    order: Some(order),
-                    ..Unit::default()
-                });
-                places.push((at, range));
-                order += 1;
-            }
-            order += GAP;
-        }
+        let visible = tenure::visible(world, policy, request, candidates)?;
+        let stands = |at: &usize| {
+            let object = candidates.objects().get(*at);
+            object.is_some_and(|object| ask.standing.contains(object.name()))
+        };
+        let passages = candidates.passages();
+        let seen = passages.of_candidates(visible.into_iter().filter(|at| !stands(at)));
         let dense = match policy.document().scorer {
             Scorer::Hybrid => {
-                let texts: Vec<(Digest, &str)> = units
-                    .iter()
-                    .map(|unit| (Digest::of(unit.text.as_bytes()), unit.text))
-                    .collect();
-                self.vectorizer().similarities(ask.text, &texts)?
+                let vectorizer = self.vectorizer();
+                vectorizer.passage_similarities(ask.text, passages, &seen)?
             }
             _ => None,
         };
         let weights = policy.document().ranking.weights();
-        let ranked = Ranker::new(&units, weights).rank(ask.text, dense.as_deref());
+        let mut ranked = passages.rank(ask.text, &weights, &seen, dense.as_deref());
+        let near = ranked.len();
         let mut found = Found {
             passages: Vec::new(),
             tokens: 0,
             left_out: 0,
-            among: units.len(),
+            among: seen.into_iter().filter(|seen| *seen).count(),
         };
         let most = ask.limit.map_or(usize::MAX, |limit| limit as usize);
-        for (unit, score) in ranked.into_iter().take_while(|(_, score)| *score > 0.0) {
-            let text = units[unit].text;
-            let tokens = if found.passages.len() < most {
-                world.tokenizer().count(text) as u32
-            } else {
-                u32::MAX
-            };
+        let mut too_long = 0;
+        while found.passages.len() < most
+            && found.tokens < ask.tokens
+            && too_long < TOO_LONG
+            && let Some((at, score)) = ranked.next()
+        {
+            let passage = passages.get(at);
+            let tokens = world.tokenizer().count(passage.text) as u32;
             if tokens > ask.tokens - found.tokens {
-                found.left_out += 1;
+                too_long += 1;
                 continue;
             }
-            let (at, range) = &places[unit];
-            let object = &candidates.objects()[*at];
+            too_long = 0;
             found.tokens += tokens;
             found.passages.push(Passage {
-                name: object.name().to_owned(),
-                object_id: object.revision().object_id(),
-                from: range.start,
-                until: range.end,
+                name: passage.object.name().to_owned(),
+                object_id: passage.object.revision().object_id(),
+                from: passage.range.start,
+                until: passage.range.end,
                 relevance: Score::clamped(score),
                 tokens,
-                text: text.to_owned(),
+                text: passage.text.to_owned(),
             });
         }
+        found.left_out = near - found.passages.len();
         Ok(found)
     }
-}
-
-/// The byte ranges of the passages of a text: paragraphs, short ones together, long ones cut at the end of a line,
-/// else of a word. Nothing but white space stands between them.
-pub(crate) fn passages(text: &str) -> Vec<Range<usize>> {
-    let mut ranges = Vec::new();
-    let mut start = 0;
-    while start < text.len() {
-        let rest = &text[start..];
-        let skipped = rest.len() - rest.trim_start().len();
-        start += skipped;
-        let rest = &text[start..];
-        if rest.is_empty() {
-            break;
-        }
-        let length = first(rest);
-        ranges.push(start..start + rest[..length].trim_end().len());
-        start += length;
-    }
-    ranges
-}
-
-/// The length of the first passage.
-fn first(text: &str) -> usize {
-    let most = text.floor_char_boundary(MOST);
-    let enough = text.floor_char_boundary(ENOUGH);
-    let after = |mark: &str| text[enough..most].find(mark).map(|at| enough + at);
-    if let Some(end) = after("\n\n").or_else(|| after("\n#")) {
-        return end;
-    }
-    if text.len() <= MOST {
-        return text.len();
-    }
-    let window = &text[..most];
-    let cut = window[enough..]
-        .rfind('\n')
-        .or_else(|| window[enough..].rfind(char::is_whitespace));
-    cut.map_or(most, |at| enough + at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-    use tenure::{Budget, FrameKey, ObjectDocument};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tenure::{Budget, CountKind, FrameKey, ObjectDocument, Tokenizer};
 
     fn documents(pairs: &[(&str, &str)]) -> Candidates {
         let seal =
@@ -263,7 +199,7 @@ mod tests {
         let best = &found.passages[0];
         assert_eq!(best.name, "manual");
         assert!(
-            best.text.contains("two bar") && best.text.len() <= MOST,
+            best.text.contains("two bar") && best.text.len() <= 1_600,
             "{}",
             best.text
         );
@@ -319,17 +255,75 @@ mod tests {
         assert_eq!(ask(&documents(&[]), &Ask::new("x")).unwrap().among, 0);
     }
 
-    proptest! {
-        #[test]
-        fn passages_hold_all_of_a_text_but_white_space(text in "([a-zé字 ]{0,40}\n{0,3}){0,90}") {
-            let ranges = passages(&text);
-            let mut end = 0;
-            for range in &ranges {
-                prop_assert!(text[end..range.start].trim().is_empty());
-                prop_assert!(!range.is_empty() && range.len() <= MOST);
-                end = range.end;
-            }
-            prop_assert!(text[end..].trim().is_empty());
+    /// Counts how often it is asked.
+    struct Asked(Arc<dyn Tokenizer>, Arc<AtomicUsize>);
+
+    impl Tokenizer for Asked {
+        fn name(&self) -> &str {
+            self.0.name()
         }
+
+        fn count(&self, text: &str) -> usize {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.count(text)
+        }
+
+        fn kind(&self) -> CountKind {
+            self.0.kind()
+        }
+
+        fn is_additive(&self) -> bool {
+            self.0.is_additive()
+        }
+    }
+
+    #[test]
+    fn tokens_are_counted_no_further_than_the_budget() {
+        let texts: Vec<String> = (0..500)
+            .map(|number| format!("The relief valve {number} opens at two bar."))
+            .collect();
+        let names: Vec<String> = (0..500).map(|number| format!("valve-{number}")).collect();
+        let pairs = names.iter().zip(&texts);
+        let pairs: Vec<(&str, &str)> = pairs.map(|(name, text)| (&**name, &**text)).collect();
+        let candidates = documents(&pairs);
+        let asked = Arc::new(AtomicUsize::new(0));
+        let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
+        let world = workspace.world("gpt-4o").unwrap();
+        let counter = Arc::clone(&asked);
+        let world = world.counted_by(|inner| Arc::new(Asked(inner, counter)));
+        let policy = Policy::preset("standard").unwrap();
+        let request = Request::new("Anything.", Budget::default());
+        let query = |ask: &Ask<'_>| {
+            let found = workspace.query(&world, &policy, &request, &candidates, ask);
+            (found.unwrap(), asked.swap(0, Ordering::Relaxed))
+        };
+        let (found, counted) = query(&Ask {
+            limit: Some(3),
+            ..Ask::new("relief valve")
+        });
+        assert_eq!((found.passages.len(), found.left_out, counted), (3, 497, 3));
+        let (found, counted) = query(&Ask {
+            tokens: 25,
+            ..Ask::new("relief valve")
+        });
+        assert_eq!(found.passages.len() + found.left_out, 500);
+        assert!((1..3).contains(&found.passages.len()) && found.tokens <= 25);
+        assert!(counted <= found.passages.len() + TOO_LONG, "{counted}");
+        assert_eq!(query(&Ask::new(&"valve ".repeat(200_000))).0.among, 500);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_query_changes_no_other() {
+        let texts = ["A relief valve.", "The valve of the pump.", "A film."];
+        let all = documents(&[("a", texts[0]), ("b", texts[1]), ("c", texts[2])]);
+        let once = ask(&all, &Ask::new("valve")).unwrap();
+        let standing = Ask {
+            standing: ["a".to_owned()].into(),
+            ..Ask::new("valve")
+        };
+        let less = ask(&all, &standing).unwrap();
+        let alone = documents(&[("b", texts[1]), ("c", texts[2])]);
+        assert_eq!(less, ask(&alone, &Ask::new("valve")).unwrap());
+        assert_eq!(ask(&all, &Ask::new("valve")).unwrap(), once);
     }
 }

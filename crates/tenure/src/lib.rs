@@ -52,7 +52,7 @@ pub use compile::{score, trace};
 pub use input::{facts, gate, policy, request, retrieval};
 pub use object::section;
 pub use provider::{answer, catalogue, conform, wire};
-pub use rank::{allocate, ranker, vectors};
+pub use rank::{allocate, passages, ranker, vectors};
 
 pub use base::digest::Digest;
 pub use base::error::{Error, ErrorKind};
@@ -65,7 +65,7 @@ pub use compile::envelope::{
 pub use compile::trace::{CompileRecord, Reason, Ruling, Trace, Verdict};
 pub use compile::{COMPILER, admitted, compile, gate, needs, outline_needs, visible};
 pub use condense::pointer::{PointerId, pointer_id, pointer_line};
-pub use input::candidates::{Candidates, Unfetched};
+pub use input::candidates::{Candidates, Nearest, Passage, PassageLayer, Passages, Unfetched};
 pub use input::facts::{Fact, Facts, Need, Needs};
 pub use input::policy::Policy;
 pub use input::request::{AsOf, Budget, Principal, Request, Target, TaskState};

@@ -6,7 +6,7 @@ use std::thread;
 
 use tenure::object::ObjectType;
 use tenure::vectors::{VectorModel, Vectors};
-use tenure::{Candidates, Digest, Error, Facts, Needs};
+use tenure::{Candidates, Digest, Error, Facts, Needs, PassageLayer, Passages};
 
 use super::{DIMENSIONS, StaticTable};
 use crate::encoder::Encoder;
@@ -241,6 +241,72 @@ impl Vectorizer {
         ))
     }
 
+    /// How similar each of these passages is to the query, as [`Vectorizer::similarities`] says it; nought for those that are
+    /// not `seen`. Vectors by the built-in table stay with the passages; one's own embedder is asked about what is seen
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vectorizer::answer`].
+    pub fn passage_similarities(
+        &self,
+        query: &str,
+        passages: &Passages,
+        seen: &[bool],
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let layers = passages.layers();
+        let mut similarities = Vec::with_capacity(seen.len());
+        match &self.source {
+            Source::Nothing => return Ok(None),
+            Source::Own(_) => {
+                let texts = layers.flat_map(PassageLayer::texts).zip(seen);
+                let texts = texts.filter(|(_, seen)| **seen).map(|(text, _)| text);
+                let known = self.similarities(query, &texts.collect::<Vec<_>>())?;
+                let mut known = known.unwrap_or_default().into_iter();
+                similarities.extend(seen.iter().map(|seen| {
+                    if *seen {
+                        known.next().unwrap_or_default()
+                    } else {
+                        0.0
+                    }
+                }));
+            }
+            Source::Builtin => {
+                let model = builtin_model()?;
+                let unrelated = model.unrelated;
+                let asked = Digest::of(query.as_bytes());
+                let query = self.vectors(model.clone(), Role::Query, &[(asked, query)], &[])?;
+                for layer in layers {
+                    let vectors = self.kept_with(layer, &model)?;
+                    let texts: Vec<Digest> = layer.texts().map(|(text, _)| text).collect();
+                    let found = vectors.similarities(&texts, (&query, &asked)).into_iter();
+                    let seen = &seen[similarities.len()..];
+                    similarities.extend(found.zip(seen).map(|(score, seen)| match score {
+                        Some(score) if *seen && score >= unrelated => score.to_f64(),
+                        _ => 0.0,
+                    }));
+                }
+            }
+        }
+        Ok(Some(similarities))
+    }
+
+    /// The vectors of passages by the built-in table.
+    fn kept_with(&self, layer: &PassageLayer, model: &VectorModel) -> Result<Arc<Vectors>, Error> {
+        if let Some(kept) = layer.vectors().filter(|kept| kept.model() == model) {
+            return Ok(Arc::clone(kept));
+        }
+        let texts: Vec<(Digest, &str)> = layer.texts().collect();
+        let known = layer.known_vectors().map(|vectors| Remembered {
+            of: vectors.model().digest,
+            vectors: Arc::clone(vectors),
+        });
+        let made = self.vectors(model.clone(), Role::Passage, &texts, known.as_slice())?;
+        let made = Arc::new(made);
+        layer.keep_vectors(Arc::clone(&made));
+        Ok(made)
+    }
+
     /// The vectors of these texts: those that are remembered, and the others made now.
     fn vectors(
         &self,
@@ -412,6 +478,42 @@ mod tests {
             let expected = table.embed(text);
             assert_eq!(vector, Some(expected.components().as_slice()));
         }
+    }
+
+    #[test]
+    fn vectors_stay_with_the_passages_and_say_the_same() {
+        let vectorizer = Vectorizer::default();
+        let texts = ["a dog", "a cat", "a dog", "a pump that leaks"];
+        let both = texts.split_at(2);
+        let layers = [both.0, both.1].map(|texts| Arc::new(candidates(texts)));
+        let all = Candidates::layered(layers);
+        let passages = all.passages();
+        let seen = passages.of_candidates([0, 2, 3]);
+        let similar = |seen: &[bool]| {
+            let similar = vectorizer.passage_similarities("my dog", passages, seen);
+            similar.unwrap().unwrap()
+        };
+        let digests = texts.map(|text| (Digest::of(text.as_bytes()), text));
+        let expected = vectorizer
+            .similarities("my dog", &digests)
+            .unwrap()
+            .unwrap();
+        assert!(expected[0] > 0.0 && expected[1] > 0.0);
+        assert_eq!(similar(&[true; 4]), expected);
+        assert_eq!(similar(&seen), [expected[0], 0.0, expected[2], expected[3]]);
+        let kept = passages.layers().filter(|layer| layer.vectors().is_some());
+        assert_eq!(kept.count(), 2);
+        // What follows them asks for what is new alone, and says the same as if it asked for all.
+        let more = ["a dog", "a new pump"];
+        let [layer, _] = [0, 1].map(|at| all.layers().nth(at).unwrap());
+        let next = candidates(&more).following(layer);
+        let fresh = candidates(&more);
+        let [next, fresh] = [&next, &fresh].map(|candidates| {
+            let similar =
+                vectorizer.passage_similarities("my dog", candidates.passages(), &[true; 2]);
+            similar.unwrap().unwrap()
+        });
+        assert_eq!(next, fresh);
     }
 
     #[test]

@@ -60,7 +60,8 @@ pub(crate) enum StoreCommand {
     /// Find passages of objects that contain every word of a query, archived ones included
     ///
     /// Words are compared by their stems, ignoring case. An index in the store finds the objects; only those that the
-    /// caller may see and that hold now are ranked and shown. A query has no operators.
+    /// caller may see and that hold now are ranked and shown: the 200 newest, or `--limit` if that is more. A query has
+    /// no operators.
     Search(SearchArgs),
     /// List the writes
     Log(LogArgs),

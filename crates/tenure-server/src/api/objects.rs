@@ -15,7 +15,7 @@ use tenure::{
     Candidates, ContextObject, Digest, Error, ErrorKind, ObjectDocument, Policy, Principal,
     admitted,
 };
-use tenure_store::{Expect, Put, Sees, StoredObject, Tenant, Written, true_at};
+use tenure_store::{Expect, Put, SearchPage, Sees, Start, StoredObject, Tenant, Written, true_at};
 use tenure_workspace::{Belief, object_id};
 
 use super::call::{Asked, Json, Named, Said, instant, limit, page, tenant, writing};
@@ -251,7 +251,13 @@ pub(super) async fn list(
             (Some(words), None) => {
                 let sees = reader.sees();
                 let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
-                Arc::new(tenant.search_seen(words, sees)?)
+                // One more tells whether there is another page, and the one that it starts after is found again.
+                let page = SearchPage {
+                    sees,
+                    start: asked.after.map_or(Start::Oldest, Start::At),
+                    most: most + 2,
+                };
+                Arc::new(tenant.search_page(words, &page)?)
             }
             (None, Some(known)) => Arc::new(tenant.load_as_of(known)?),
             (None, None) => app.resident(&tenant)?,

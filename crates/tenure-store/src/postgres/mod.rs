@@ -37,6 +37,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0002_erasure.sql"),
     include_str!("0003_search.sql"),
     include_str!("0004_set_aside.sql"),
+    include_str!("0005_index_at_write.sql"),
 ];
 
 /// The comment on the schema, up to its version.
@@ -248,6 +249,28 @@ impl Postgres {
                 Err(error) => return Err(self.failed(error)),
             }
         }
+    }
+
+    /// The tenants that a table names, by name. As the login itself: only the owner may; to others it would seem that there
+    /// are none.
+    fn listed(&self, table: &str) -> Result<Option<Vec<String>>, Error> {
+        let may = format!(
+            "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = '\"{}\".tenants'::regclass",
+            self.schema
+        );
+        let (mut lease, may) = self.begin(|client| client.query_typed(&may, &[]))?;
+        if !may.first().is_some_and(|row| row.get(0)) {
+            lease.keep();
+            return Ok(None);
+        }
+        let sql = format!(
+            "SELECT tenant FROM \"{}\".{table} ORDER BY tenant",
+            self.schema
+        );
+        let rows = lease.connection()?.client.query_typed(&sql, &[]);
+        let rows = rows.map_err(|error| self.failed(error))?;
+        lease.keep();
+        Ok(Some(rows.iter().map(|row| row.get(0)).collect()))
     }
 
     /// Runs the job once.
@@ -544,30 +567,16 @@ impl Engine for Postgres {
     }
 
     fn tenants(&self) -> Result<Vec<String>, Error> {
-        // As the login itself: only the owner may; to others it would seem that there are none.
-        let may = format!(
-            "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = '\"{}\".tenants'::regclass",
-            self.schema
-        );
-        let (mut lease, may) = self.begin(|client| client.query_typed(&may, &[]))?;
-        if !may.first().is_some_and(|row| row.get(0)) {
-            lease.keep();
-            return Err(Error::new(
-                ErrorKind::Policy,
-                format!(
-                    "only the owner of the store `{}` lists its tenants",
-                    self.shown
-                ),
-            ));
-        }
-        let sql = format!(
-            "SELECT tenant FROM \"{}\".tenants ORDER BY tenant",
-            self.schema
-        );
-        let rows = lease.connection()?.client.query_typed(&sql, &[]);
-        let rows = rows.map_err(|error| self.failed(error))?;
-        lease.keep();
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        self.listed("tenants")?.ok_or_else(|| {
+            let shown = &self.shown;
+            let what = format!("only the owner of the store `{shown}` lists its tenants");
+            Error::new(ErrorKind::Policy, what)
+        })
+    }
+
+    fn unsearched(&self) -> Result<Vec<String>, Error> {
+        // To others it seems that there are none, and each of theirs is seen when it is searched.
+        Ok(self.listed("unsearched")?.unwrap_or_default())
     }
 
     fn watch(&self) -> Result<Option<Box<dyn Watch>>, Error> {

@@ -16,7 +16,7 @@ use tenure::{Digest, Error};
 use super::pool::Connection;
 use super::{Postgres, Trouble};
 use crate::engine::{
-    Answered, BeliefRow, Read, RecordRow, Stamp, Standing, Tombstone, WriteRow, logged,
+    Answered, BeliefRow, Order, Read, RecordRow, Run, Stamp, Standing, Tombstone, WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -579,16 +579,28 @@ impl Read for Rows<'_> {
         self.ids(sql, &[&(version as i64)])
     }
 
-    fn indexed(&mut self) -> Result<u64, Error> {
-        let sql = "SELECT version FROM searched WHERE tenant = $1";
-        Ok(self.one(sql, &[], |row| number(row, 0))?.unwrap_or(0))
+    fn is_unsearched(&mut self) -> Result<bool, Error> {
+        let sql = "SELECT FROM unsearched WHERE tenant = $1";
+        Ok(self.one(sql, &[], |_| Ok(()))?.is_some())
     }
 
-    fn matching(&mut self, terms: &[i64]) -> Result<Vec<ObjectId>, Error> {
-        // The tenant is the transaction's; it is named once more for what comes back.
-        let sql = "SELECT o.object FROM matching($2) AS m (object) \
-                   JOIN objects o ON o.tenant = $1 AND o.object = m.object";
-        self.ids(sql, &[&terms])
+    fn matching(&mut self, terms: &[i64], run: &Run) -> Result<Vec<u64>, Error> {
+        // The tenant is the transaction's: a value that is not used would have no type.
+        let sql = "SELECT m FROM matching($2, $3, $4, $5, $6) AS m WHERE $1::text IS NOT NULL";
+        let most = i64::try_from(run.most).unwrap_or(i64::MAX);
+        let (first, last) = (run.first as i64, run.last as i64);
+        let backwards = run.order == Order::Newest;
+        let values: Values<'_> = &[&terms, &first, &last, &most, &backwards];
+        self.all(sql, values, |row| number(row, 0))
+    }
+
+    fn placed(&mut self, places: &[u64]) -> Result<Vec<ObjectId>, Error> {
+        let wanted: Vec<i64> = places.iter().map(|place| *place as i64).collect();
+        let sql = "SELECT place, object FROM objects WHERE tenant = $1 AND place = ANY($2)";
+        let read = |row: &Row| Ok((number(row, 0)?, object(row, 1)?));
+        let found: BTreeMap<u64, ObjectId> = self.all(sql, &[&wanted], read)?.into_iter().collect();
+        let found = places.iter().filter_map(|place| found.get(place));
+        Ok(found.copied().collect())
     }
 
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error> {

@@ -9,7 +9,7 @@ use tenure::{Digest, Error, ErrorKind};
 use super::rows::{
     Id, Rows, Values, bytes, digests, ids, messages, micros, number, stamped, unreadable,
 };
-use crate::engine::{Answered, BeliefRow, Change, RecordRow, RevisionRow, Stamp, Write};
+use crate::engine::{Answered, BeliefRow, Change, IndexRow, RecordRow, RevisionRow, Stamp, Write};
 
 impl Write for Rows<'_> {
     fn stamp(&mut self) -> Result<Stamp, Error> {
@@ -130,38 +130,42 @@ impl Write for Rows<'_> {
         self.one(sql, &[], |_| Ok(())).map(drop)
     }
 
-    fn index(&mut self, objects: &[(ObjectId, Vec<i64>)]) -> Result<(), Error> {
-        let (full, empty): (Vec<_>, Vec<_>) =
-            objects.iter().partition(|(_, terms)| !terms.is_empty());
-        let empty: Vec<Id> = empty.iter().map(|(id, _)| Id(*id)).collect();
-        let sql = "DELETE FROM search WHERE tenant = $1 AND object = ANY($2)";
-        self.execute(sql, &[&empty])?;
+    fn index(&mut self, objects: &[IndexRow]) -> Result<(), Error> {
+        let (full, empty): (Vec<_>, Vec<_>) = objects.iter().partition(|row| !row.terms.is_empty());
+        if !empty.is_empty() {
+            let empty: Vec<i64> = empty.iter().map(|row| row.place as i64).collect();
+            let sql = "DELETE FROM search WHERE tenant = $1 AND place = ANY($2)";
+            self.execute(sql, &[&empty])?;
+        }
         // There are no arrays of arrays of several lengths, so all terms travel as one list, and of each object
         // how many of them are its own.
-        for part in messages(&full, |(_, terms)| 8 * terms.len()) {
-            let of: Vec<Id> = part.iter().map(|(id, _)| Id(*id)).collect();
-            let terms: Vec<i64> = part.iter().flat_map(|(_, terms)| terms).copied().collect();
+        for part in messages(&full, |row| 8 * row.terms.len()) {
+            let places: Vec<i64> = part.iter().map(|row| row.place as i64).collect();
+            let terms: Vec<i64> = part.iter().flat_map(|row| &row.terms).copied().collect();
             let mut end = 0;
-            let ends = part.iter().map(|(_, terms)| {
-                end += terms.len() as i32;
+            let ends = part.iter().map(|row| {
+                end += row.terms.len() as i32;
                 end
             });
             let ends: Vec<i32> = ends.collect();
-            let sql = "INSERT INTO search (tenant, object, terms) \
-                       SELECT $1, n.object, ($4::bigint[])[n.start + 1:n.stop] FROM \
-                       (SELECT object, stop, lag(stop, 1, 0) OVER (ORDER BY stop) AS start \
-                        FROM unnest($2::uuid[], $3::integer[]) AS u (object, stop)) AS n \
-                       ON CONFLICT (tenant, object) DO UPDATE SET terms = excluded.terms";
-            self.execute(sql, &[&of, &ends, &terms])?;
+            let sql = "INSERT INTO search (tenant, place, terms) \
+                       SELECT $1, n.place, ($4::bigint[])[n.start + 1:n.stop] FROM \
+                       (SELECT place, stop, lag(stop, 1, 0) OVER (ORDER BY stop) AS start \
+                        FROM unnest($2::bigint[], $3::integer[]) AS u (place, stop)) AS n \
+                       ON CONFLICT (tenant, place) DO UPDATE SET terms = excluded.terms";
+            self.execute(sql, &[&places, &ends, &terms])?;
         }
         Ok(())
     }
 
-    fn set_indexed(&mut self, version: u64) -> Result<(), Error> {
-        let sql = "INSERT INTO searched (tenant, version) VALUES ($1, $2) \
-                   ON CONFLICT (tenant) DO UPDATE SET version = excluded.version";
-        self.execute(sql, &[&(version as i64)])?;
-        Ok(())
+    fn set_unsearched(&mut self) -> Result<(), Error> {
+        let sql = "INSERT INTO unsearched (tenant) VALUES ($1) ON CONFLICT DO NOTHING";
+        self.execute(sql, &[]).map(drop)
+    }
+
+    fn set_searched(&mut self) -> Result<(), Error> {
+        let sql = "DELETE FROM unsearched WHERE tenant = $1";
+        self.execute(sql, &[]).map(drop)
     }
 
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error> {
@@ -201,8 +205,9 @@ impl Write for Rows<'_> {
             "DELETE FROM blobs WHERE tenant = $1 AND digest IN (SELECT r.content FROM revisions r \
              JOIN beliefs b ON b.tenant = $1 AND b.revision = r.revision \
              WHERE r.tenant = $1 AND b.object = ANY($2))",
+            "DELETE FROM search WHERE tenant = $1 AND place IN \
+             (SELECT o.place FROM objects o WHERE o.tenant = $1 AND o.object = ANY($2))",
             "DELETE FROM objects WHERE tenant = $1 AND object = ANY($2)",
-            "DELETE FROM search WHERE tenant = $1 AND object = ANY($2)",
             "DELETE FROM revisions WHERE tenant = $1 AND revision IN \
              (SELECT b.revision FROM beliefs b WHERE b.tenant = $1 AND b.object = ANY($2))",
             "DELETE FROM beliefs WHERE tenant = $1 AND object = ANY($2)",

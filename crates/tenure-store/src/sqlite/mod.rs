@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0002_fewer_trees.sql"),
     include_str!("0003_search.sql"),
     include_str!("0004_sums.sql"),
+    include_str!("0005_index_at_write.sql"),
 ];
 
 /// The number of connections that are kept for reading.
@@ -229,6 +230,11 @@ impl Sqlite {
         }
         sql("COMMIT")?;
         Ok((from + 1..=known).collect())
+    }
+
+    /// Returns whether opening it brought its schema up to date.
+    pub(crate) fn is_upgraded(&self) -> bool {
+        !lock(&self.applied).is_empty()
     }
 
     /// The error of a migration that failed: migrations check whether anything would be lost.
@@ -441,6 +447,18 @@ impl Engine for Sqlite {
             let mut statement = connection.prepare_cached(&sql)?;
             let read = |row: &rusqlite::Row<'_>| rows::whole(row, 1).and_then(|()| row.get(0));
             statement.query_map([], read)?.collect()
+        };
+        let tenants = read().map_err(|error| self.failed(error));
+        self.keep_reader(connection);
+        tenants
+    }
+
+    fn unsearched(&self) -> Result<Vec<String>, Error> {
+        let connection = self.reader()?;
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let sql = "SELECT t.tenant FROM unsearched u JOIN tenants t ON t.number = u.tenant ORDER BY t.tenant";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map([], |row| row.get(0))?.collect()
         };
         let tenants = read().map_err(|error| self.failed(error));
         self.keep_reader(connection);

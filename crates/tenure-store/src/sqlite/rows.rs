@@ -12,7 +12,7 @@ use tenure::{Digest, Error};
 
 use super::{Outside, failed, sum};
 use crate::engine::{
-    Answered, BeliefRow, Read, RecordRow, Stamp, Standing, Tombstone, WriteRow, logged,
+    Answered, BeliefRow, Order, Read, RecordRow, Run, Stamp, Standing, Tombstone, WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -29,7 +29,7 @@ const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.ob
 
 /// The number of bits of a row of the index of terms that hold the place.
 const PLACE_BITS: u32 = 40;
-const MAX_PLACE: u64 = (1 << PLACE_BITS) - 1;
+const MAX_PLACE: u64 = Run::END;
 
 /// The number of no tenant.
 const NO_TENANT: i64 = 0;
@@ -215,10 +215,18 @@ pub(super) fn search_row(tenant: i64, place: u64) -> Result<i64, Error> {
     Ok(tenant << PLACE_BITS | place as i64)
 }
 
-/// Terms as the index has them: a word each.
+/// Terms as the index has them: a word of 16 hexadecimal digits each.
 pub(super) fn words(terms: &[i64]) -> String {
-    let words: Vec<String> = terms.iter().map(|term| format!("{term:016x}")).collect();
-    words.join(" ")
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut words = String::with_capacity(terms.len() * 17);
+    for term in terms {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        let halves = (0..16).rev().map(|at| (*term >> (4 * at)) as usize & 15);
+        words.extend(halves.map(|half| char::from(DIGITS[half])));
+    }
+    words
 }
 
 /// Places as ranges: `0-99,104-104`.
@@ -662,25 +670,66 @@ impl Read for Rows<'_> {
         Ok(changed)
     }
 
-    fn indexed(&mut self) -> Result<u64, Error> {
+    fn is_unsearched(&mut self) -> Result<bool, Error> {
         let tenant = self.number()?;
-        let sql = "SELECT version FROM searched WHERE tenant = ?1";
-        let indexed = self.one(sql, [tenant], |row| version(row, 0))?;
-        Ok(indexed.unwrap_or(0))
+        let sql = "SELECT 1 FROM unsearched WHERE tenant = ?1";
+        Ok(self.one(sql, [tenant], |_| Ok(()))?.is_some())
     }
 
-    fn matching(&mut self, terms: &[i64]) -> Result<Vec<ObjectId>, Error> {
+    fn matching(&mut self, terms: &[i64], run: &Run) -> Result<Vec<u64>, Error> {
         let tenant = self.number()?;
-        let (first, last) = (search_row(tenant, 0)?, search_row(tenant, MAX_PLACE)?);
-        let sql = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
-        let found: Vec<i64> =
-            self.all(sql, params![words(terms), first, last], |row| row.get(0))?;
-        let sql = "SELECT object FROM beliefs WHERE tenant = ?1 AND place = ?2 LIMIT 1";
-        let mut ids = Vec::with_capacity(found.len());
-        for row in found {
-            ids.append(&mut self.ids(sql, params![tenant, row - first])?);
+        let start = search_row(tenant, 0)?;
+        let (first, last) = (
+            start + run.first as i64,
+            start + run.last.min(MAX_PLACE) as i64,
+        );
+        // What waits stands for what the index has of it.
+        let sql = "SELECT row, terms FROM fresh_terms WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
+        let wanted: Vec<String> = terms.iter().map(|term| words(&[*term])).collect();
+        let fresh = self.all(sql, [first, last], |row| {
+            // What is no text any more has no terms, which a check tells.
+            let terms = row.get_ref(1)?.as_bytes_or_null().ok().flatten();
+            let terms = String::from_utf8_lossy(terms.unwrap_or_default());
+            let has_all = wanted.iter().all(|wanted| terms.contains(wanted.as_str()));
+            Ok((row.get::<_, i64>(0)?, has_all))
+        })?;
+        let order = match run.order {
+            Order::Oldest => "rowid",
+            Order::Newest => "rowid DESC",
+        };
+        let sql = format!(
+            "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY {order} LIMIT ?4"
+        );
+        let most = i64::try_from(run.most.saturating_add(fresh.len())).unwrap_or(i64::MAX);
+        let values = params![words(terms), first, last, most];
+        let mut found: Vec<i64> = self.all(&sql, values, |row| row.get(0))?;
+        found.retain(|row| {
+            fresh
+                .binary_search_by_key(row, |(fresh, _)| *fresh)
+                .is_err()
+        });
+        found.extend(
+            fresh
+                .iter()
+                .filter(|(_, has_all)| *has_all)
+                .map(|(row, _)| row),
+        );
+        match run.order {
+            Order::Oldest => found.sort_unstable(),
+            Order::Newest => found.sort_unstable_by_key(|row| std::cmp::Reverse(*row)),
         }
-        Ok(ids)
+        found.truncate(run.most);
+        Ok(found.into_iter().map(|row| (row - start) as u64).collect())
+    }
+
+    fn placed(&mut self, places: &[u64]) -> Result<Vec<ObjectId>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT object FROM beliefs WHERE tenant = ?1 AND place = ?2 LIMIT 1";
+        let mut objects = Vec::with_capacity(places.len());
+        for place in places {
+            objects.extend(self.one(sql, params![tenant, *place as i64], |row| object(row, 0))?);
+        }
+        Ok(objects)
     }
 
     fn objects(&mut self) -> Result<Vec<(u64, ObjectId)>, Error> {

@@ -174,7 +174,8 @@ pub(super) fn rebuild(connection: &Connection) -> Result<()> {
          GROUP BY tenant, version; \
          UPDATE changes SET sum = row_sum('changes', tenant, version, places); \
          DELETE FROM tallies; {tallies} \
-         INSERT INTO search (search) VALUES ('delete-all'); DELETE FROM searched; COMMIT",
+         INSERT INTO search (search) VALUES ('delete-all'); DELETE FROM fresh_terms; \
+         INSERT OR IGNORE INTO unsearched SELECT number FROM tenants; COMMIT",
     ))
     .inspect_err(|_| {
         // Nothing more can be done if this fails; the next writer tries it again.

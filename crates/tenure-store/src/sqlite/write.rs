@@ -9,10 +9,18 @@ use tenure::{Digest, Error};
 
 use super::rows::{Rows, blob, micros, search_row, stamp, version, whole, words};
 use super::sum;
-use crate::engine::{Answered, Change, Read as _, RecordRow, Stamp, Write};
+use crate::engine::{Answered, Change, IndexRow, Read as _, RecordRow, Stamp, Write};
 
 /// Among how many of the newest beliefs about an object a revision is looked for that may be there already.
 const NEWEST: i64 = 16;
+
+/// The most rows of the index that wait, and the most that one write adds to them.
+const FRESH: usize = 128;
+const FRESH_TERMS: usize = 1 << 14;
+
+/// Puts a row into the index, or among those that wait.
+const SEARCH: &str = "INSERT OR REPLACE INTO search (rowid, terms) VALUES (?1, ?2)";
+const WAIT: &str = "INSERT OR REPLACE INTO fresh_terms (row, terms) VALUES (?1, ?2)";
 
 /// The row numbers of the revisions of a change.
 type Numbers = HashMap<(ObjectId, RevisionId), i64>;
@@ -97,6 +105,19 @@ impl Rows<'_> {
             self.execute(sql, params![self.tenant, blob(*id), subject])?;
         }
         Ok(())
+    }
+
+    /// Puts into the index what waits, once it is much: a part of the index for each write would cost as much as the
+    /// write.
+    fn gather_fresh(&self) -> Result<(), Error> {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM fresh_terms LIMIT ?1)";
+        let waiting = self.one(sql, [FRESH as i64 + 1], |row| row.get::<_, i64>(0))?;
+        if waiting.unwrap_or(0) <= FRESH as i64 {
+            return Ok(());
+        }
+        let sql = "INSERT OR REPLACE INTO search (rowid, terms) SELECT row, terms FROM fresh_terms ORDER BY row";
+        self.execute(sql, [])?;
+        self.execute("DELETE FROM fresh_terms", []).map(drop)
     }
 
     /// The place of an object that is there, or is written in this change.
@@ -252,34 +273,39 @@ impl Write for Rows<'_> {
         Ok(())
     }
 
-    fn index(&mut self, objects: &[(ObjectId, Vec<i64>)]) -> Result<(), Error> {
+    fn index(&mut self, objects: &[IndexRow]) -> Result<(), Error> {
         let tenant = self.number()?;
-        // An erasure looks here for whether there is anything to take out.
-        let sql = "INSERT INTO searched (tenant, version) VALUES (?1, 0) ON CONFLICT DO NOTHING";
-        self.execute(sql, [tenant])?;
-        for (id, terms) in objects {
-            let Some(place) = self.place(*id)? else {
-                continue;
-            };
-            let row = search_row(tenant, place)?;
+        let terms: usize = objects.iter().map(|row| row.terms.len()).sum();
+        let is_much = objects.len() > FRESH || terms > FRESH_TERMS;
+        let into = if is_much { SEARCH } else { WAIT };
+        let mut insert = self.check(self.statement(into))?;
+        for IndexRow { place, terms, .. } in objects {
+            let row = search_row(tenant, *place)?;
             if terms.is_empty() {
-                self.execute("DELETE FROM search WHERE rowid = ?1", [row])?
+                self.execute("DELETE FROM search WHERE rowid = ?1", [row])?;
             } else {
-                self.execute(
-                    "INSERT OR REPLACE INTO search (rowid, terms) VALUES (?1, ?2)",
-                    params![row, words(terms)],
-                )?
-            };
+                self.check(insert.execute(params![row, words(terms)]))?;
+            }
+            if is_much || terms.is_empty() {
+                self.execute("DELETE FROM fresh_terms WHERE row = ?1", [row])?;
+            }
+        }
+        if !is_much {
+            self.gather_fresh()?;
         }
         Ok(())
     }
 
-    fn set_indexed(&mut self, version: u64) -> Result<(), Error> {
+    fn set_unsearched(&mut self) -> Result<(), Error> {
         let tenant = self.number()?;
-        let sql = "INSERT INTO searched (tenant, version) VALUES (?1, ?2) \
-                   ON CONFLICT (tenant) DO UPDATE SET version = excluded.version";
-        self.execute(sql, params![tenant, version as i64])?;
-        Ok(())
+        let sql = "INSERT INTO unsearched (tenant) VALUES (?1) ON CONFLICT DO NOTHING";
+        self.execute(sql, [tenant]).map(drop)
+    }
+
+    fn set_searched(&mut self) -> Result<(), Error> {
+        let tenant = self.number()?;
+        let sql = "DELETE FROM unsearched WHERE tenant = ?1";
+        self.execute(sql, [tenant]).map(drop)
     }
 
     fn count(&mut self, usage: &[(ObjectId, Usage)]) -> Result<(), Error> {
@@ -313,14 +339,11 @@ impl Write for Rows<'_> {
     fn erase(&mut self, ids: &[ObjectId], digests: &[Digest]) -> Result<(), Error> {
         let stamp = self.stamp()?;
         let tenant = self.number()?;
-        let sql = "SELECT 1 FROM searched WHERE tenant = ?1";
-        let searched = self.one(sql, [tenant], |_| Ok(()))?.is_some();
         for id in ids {
             if let Some(place) = self.place(*id)? {
-                if searched {
-                    let row = search_row(tenant, place)?;
-                    self.execute("DELETE FROM search WHERE rowid = ?1", [row])?;
-                }
+                let row = search_row(tenant, place)?;
+                self.execute("DELETE FROM search WHERE rowid = ?1", [row])?;
+                self.execute("DELETE FROM fresh_terms WHERE row = ?1", [row])?;
                 let values = (tenant, place as i64);
                 self.execute(
                     "INSERT INTO erasing (tenant, place) VALUES (?1, ?2)",
@@ -366,10 +389,8 @@ impl Write for Rows<'_> {
                 values(),
             )?;
         }
-        if searched {
-            // What a row had stays in the index until its parts are merged.
-            self.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
-        }
+        // What a row had stays in the index until its parts are merged.
+        self.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
         for digest in digests {
             let sql = "INSERT INTO tombstones (tenant, digest, version, at, sum) \
                        VALUES (?1, ?2, ?3, ?4, row_sum('tombstones', ?1, ?2, ?3, ?4)) ON CONFLICT DO NOTHING";

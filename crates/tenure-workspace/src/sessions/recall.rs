@@ -14,7 +14,7 @@ use super::draft::{Draft, Ending};
 use super::draft_inputs::DraftInputs;
 use super::entry::{Entry, Recalled};
 use super::{CHUNK, Session, Turn, parsed};
-use crate::archive::passages;
+use tenure::passages::split;
 
 /// A message that is looked through.
 pub(super) struct Page<'p> {
@@ -384,7 +384,7 @@ pub(super) fn questions(text: &str) -> Vec<&str> {
 /// The ranges of the passages of a text; of a list of records in JSON each record.
 fn pieces(text: &str) -> Vec<Range<usize>> {
     let Some(records) = records(text) else {
-        return passages(text);
+        return split(text);
     };
     let mut ranges = Vec::new();
     for record in records {
@@ -392,7 +392,7 @@ fn pieces(text: &str) -> Vec<Range<usize>> {
         if record.len() <= RECORD {
             ranges.push(start..start + record.len());
         } else {
-            let parts = passages(record).into_iter();
+            let parts = split(record).into_iter();
             ranges.extend(parts.map(|part| start + part.start..start + part.end));
         }
     }

@@ -1,15 +1,18 @@
 //! The candidates of a compile: objects in their registry order, and the sources that were not fetched.
 
 mod leaves;
+mod passages;
 mod rows;
 
 use std::sync::{Arc, OnceLock};
 
 use crate::base::digest::Digest;
 use crate::object::{Authority, ContextObject, ObjectType, Revision};
+use crate::rank::vectors::Vectors;
 
 pub use leaves::Unfetched;
 pub(crate) use leaves::digest_of;
+pub use passages::{Nearest, Passage, PassageLayer, Passages};
 pub(crate) use rows::{Normalized, OPEN, Row, UNKNOWN};
 
 /// An immutable set of candidates. What depends on them alone (rows, postings, digest) is made
@@ -31,6 +34,11 @@ pub struct Candidates {
     /// The sets that these are made of; none where they are made of one.
     layers: Vec<Arc<Candidates>>,
     normalized: OnceLock<Normalized>,
+    passages: OnceLock<Passages>,
+    /// Those of its own objects, where it is made of one set.
+    passage_layer: OnceLock<Arc<PassageLayer>>,
+    /// The vectors of passages of what these follow.
+    known_vectors: Option<Arc<Vectors>>,
     longest_data: OnceLock<usize>,
     tools: OnceLock<Vec<Arc<ContextObject>>>,
 }
@@ -42,6 +50,18 @@ impl Candidates {
             count: objects.len(),
             objects: OnceLock::from(Arc::from(objects)),
             ..Candidates::default()
+        }
+    }
+
+    /// The same candidates, most of whose texts stand in these others: what was found out about a text is not found out
+    /// again.
+    #[must_use]
+    pub fn following(self, others: &Candidates) -> Candidates {
+        let made = others.passage_layer.get();
+        let vectors = made.and_then(|layer| layer.vectors().cloned());
+        Candidates {
+            known_vectors: vectors.or_else(|| others.known_vectors.clone()),
+            ..self
         }
     }
 
@@ -86,6 +106,9 @@ impl Candidates {
             unfetched,
             said: self.said,
             layers: self.layers,
+            passages: self.passages,
+            passage_layer: self.passage_layer,
+            known_vectors: self.known_vectors,
             longest_data: self.longest_data,
             tools: self.tools,
             ..Candidates::default()
@@ -238,6 +261,18 @@ impl Candidates {
     /// The digest of everything in them that a compile may depend on.
     pub fn digest(&self) -> Digest {
         self.normalized().digest()
+    }
+
+    /// The passages of their texts, made when they are first asked for.
+    pub fn passages(&self) -> &Passages {
+        self.passages.get_or_init(|| Passages::of(self))
+    }
+
+    fn passage_layer(&self) -> &Arc<PassageLayer> {
+        self.passage_layer.get_or_init(|| {
+            let known = self.known_vectors.clone();
+            Arc::new(PassageLayer::of(self.shared_objects(), known))
+        })
     }
 
     /// These candidates as rows, made when they are first asked for.

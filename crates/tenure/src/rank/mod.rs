@@ -3,5 +3,6 @@
 
 pub mod allocate;
 pub(crate) mod dates;
+pub mod passages;
 pub mod ranker;
 pub mod vectors;

@@ -189,6 +189,27 @@ impl Vectors {
         Some(Score::clamped(one.cosine(other)))
     }
 
+    /// The cosine of the angle between each of these texts and another of the same model, in their order; none for those
+    /// that have no vector here.
+    pub fn similarities<'t>(
+        &self,
+        texts: impl IntoIterator<Item = &'t Digest>,
+        (others, other): (&Vectors, &Digest),
+    ) -> Vec<Option<Score>> {
+        let other = (self.model == others.model)
+            .then(|| others.find(other, 0))
+            .flatten();
+        let other = other.map(|at| others.at(at));
+        // Most are asked for in the order in which they were added.
+        let mut next = 0;
+        let similarity = |text: &Digest| {
+            let at = self.find(text, next)?;
+            next = at + 1;
+            Some(Score::clamped(self.at(at).cosine(other?)))
+        };
+        texts.into_iter().map(similarity).collect()
+    }
+
     pub(crate) fn at(&self, place: usize) -> Vector<'_> {
         let dimensions = self.model.dimensions as usize;
         Vector {

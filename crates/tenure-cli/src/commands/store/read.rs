@@ -4,9 +4,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
+use tenure::time::Position;
 use tenure::trace::View;
-use tenure::{Budget, Candidates, Error, Principal, Request, World};
-use tenure_store::{ExportLine, Resident, Tenant, true_at};
+use tenure::{Budget, Candidates, ContextObject, Error, Policy, Principal, Request, World};
+use tenure_store::{ExportLine, Resident, SearchPage, Start, Tenant, true_at};
 use tenure_workspace::{Ask, Choice, Reach, Reader, Workspace, archive, object_id, write_whole};
 
 use super::{print_beliefs, tenant};
@@ -104,6 +105,9 @@ fn print_candidates(resident: &tenure_store::Resident, format: Format) -> Result
     print(&text)
 }
 
+/// The most objects that a search reads and ranks: a common word is in all of them.
+const RANKED: usize = 200;
+
 /// Reads of a store what a search found.
 struct SearchReader<'a>(&'a Workspace, Arc<Resident>);
 
@@ -126,7 +130,25 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     let tenant = tenant(&args.tenant)?;
     let workspace = Workspace::without_key()?;
     let working = Working::on("searching");
-    let found = Arc::new(tenant.search(&args.query)?);
+    let most = RANKED.max(args.limit as usize);
+    let policy = Policy::preset("standard")?;
+    let now = workspace.clock().now();
+    let sees = |objects: &[Arc<ContextObject>]| {
+        let mut seen = vec![false; objects.len()];
+        for at in tenure::admitted(&policy, &principal, &Candidates::new(objects.to_vec())) {
+            seen[at] = objects[at].valid().locate(now) == Position::Inside;
+        }
+        seen
+    };
+    let found = Arc::new(tenant.search_page(
+        &args.query,
+        &SearchPage {
+            sees: Some(&sees),
+            start: Start::Newest,
+            most,
+        },
+    )?);
+    let is_cut = found.candidates().len() >= most;
     let job = workspace.prepare(
         Ask {
             request: Request {
@@ -151,7 +173,15 @@ pub(super) fn search(args: &SearchArgs) -> Result<(), Failure> {
     drop(working);
     match args.tenant.format {
         Format::Json => print_json(&found),
-        Format::Text => print(&query::shown(&found)),
+        Format::Text => {
+            let mut text = query::shown(&found);
+            if is_cut {
+                text.push_str(&format!(
+                    "ranked are the {most} newest objects that match\n"
+                ));
+            }
+            print(&text)
+        }
     }
 }
 
