@@ -106,11 +106,14 @@ pub(crate) fn index(rows: &mut dyn Write, ids: &[ObjectId]) -> Result<(), Error>
     Ok(())
 }
 
+/// An object, its place, and the terms of what is believed of it, as places in a [`Wording`].
+type Said = (ObjectId, u64, Vec<u32>);
+
 /// The terms of what is believed of each of these objects. What is damaged is found by nothing.
 fn said<R: Read + ?Sized>(
     rows: &mut R,
     standing: &BTreeMap<ObjectId, Standing>,
-) -> Result<(Wording, Vec<(ObjectId, u64, Vec<u32>)>), Error> {
+) -> Result<(Wording, Vec<Said>), Error> {
     let bodies = rows.bodies(&beliefs(standing))?;
     let mut wording = Wording::default();
     let each = standing.iter().map(|(id, standing)| {

@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn questions_that_are_taken_apart_find_what_each_asks() {
-        let line = r#"{"units":[{"id":"a","text":"The long journey to the north was cold."},{"id":"b","text":"The north is a long way from here, and the journey is long."},{"id":"c","text":"Whiskers eats at noon."}],"queries":[{"text":"Who made the long journey to the cold north and when does Whiskers eat","relevant":["a","c"]}]}"#;
+        let line = r#"{"units":[{"id":"a","text":"The long journey to the north was cold."},{"id":"b","text":"The cold north is a long way from here, and the journey there is long."},{"id":"c","text":"Lunch was soup."}],"queries":[{"text":"Who made the long journey to the cold north and what was for lunch","relevant":["a","c"]}]}"#;
         let sets = read_sets(line, "x").unwrap();
         let by = RankedBy::Table(Weights::default());
         let of = |decomposer| recall_in_parts(&sets, 16, by, decomposer).unwrap().recall;

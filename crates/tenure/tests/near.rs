@@ -36,7 +36,8 @@ fn task(objective: &str) -> Value {
 
 fn on(name: &str, valid: Value, content: &str) -> Value {
     let mut found = passage(name, content);
-    merge(&mut found, json!({ "valid": valid }));
+    let ends = json!({ "valid_from": valid["from"], "valid_until": valid["until"] });
+    merge(&mut found, ends);
     found
 }
 
@@ -141,10 +142,12 @@ fn what_an_object_is_good_for_is_found() {
         }),
     );
     let objects = json!([plain, why]);
-    let compiled = run(&Case::new(&objects, json!({}), STANDARD), &Facts::none());
+    let all = "guidance = { near = 0.0 }\n";
+    let compiled = run(&Case::new(&objects, json!({}), all), &Facts::none());
     assert_eq!(relevance(&compiled, "why"), 1.0);
     assert_eq!(relevance(&compiled, "plain"), 0.0);
-    let without = Case::new(&objects, json!({}), "[ranking]\npurpose = 0.0");
+    let without = format!("{all}[ranking]\npurpose = 0.0");
+    let without = Case::new(&objects, json!({}), &without);
     assert_eq!(relevance(&run(&without, &Facts::none()), "why"), 0.0);
 }
 

@@ -1,7 +1,7 @@
 //! `tenure check` and `tenure lint`.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tenure::conform::Violation;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// Prints what an answer breaks, and fails when it breaks anything.
-fn run_answer(args: &CheckArgs, answer: &PathBuf) -> Result<(), Failure> {
+fn run_answer(args: &CheckArgs, answer: &Path) -> Result<(), Failure> {
     let text = read_or_stdin(answer)?;
     let is_given = args.file.as_os_str() != "-";
     let request = is_given.then(|| read_or_stdin(&args.file)).transpose()?;

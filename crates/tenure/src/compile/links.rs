@@ -121,7 +121,11 @@ impl<'a> Links<'a> {
     /// All that these rows need, near and far, themselves excluded unless one needs another.
     pub(crate) fn needed(&self, rows: impl Iterator<Item = u32>) -> BTreeSet<u32> {
         let mut reached = BTreeSet::new();
-        let mut open: Vec<u32> = rows.collect();
+        // Most objects are kept with nothing.
+        if self.needs.is_empty() && self.wants.is_empty() {
+            return reached;
+        }
+        let mut open: Vec<u32> = rows.filter(|row| self.ties(*row)).collect();
         while let Some(next) = open.pop() {
             for needed in self.direct(next) {
                 if reached.insert(needed) {

@@ -329,7 +329,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is not seen changes nothing, and where layers begin neither.
+        /// Nothing changes by what is not seen, nor by where layers begin.
         #[test]
         fn passages_are_ranked_as_if_there_were_no_others(
             texts in prop::collection::vec((text(), any::<bool>()), 0..7),

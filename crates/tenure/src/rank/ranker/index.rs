@@ -117,6 +117,12 @@ impl Question {
             terms,
         }
     }
+
+    /// Returns whether at least half of its terms are numbers.
+    pub(crate) fn asks_by_numbers(&self) -> bool {
+        let numbers = self.terms.iter().filter(|term| is_number(term)).count();
+        numbers > 0 && 2 * numbers >= self.terms.len()
+    }
 }
 
 /// The similarities by vectors.

@@ -330,7 +330,7 @@ mod tests {
             ranked.into_iter().map(|(unit, _)| unit).collect::<Vec<_>>()
         };
         assert_eq!(by(&[0.2, 0.5, 0.4], None), [1, 2, 0]);
-        assert_eq!(by(&[0.2, 0.5, 0.4], Some(&[0.1, 0.1, 0.9])), [2, 1, 0]);
+        assert_eq!(by(&[0.2, 0.5, 0.45], Some(&[0.1, 0.1, 0.9])), [2, 1, 0]);
         // What is not whole counts for nothing.
         assert_eq!(by(&[0.2, 0.5, 0.4], Some(&[0.9])), [1, 2, 0]);
     }

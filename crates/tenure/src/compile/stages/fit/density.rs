@@ -65,7 +65,6 @@ impl Density {
             return Vec::new();
         }
         let (set, ranking) = (contained.live.set, &contained.ranking);
-        let needed = contained.links.needed(contained.live.rows.iter().copied());
         let is_soft = |row: u32| {
             let constraint = set.object(row).revision().constraint();
             constraint.is_some_and(|constraint| constraint.rigidity == Rigidity::Soft)
@@ -74,11 +73,15 @@ impl Density {
             set.row(*row).rare
                 && set.row(*row).authority != Authority::Data
                 && ranking.obligations[*row as usize].is_none()
-                && !needed.contains(row)
                 && is_soft(*row)
         };
         let rows = contained.live.rows.iter().copied().filter(may_leave);
         let mut rows: Vec<u32> = rows.collect();
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let needed = contained.links.needed(contained.live.rows.iter().copied());
+        rows.retain(|row| !needed.contains(row));
         rows.sort_by(|a, b| {
             let key = |row: u32| {
                 let score = ranking.scores[row as usize].composite;

@@ -163,8 +163,12 @@ impl AskedAbout {
 
     /// The nearness from which on a row is related to the text.
     fn least(&self, row: u32) -> f64 {
-        self.known(row)
-            .map_or(SHARED, |(cosines, _)| cosines.halfway)
+        match self.known(row) {
+            None => SHARED,
+            // The vector of a question of numbers is one of numbers, and a number is no subject.
+            Some((cosines, _)) if self.question.asks_by_numbers() => cosines.related,
+            Some((cosines, _)) => cosines.halfway,
+        }
     }
 
     fn known(&self, row: u32) -> Option<(&Cosines, f64)> {
@@ -350,17 +354,20 @@ pub(super) struct Cosines {
     pub(super) unrelated: f64,
     /// The similarity halfway from that to what texts have that speak of the same.
     halfway: f64,
+    /// The similarity of texts that speak of the same.
+    related: f64,
     /// The similarity by the built-in table, where the other is that of an encoder of one's own.
     beside: Option<Vec<f64>>,
 }
 
 impl Cosines {
     fn by(model: &VectorModel, of: Vec<f64>, beside: Option<Vec<f64>>) -> Cosines {
-        let unrelated = model.unrelated.to_f64();
+        let (unrelated, related) = (model.unrelated.to_f64(), model.related.to_f64());
         Cosines {
             of,
             unrelated,
-            halfway: (unrelated + model.related.to_f64()) / 2.0,
+            halfway: (unrelated + related) / 2.0,
+            related,
             beside,
         }
     }
