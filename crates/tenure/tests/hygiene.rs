@@ -112,7 +112,11 @@ fn memory_that_was_left_out_takes_nothing_from_the_conversation() {
         rule(json!({ "name": format!("m{at}"), "content": text.repeat(3) }))
     };
     let said = |at: usize| {
-        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
+        let role = if at.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
         turn(
             &format!("t{at}"),
             role,
