@@ -38,7 +38,7 @@ function openaiCalls(client) {
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } };
   const messages = [
     { role: "system", content: "Be brief. É \ud7ff" },
-    { role: "user", content: [{ type: "text", text: "What is this?" }, image] },
+    { role: "user", content: [{ type: "text", text: "What does the picture show?" }, image] },
   ];
   const chat = client.chat.completions;
   const items = [{ role: "user", content: [{ type: "input_text", text: "Hi" }] }];
@@ -110,10 +110,10 @@ async function talk(through) {
 
   const chat = openai(through).chat.completions;
   const url = `data:image/png;base64,${PIXEL}`;
-  const text = { type: "text", text: "What is this?" };
+  const text = { type: "text", text: "What does the picture show?" };
   const messages = [{ role: "user", content: [text, { type: "image_url", image_url: { url } }] }];
   // Near to what is asked; the other is not.
-  const look = { name: "look", description: "Says what this is." };
+  const look = { name: "look", description: "Says what a picture shows." };
   const paint = { name: "paint" };
   const functions = [{ ...look, parameters: LOOK }, { ...paint, parameters: { type: "object", properties: {} } }];
   const asked = { model: "gpt-4o", messages, tools: functions.map((tool) => ({ type: "function", function: tool })) };

@@ -32,7 +32,7 @@ LOOK = {
     "required": ["at"],
 }
 # Near to what the agents ask.
-WHAT = "Says what this is."
+WHAT = "Says what a picture shows."
 
 CHAT = {
     "id": "chatcmpl-1",
@@ -250,7 +250,7 @@ def openai_calls(client):
         {
             "role": "user",
             "content": [
-                {"type": "text", "text": "What is this?"},
+                {"type": "text", "text": "What does the picture show?"},
                 {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
             ],
         },
@@ -317,7 +317,7 @@ def rule(folder):
     """An object for the store, in a file."""
     path = os.path.join(folder, "rule.json")
     with open(path, "w") as file:
-        json.dump([{"name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule"}], file)
+        json.dump([{"name": "units", "content": "Report temperatures in kelvin.", "object_type": "rule", "protection": "pinned"}], file)
     return path
 
 
@@ -392,7 +392,7 @@ def talk(through):
         kept(through, len(sessions))
 
     client = openai.OpenAI(base_url=f"{through}/v1", api_key="sk-3", max_retries=0, timeout=60)
-    asked = {"type": "text", "text": "What is this?"}
+    asked = {"type": "text", "text": "What does the picture show?"}
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
     messages = [{"role": "user", "content": [asked, image]}]
     strict = {"name": "look", "description": WHAT, "parameters": {**LOOK, "additionalProperties": False}, "strict": True}
@@ -425,7 +425,7 @@ def talk(through):
         turns += [{"role": "assistant", "content": reply.content}, {"role": "user", "content": [result]}]
 
     image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "auto"}
-    items = [{"role": "user", "content": [{"type": "input_text", "text": "What is this?"}, image]}]
+    items = [{"role": "user", "content": [{"type": "input_text", "text": "What does the picture show?"}, image]}]
     for streamed in False, True:
         if streamed:
             with client.responses.stream(model="gpt-4o", input=items) as stream:
