@@ -214,15 +214,6 @@ impl Workspace {
         World::unknown(&self.catalogue, self.frame_key()?)
     }
 
-    /// Loads the vocabulary of a model of the catalogue, which every world of the process then
-    /// shares. Whatever is wrong with the name, [`Workspace::world`] says it.
-    pub fn preload(&self, model: &str) {
-        let none = FrameKey::new("none", [0; 32]);
-        if let Ok(world) = World::from_catalogue(&self.catalogue, model, none) {
-            world.tokenizer().count("load");
-        }
-    }
-
     /// The policy of this name, or in this TOML file.
     ///
     /// # Errors
@@ -492,7 +483,6 @@ mod tests {
         let workspace = Workspace::new(FrameKey::new("test", [7; 32])).unwrap();
         assert!(workspace.world("mine").is_err());
         let workspace = workspace.load_catalogue(&path).unwrap();
-        workspace.preload("mine");
         let world = workspace.world("mine").unwrap();
         assert_eq!((world.model_name(), world.model().window), ("mine", 64_000));
         std::fs::write(&path, "\nmodels.mine = {}\n").unwrap();

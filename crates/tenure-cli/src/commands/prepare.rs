@@ -262,11 +262,7 @@ fn sources(
         registry: args.registry.clone(),
         ..reading::options(&args.reading)?
     };
-    // The vocabulary takes longer to load than the files: load both at once.
-    let collected = std::thread::scope(|scope| {
-        scope.spawn(|| workspace.preload(model));
-        workspace.collect(&args.sources, &collect)
-    });
+    let collected = workspace.collect(&args.sources, &collect);
     drop(collect);
     drop(working);
     let collected = collected?;
