@@ -10,6 +10,7 @@ use tenure::{Digest, Error};
 
 use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
+use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change};
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
@@ -162,6 +163,7 @@ impl Tenant {
                 name: None,
                 revision: None,
                 outcome: Outcome::Created,
+                note: None,
             });
             let written = written.collect();
             change.open = places
@@ -169,6 +171,10 @@ impl Tenant {
                 .flat_map(|(_, beliefs)| beliefs)
                 .collect();
             rows.change(&change)?;
+            let claims = sealed.iter().map(|(_, object, _)| object.revision());
+            let claims = claims.filter(|revision| revision.normalized_claim().is_some());
+            let claims: BTreeSet<ObjectId> = claims.map(|revision| revision.object_id()).collect();
+            settle_claims(rows, &claims.into_iter().collect::<Vec<_>>())?;
             Ok(written)
         })
     }

@@ -30,15 +30,20 @@
 //! |---|---|
 //! | the verbs | [`Tenant`] |
 //! | what a write does to beliefs | `settle.rs` |
+//! | what a write does to claims that cannot both hold | `claims.rs` |
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
 mod blobs;
 mod buried;
 mod check;
+mod claims;
+mod conflicts;
 mod damage;
 pub mod engine;
+mod entities;
 mod erase;
+mod evidence;
 mod export;
 mod idempotency;
 mod import;
@@ -61,7 +66,11 @@ mod tenant;
 pub mod tls;
 
 pub use blobs::TextLine;
+pub use claims::MOST_OPPONENTS;
+pub use conflicts::{Conflict, Party, ResolverAction};
+pub use entities::ResolvedMention;
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
+pub use evidence::{BeliefWithEvidence, Link};
 pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;
@@ -73,5 +82,5 @@ pub use store::Store;
 pub use stored::{Line, StoredObject};
 pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
-    Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
+    Expect, MAX_BATCH, Outcome, Put, Tenant, WriteNote, Writing, Written, WrittenObject, true_at,
 };

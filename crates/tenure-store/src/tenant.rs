@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use tenure::belief::Claim;
 use tenure::error::ErrorKind;
 use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage, clip, inherit};
 use tenure::time::{Instant, Interval};
@@ -11,6 +12,7 @@ use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
 use crate::blobs::Blobs;
 use crate::buried::buried;
+use crate::claims::settle_claims;
 use crate::engine::{
     Answered, BeliefRow, Change, Engine, Read, RevisionRow, Stamp, Standing, Write, WriteRow,
 };
@@ -98,6 +100,28 @@ pub struct WrittenObject {
     pub revision: Option<RevisionId>,
     /// The effect.
     pub outcome: Outcome,
+    /// A note on what was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<WriteNote>,
+}
+
+/// A note on an object that was written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WriteNote {
+    /// Its `normalized_claim` is no claim that can be compared with others: it takes part in no settlement.
+    ClaimNotParsed {
+        /// The reason.
+        why: String,
+    },
+}
+
+/// The note on an object that is written.
+fn note_on(object: &ContextObject) -> Option<WriteNote> {
+    let claim = object.revision().normalized_claim()?;
+    let error = claim.parse::<Claim>().err()?;
+    Some(WriteNote::ClaimNotParsed { why: error.what })
 }
 
 /// The result of a write.
@@ -654,12 +678,27 @@ fn put(rows: &mut dyn Write, tenant: &str, drafts: &[Draft]) -> Result<Vec<Writt
             name: Some(object.name().to_owned()),
             revision: Some(revision.id()),
             outcome,
+            note: note_on(&object),
         });
         if derives {
             known.insert(id, object);
         }
     }
     rows.change(&change)?;
+    let revised = written.iter().filter(|one| one.outcome == Outcome::Revised);
+    let revised: Vec<ObjectId> = revised.map(|one| one.object_id).collect();
+    let mut claiming = rows.claiming(&revised)?;
+    let claims = |draft: &&Draft| draft.object.revision().normalized_claim().is_some();
+    let said = drafts.iter().filter(claims);
+    claiming.extend(said.map(|draft| draft.object.revision().object_id()));
+    let changed = written
+        .iter()
+        .filter(|one| one.outcome != Outcome::Unchanged);
+    let changed: Vec<ObjectId> = changed
+        .map(|one| one.object_id)
+        .filter(|id| claiming.contains(id))
+        .collect();
+    settle_claims(rows, &changed)?;
     Ok(written)
 }
 
@@ -875,8 +914,12 @@ pub(crate) fn rejudge_all(
             name: Some(standing.name),
             revision: Some(standing.head),
             outcome,
+            note: None,
         });
     }
     rows.change(&change)?;
+    let changed: Vec<ObjectId> = change.objects.iter().map(|(id, ..)| *id).collect();
+    let claiming: Vec<ObjectId> = rows.claiming(&changed)?.into_iter().collect();
+    settle_claims(rows, &claiming)?;
     Ok(written)
 }

@@ -163,6 +163,7 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         name: None,
         revision: None,
         outcome: Outcome::Erased,
+        note: None,
     });
     Ok(erased.collect())
 }

@@ -37,6 +37,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0002_erasure.sql"),
     include_str!("0003_search.sql"),
     include_str!("0004_set_aside.sql"),
+    include_str!("0005_claims.sql"),
 ];
 
 /// The comment on the schema, up to its version.

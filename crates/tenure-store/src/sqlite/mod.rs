@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0002_fewer_trees.sql"),
     include_str!("0003_search.sql"),
     include_str!("0004_sums.sql"),
+    include_str!("0005_claims.sql"),
 ];
 
 /// The number of connections that are kept for reading.

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::digest::Digest;
 use crate::base::error::{Error, parse_error, unknown_name};
 use crate::base::num::Score;
+pub use crate::input::following::{Contradictions, Derived};
+use crate::input::following::{is_kept, is_made, kept, made};
 use crate::object::claim::Claim;
 use crate::object::section::{Section, Zone};
 use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
@@ -167,6 +169,13 @@ pub struct PolicyDocument {
     /// 0: none is needed.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unasked_floor: Score,
+    /// The effect of two claims on one single-valued slot of an entity that cannot both hold. A policy that does not
+    /// say so, keeps both.
+    #[serde(default = "kept", skip_serializing_if = "is_kept")]
+    pub contradictions: Contradictions,
+    /// The effect of a change on what was made from the changed object. A policy that does not say so, keeps it.
+    #[serde(default = "made", skip_serializing_if = "is_made")]
+    pub derived: Derived,
     /// The settings by which memory and guidance enter a payload.
     #[serde(default, skip_serializing_if = "Guidance::is_none")]
     pub guidance: Guidance,
@@ -856,6 +865,17 @@ mod tests {
         assert_eq!(Policy::seal(read).unwrap().digest(), ordered.digest());
         let standard = Policy::preset("standard").unwrap();
         assert_eq!(standard.document().unasked_floor, Score::HALF);
+        let mut older = serde_json::to_value(standard.document()).unwrap();
+        let said = older.as_object_mut().unwrap().remove("contradictions");
+        assert_eq!(said, Some("settle".into()));
+        let said = older.as_object_mut().unwrap().remove("derived");
+        assert_eq!(said, Some("follow".into()));
+        let older: PolicyDocument = serde_json::from_value(older).unwrap();
+        assert_eq!(
+            (older.contradictions, older.derived),
+            (Contradictions::Keep, Derived::Keep)
+        );
+        assert_ne!(Policy::seal(older).unwrap().digest(), standard.digest());
         // One that was kept before there was any of it has none of it, whatever the preset says now.
         let mut kept = serde_json::to_value(standard.document()).unwrap();
         kept.as_object_mut().unwrap().remove("guidance");
