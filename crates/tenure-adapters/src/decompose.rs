@@ -1,5 +1,5 @@
-//! Who takes a question apart into the questions that it asks: the caller's model behind an OpenAI-compatible endpoint,
-//! or any function. What it says is a fact, which a record keeps: a replay asks nobody.
+//! Decomposition of a query into the questions that it asks, by a model behind an OpenAI-compatible endpoint or by any
+//! function. Its answer is a fact and stands in the record, so a replay does not ask again.
 //!
 //! ```
 //! use tenure::Error;

@@ -88,7 +88,7 @@ struct Remembered {
 }
 
 impl Vectorizer {
-    /// Vectors of this embedder, and of the built-in table where they are asked for beside it.
+    /// Vectors of this embedder. Those of the built-in table come with them where a policy weighs both.
     pub fn own(embedder: impl Embedder + 'static) -> Vectorizer {
         Vectorizer {
             source: Source::Own(Box::new(embedder)),
@@ -172,8 +172,8 @@ impl Vectorizer {
         facts.add_vectors(Arc::new(queries))
     }
 
-    /// Adds the built-in table's vectors beside those of an embedder of one's own, of these texts and candidates; nothing where
-    /// there is none.
+    /// Adds the built-in table's vectors of these texts and candidates, where the other vectors are a user's embedder's;
+    /// otherwise does nothing.
     ///
     /// # Errors
     ///
@@ -241,9 +241,9 @@ impl Vectorizer {
         ))
     }
 
-    /// How similar each of these passages is to the query, as [`Vectorizer::similarities`] says it; nought for those that are
-    /// not `seen`. Vectors by the built-in table stay with the passages; one's own embedder is asked about what is seen
-    /// alone.
+    /// Returns the similarity of each passage to the query, as [`Vectorizer::similarities`] does; 0 for those that are not
+    /// `seen`. Vectors by the built-in table are kept with the passages; a user's embedder is asked about seen passages
+    /// only.
     ///
     /// # Errors
     ///

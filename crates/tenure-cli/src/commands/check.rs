@@ -151,7 +151,7 @@ fn findings(report: &LintReport) -> String {
     out
 }
 
-/// Reads sources as instructions: whoever names them here says that they are.
+/// Reads the named sources as instructions.
 fn collected(sources: &[PathBuf]) -> Result<Candidates, Error> {
     let options = Collect {
         read_as: ReadAs::Guidance,

@@ -152,14 +152,8 @@ pub(crate) fn rank<'a>(
     let count = set.rows.len();
     let mut obligations = planned.obligations.clone();
     let query = request.query_text();
-    let nearness = affinity::nearness(
-        &mut planned,
-        policy,
-        facts,
-        &query,
-        request.as_of.valid,
-        true,
-    );
+    let now = request.as_of.valid;
+    let nearness = affinity::nearness(&mut planned, policy, facts, &query, now, true);
     let idle = activation::idle(&mut planned, policy, request, facts, &nearness);
     let (nearness, retrieved) = retrieved(&planned, policy, request, facts, &idle, nearness);
     let Nearness {
@@ -191,7 +185,6 @@ pub(crate) fn rank<'a>(
     }
     let relevance = relevance(&mut planned, policy, facts, &query, &raw);
     let document = policy.document();
-    let now = request.as_of.valid;
     let stale = stale::stale(&planned, policy, request);
     let mut scores = vec![ScoreCard::NONE; count];
     for &at in &planned.live.rows {
@@ -453,14 +446,8 @@ pub(crate) fn standings(
     facts: &Facts,
 ) -> Gating {
     let query = request.query_text();
-    let nearness = affinity::nearness(
-        &mut planned,
-        policy,
-        facts,
-        &query,
-        request.as_of.valid,
-        false,
-    );
+    let now = request.as_of.valid;
+    let nearness = affinity::nearness(&mut planned, policy, facts, &query, now, false);
     let idle = activation::idle(&mut planned, policy, request, facts, &nearness);
     let (Nearness { raw, .. }, retrieved) =
         retrieved(&planned, policy, request, facts, &idle, nearness);
