@@ -86,6 +86,7 @@ mod writer {
     use tenure::Error;
 
     use super::Decomposer;
+    use crate::chat::Chat;
     use crate::openai::{self, Answer, Api};
     use crate::settings::from_toml;
 
@@ -96,18 +97,11 @@ mod writer {
 that it asks for. If it asks for several things, write each as a short question that can be searched for by itself, with \
 the names and dates that belong to it; at most six. Answer with one JSON object and nothing else: {\"questions\": [\"…\"]}. \
 If it asks for one thing only, the list is empty.";
-    /// The most bytes of an answer; what a model thinks before it speaks may be in it.
-    const MAX_ANSWER: usize = 1 << 20;
     /// What is behind so many bytes of a query is not told.
     const MAX_QUERY: usize = 16_000;
 
     /// A model that takes queries apart.
-    pub struct Writer {
-        api: Api,
-        model: String,
-        prompt: String,
-        more: Map<String, Value>,
-    }
+    pub struct Writer(Chat);
 
     /// The configuration, as it is written.
     #[derive(Deserialize)]
@@ -123,21 +117,6 @@ If it asks for one thing only, the list is empty.";
         /// What stands in a request besides the model and the messages.
         #[serde(default)]
         body: Map<String, Value>,
-    }
-
-    #[derive(Deserialize)]
-    struct Chat {
-        choices: Vec<Choice>,
-    }
-
-    #[derive(Deserialize)]
-    struct Choice {
-        message: Said,
-    }
-
-    #[derive(Deserialize)]
-    struct Said {
-        content: Option<String>,
     }
 
     #[derive(Deserialize)]
@@ -159,45 +138,21 @@ If it asks for one thing only, the list is empty.";
             let settings: Settings = from_toml(text, WHAT)?;
             let api = Api::new(
                 &settings.url,
-                "chat/completions",
+                Chat::PATH,
                 "the decomposer at",
                 settings.key_env.as_deref(),
                 settings.timeout_s,
                 variable,
             )?;
-            if settings.model.trim().is_empty() {
-                return Err(
-                    Error::input("`model` is empty").expected("the name that the endpoint knows")
-                );
-            }
-            let own = ["model", "messages", "stream"];
-            if let Some(key) = own.iter().find(|key| settings.body.contains_key(**key)) {
-                return Err(
-                    Error::input(format!("`body` has `{key}`, which is always set"))
-                        .expected("other parts of a request, such as `temperature`"),
-                );
-            }
-            Ok(Writer {
-                api,
-                model: settings.model,
-                prompt: settings.prompt.unwrap_or_else(|| PROMPT.to_owned()),
-                more: settings.body,
-            })
+            let prompt = settings.prompt.unwrap_or_else(|| PROMPT.to_owned());
+            let mut more = Map::from_iter([("temperature".to_owned(), json!(0))]);
+            more.extend(settings.body);
+            Ok(Writer(Chat::new(api, settings.model, prompt, more)?))
         }
 
         fn body(&self, query: &str) -> Result<(Vec<u8>, usize), Error> {
             let query = &query[..query.floor_char_boundary(MAX_QUERY.min(query.len()))];
-            let mut body = Map::from_iter([("temperature".to_owned(), json!(0))]);
-            body.extend(self.more.clone());
-            body.insert("model".to_owned(), json!(self.model));
-            let data = json!({ "query": query }).to_string();
-            let messages = json!([
-                { "role": "system", "content": self.prompt },
-                { "role": "user", "content": data },
-            ]);
-            body.insert("messages".to_owned(), messages);
-            let body = serde_json::to_vec(&body).map_err(|error| self.api.failed(error))?;
-            Ok((body, MAX_ANSWER))
+            self.0.body(&json!({ "query": query }))
         }
 
         /// The questions of an answer; none where it is prose, or its provider's filter refuses the query.
@@ -205,14 +160,7 @@ If it asks for one thing only, the list is empty.";
             let Answer::Given(answer) = answer else {
                 return Ok(Vec::new());
             };
-            let answer: Chat = serde_json::from_slice(&answer).map_err(|error| {
-                self.api
-                    .failed(format!("an answer that cannot be read: {error}"))
-                    .expected("`{\"choices\": [{\"message\": {\"content\": \"…\"}}]}`")
-            })?;
-            let said = answer.choices.into_iter().next();
-            let said = said.and_then(|choice| choice.message.content);
-            let said = said.unwrap_or_default();
+            let said = self.0.said(&answer)?;
             let questions: Option<Questions> = serde_json::from_str(openai::unfenced(&said)).ok();
             Ok(questions.map_or(Vec::new(), |said| said.questions))
         }
@@ -220,14 +168,14 @@ If it asks for one thing only, the list is empty.";
 
     impl fmt::Debug for Writer {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "Writer({} at {:?})", self.model, self.api)
+            write!(f, "Writer({:?})", self.0)
         }
     }
 
     impl Decomposer for Writer {
         fn decompose(&self, query: &str) -> Result<Vec<String>, Error> {
             let bodies = std::iter::once(self.body(query));
-            let answers = self.api.ask(bodies, 1, |_, answer| self.read(answer))?;
+            let answers = self.0.api.ask(bodies, 1, |_, answer| self.read(answer))?;
             Ok(answers.into_iter().next().unwrap_or_default())
         }
     }

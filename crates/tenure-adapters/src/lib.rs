@@ -17,6 +17,8 @@
     allow(dead_code, unused_imports, unused_variables)
 )]
 
+#[cfg(feature = "http")]
+mod chat;
 pub mod code;
 pub mod decompose;
 pub mod embed;
