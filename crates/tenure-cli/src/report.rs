@@ -367,6 +367,10 @@ fn notes(text: &mut String, trace: &Trace) {
             ),
             Note::BetaNeeded { beta } => format!("send the header anthropic-beta: {beta}"),
             Note::RuleApplied { rule, times } => format!("rule {rule}: applied {times} times"),
+            Note::TaskNotEncoded { model, fallback } => format!(
+                "the encoder {} knows no word of the task; {fallback} stood in",
+                printable(model)
+            ),
             Note::NoVectors { fallback } => format!("there were no vectors; {fallback} stood in"),
             other => format!("{other:?}"),
         };

@@ -10,7 +10,11 @@ use serde_json::{Value, json};
 use tenure::object::{Classification, ContradictionStatus, Modality, RevisionId, Status, TaskType};
 use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
-use tenure::{Candidates, Compiled, Error, ErrorKind, FrameKey, Reason, Ruling, World, num::Score};
+use tenure::vectors::{VectorModel, Vectors};
+use tenure::{
+    Budget, Candidates, Compiled, Digest, Error, ErrorKind, Facts, FrameKey, ObjectDocument,
+    Policy, Reason, Request, Ruling, World, compile, num::Score,
+};
 
 use crate::support::{Case, PLAIN, STANDARD, calls, merge, passage, result, rule, tool, turn};
 
@@ -1871,6 +1875,45 @@ fn note_no_vectors() {
 }
 
 #[test]
+fn note_task_not_encoded() {
+    let document = ObjectDocument::rule("units", "\u{e1b}\u{e31}\u{e4a}\u{e21} 5 pascal");
+    let candidates = Candidates::new(vec![document.seal().unwrap()]);
+    let policy = Policy::from_toml("scorer = \"hybrid\"").unwrap();
+    let mut vectors = Vectors::new(VectorModel {
+        dimensions: 2,
+        ..VectorModel::new("table", Digest::of(b"table"))
+    });
+    let task = "\u{e1b}\u{e31}\u{e4a}\u{e21}";
+    let text = candidates.objects()[0].revision().content_digest();
+    vectors.add(text, &[1.0, 0.0]).unwrap();
+    vectors
+        .add(Digest::of(task.as_bytes()), &[0.0, 0.0])
+        .unwrap();
+    let with = |task: &str, facts: &Facts| {
+        let request = Request::new(task, Budget::tokens(2_000));
+        let world = World::for_model("gpt-4o", FrameKey::new("test", [7; 32])).unwrap();
+        let outcome = compile(&world, &policy, &request, &candidates, facts).unwrap();
+        outcome.single().unwrap().trace.clone()
+    };
+    let known = |vectors: &Vectors| {
+        let mut facts = Facts::none();
+        facts.add_vectors(Arc::new(vectors.clone())).unwrap();
+        facts
+    };
+    let trace = with(task, &known(&vectors));
+    let note = Note::TaskNotEncoded {
+        model: "table".into(),
+        fallback: "lexical relevance".into(),
+    };
+    assert_eq!(trace.notes, [note]);
+    // Terms alone find it, as without any vectors.
+    let score = |trace: &tenure::Trace| trace.verdicts[0].score;
+    let without = with(task, &Facts::none());
+    assert_eq!(score(&trace), score(&without));
+    assert!(score(&trace).unwrap().relevance > Score::ZERO);
+}
+
+#[test]
 fn note_rule_applied() {
     let turn = |name: &str, role: &str, content: &str| json!({ "name": name, "object_type": "turn", "role": role, "content": content });
     let objects = json!([
@@ -2005,7 +2048,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        48 + 15 + 6 + 9,
+        48 + 16 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

@@ -205,3 +205,12 @@ proptest! {
         prop_assert_eq!(a.similarity(&b), b.similarity(&a));
     }
 }
+
+#[test]
+fn scripts_that_the_table_does_not_know_have_no_direction() {
+    let table = StaticTable::builtin().unwrap();
+    for text in ["ปั๊มรั่ว", "ፓምፕ", "ចំរុះ", "ဗမာ"] {
+        assert!(table.embed(text).is_zero(), "{text}");
+    }
+    assert!(!table.embed("ポンプ").is_zero());
+}

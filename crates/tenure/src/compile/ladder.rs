@@ -3,6 +3,7 @@
 //! Not a stage: `contain` takes the words of what it converts from here, and `emit` each verdict's rung.
 
 use crate::compile::reason::{Reason, Ruling, Stage};
+use crate::input::candidates::Row;
 use crate::input::policy::Policy;
 use crate::object::claim::Claim;
 use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
@@ -66,27 +67,15 @@ vocabulary! {
     }
 }
 
-/// The way up of an object that is in scope and of use for the task.
+/// The way up of an observation that is in scope and of use for the task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Climb {
     pub(crate) rung: Rung,
-    /// Nothing holds what reached the top.
-    pub(crate) held_by: Option<Hold>,
+    pub(crate) held_by: Hold,
     /// The words in which it stands, where these are not its own.
     pub(crate) words: Option<String>,
     /// The fault of its template, where that failed.
     pub(crate) fault: Option<String>,
-}
-
-impl Climb {
-    fn held(rung: Rung, by: Hold) -> Climb {
-        Climb {
-            rung,
-            held_by: Some(by),
-            words: None,
-            fault: None,
-        }
-    }
 }
 
 /// Returns whether objects of this type and authority are observations, which never stand in their own words.
@@ -98,55 +87,47 @@ pub(crate) fn is_observation(object_type: ObjectType, authority: Authority) -> b
     observed && authority != Authority::Data
 }
 
-/// Returns how far an object climbs, given that it is in scope and of use for the task.
-pub(crate) fn climb(object: &ContextObject, policy: &Policy, task_type: Option<TaskType>) -> Climb {
-    let revision = object.revision();
-    let (object_type, authority) = (revision.object_type(), revision.authority_level());
-    match object_type {
+/// Returns how far a row climbs that is no observation, given that it is in scope and of use for the task, and what
+/// holds it. Nothing holds what reaches the top.
+fn height(row: &Row) -> (Rung, Option<Hold>) {
+    let held = |rung, by| (rung, Some(by));
+    match row.object_type {
         ObjectType::Turn | ObjectType::ToolResult | ObjectType::Checkpoint => {
-            return Climb::held(Rung::RawObservation, Hold::Conversation);
+            return held(Rung::RawObservation, Hold::Conversation);
         }
-        _ if authority == Authority::Data => {
-            return Climb::held(Rung::TaskContext, Hold::Authority);
-        }
+        _ if row.authority == Authority::Data => return held(Rung::TaskContext, Hold::Authority),
         ObjectType::ToolSchema
         | ObjectType::TaskState
         | ObjectType::Artifact
         | ObjectType::Media
-        | ObjectType::RetrievedPassage => {
-            return Climb::held(Rung::TaskContext, Hold::ObjectType);
-        }
+        | ObjectType::RetrievedPassage => return held(Rung::TaskContext, Hold::ObjectType),
         _ => {}
     }
-    if is_observation(object_type, authority) {
-        return convert(object, policy, task_type);
-    }
-    let is_hard = match object_type {
-        ObjectType::PolicyRule | ObjectType::ActionableConstraint => revision.is_hard_constraint(),
-        _ => revision.constraint().is_some() && revision.is_hard_constraint(),
-    };
-    let held = if !is_hard {
-        Hold::NotHard
-    } else if authority >= Authority::Memory {
-        Hold::Authority
-    } else if !revision.has_validator() {
-        Hold::NoValidator
+    if !row.hard {
+        held(Rung::Guidance, Hold::NotHard)
+    } else if row.authority >= Authority::Memory {
+        held(Rung::Guidance, Hold::Authority)
+    } else if !row.checked {
+        held(Rung::Guidance, Hold::NoValidator)
     } else {
-        return Climb {
-            rung: Rung::HardConstraint,
-            held_by: None,
-            words: None,
-            fault: None,
-        };
-    };
-    Climb::held(Rung::Guidance, held)
+        (Rung::HardConstraint, None)
+    }
 }
 
 /// An observation as what follows from it: by the template of the type of task, else as its author says, else as its
 /// claim alone.
-fn convert(object: &ContextObject, policy: &Policy, task_type: Option<TaskType>) -> Climb {
+pub(crate) fn convert(
+    object: &ContextObject,
+    policy: &Policy,
+    task_type: Option<TaskType>,
+) -> Climb {
     if !policy.document().guidance.ladder {
-        return Climb::held(Rung::ScopedMemory, Hold::Policy);
+        return Climb {
+            rung: Rung::ScopedMemory,
+            held_by: Hold::Policy,
+            words: None,
+            fault: None,
+        };
     }
     let revision = object.revision();
     let claim = Claim::of(revision);
@@ -169,26 +150,33 @@ fn convert(object: &ContextObject, policy: &Policy, task_type: Option<TaskType>)
     };
     Climb {
         rung,
-        held_by: Some(held_by),
+        held_by,
         words: Some(words),
         fault,
     }
 }
 
-/// Returns the rung of an object with this verdict, and what held it: `climb` says how far it goes where nothing before
-/// holds it.
+/// Returns the rung of a row with this verdict, and what held it: `converted` says how far an observation goes where
+/// nothing before holds it.
 pub(crate) fn reached(
     reason: &Reason,
-    object: &ContextObject,
-    climb: impl FnOnce() -> Climb,
+    row: &Row,
+    converted: impl FnOnce() -> (Rung, Hold),
 ) -> (Rung, Option<Hold>) {
     let held = |rung, by| (rung, Some(by));
+    let climb = || {
+        if is_observation(row.object_type, row.authority) {
+            let (rung, by) = converted();
+            held(rung, by)
+        } else {
+            height(row)
+        }
+    };
     if reason.ruling() == Ruling::Included {
-        let Climb { rung, held_by, .. } = climb();
-        return (rung, held_by);
+        return climb();
     }
     let is_said = matches!(
-        object.revision().object_type(),
+        row.object_type,
         ObjectType::Turn | ObjectType::ToolResult | ObjectType::Checkpoint
     );
     match (reason, reason.stages().first()) {
@@ -210,9 +198,6 @@ pub(crate) fn reached(
             _,
         ) => held(Rung::ScopedMemory, Hold::Relevance),
         // Of use, and without room, or told by another.
-        _ => {
-            let Climb { rung, held_by, .. } = climb();
-            (rung, held_by)
-        }
+        _ => climb(),
     }
 }

@@ -109,6 +109,9 @@ pub(crate) fn voice(row: &Row, section: Section) -> Option<Authority> {
     Some(row.authority.max(least)).filter(|voice| *voice != Authority::Data)
 }
 
+/// The ways up of observations, by their rows.
+pub(crate) type Climbs = BTreeMap<u32, Climb>;
+
 /// The inputs of prices besides the candidates.
 #[derive(Clone, Copy)]
 pub(crate) struct Pricing<'w> {
@@ -122,8 +125,17 @@ pub(crate) struct Pricing<'w> {
 impl Pricing<'_> {
     /// The pieces of these rows in these sections.
     pub(crate) fn of_rows(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Piece> {
-        let words = self.words(set, rows);
-        let words = |at: usize| words.get(at).and_then(Option::as_deref);
+        self.converted(set, rows, &self.climbs(set, rows))
+    }
+
+    /// The pieces of these rows in these sections, the observations among them as what follows from them.
+    pub(crate) fn converted(
+        &self,
+        set: &Normalized,
+        rows: &[(u32, Section)],
+        climbs: &Climbs,
+    ) -> Vec<Piece> {
+        let words = |at: usize| climbs.get(&rows[at].0)?.words.as_deref();
         let keys = rows.iter().enumerate().map(|(at, (row, section))| {
             let own = words(at).map_or(0, |words| Digest::of(words.as_bytes()).key());
             self.key(set, *row, *section) ^ own
@@ -143,21 +155,18 @@ impl Pricing<'_> {
         })
     }
 
-    /// The words of each of these rows that does not stand in its own; nothing where the policy converts none.
-    fn words(&self, set: &Normalized, rows: &[(u32, Section)]) -> Vec<Option<String>> {
+    /// The ways up of the observations among these rows, which do not stand in their own words; of none where the
+    /// policy converts none.
+    pub(crate) fn climbs(&self, set: &Normalized, rows: &[(u32, Section)]) -> Climbs {
         if !self.policy.document().guidance.ladder {
-            return Vec::new();
+            return Climbs::new();
         }
-        let rows = rows.iter();
-        rows.map(|(row, _)| self.climb(set, *row)?.words).collect()
-    }
-
-    /// Returns how far an observation climbs, which does not stand in its own words; nothing of any other row.
-    pub(crate) fn climb(&self, set: &Normalized, row: u32) -> Option<Climb> {
-        let facts = set.row(row);
-        let converts = self.policy.document().guidance.ladder
-            && ladder::is_observation(facts.object_type, facts.authority);
-        converts.then(|| ladder::climb(set.object(row), self.policy, self.task_type))
+        let observed = rows.iter().filter(|(row, _)| {
+            let facts = set.row(*row);
+            ladder::is_observation(facts.object_type, facts.authority)
+        });
+        let climb = |row: u32| ladder::convert(set.object(row), self.policy, self.task_type);
+        observed.map(|(row, _)| (*row, climb(*row))).collect()
     }
 
     /// The forms that the authors of these rows made and that cost less than the next longer one,

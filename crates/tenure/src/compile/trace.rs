@@ -161,6 +161,14 @@ pub enum Note {
         /// The policy's limit.
         limit: Score,
     },
+    /// The encoder knows no word of the task, as one of a language that it does not cover, and the stated fallback was
+    /// used.
+    TaskNotEncoded {
+        /// The encoder's name.
+        model: String,
+        /// The fallback.
+        fallback: String,
+    },
     /// No one supplied vectors, or not that of the query, and the stated fallback was used.
     NoVectors {
         /// The fallback.

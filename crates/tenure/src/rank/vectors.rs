@@ -243,6 +243,11 @@ pub(crate) struct Vector<'v> {
 }
 
 impl Vector<'_> {
+    /// Returns whether it has no direction: its model knows no word of the text.
+    pub(crate) fn is_zero(self) -> bool {
+        self.length == 0.0
+    }
+
     /// The cosine of the angle to another vector of the same model, from −1 to 1; 0 where one has no
     /// direction. The sum is of integers, and `/` and `*` are exact everywhere.
     pub(crate) fn cosine(self, other: Vector<'_>) -> f64 {

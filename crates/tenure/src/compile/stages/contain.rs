@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::error::Error;
 use crate::compile::links::Links;
-use crate::compile::pieces::{self, ARCHIVE, ARCHIVE_PIECE, Added, Marks, Pricing};
+use crate::compile::pieces::{self, ARCHIVE, ARCHIVE_PIECE, Added, Climbs, Marks, Pricing};
 use crate::compile::stages::Live;
 use crate::compile::stages::plan::EpochPlan;
 use crate::compile::stages::rank::Ranking;
@@ -15,7 +15,7 @@ use crate::input::policy::{Overflow, Policy, Strategy};
 use crate::input::request::Request;
 use crate::input::served::Form;
 use crate::object::section::Section;
-use crate::object::{ObjectType, Role};
+use crate::object::{ObjectType, Role, TaskType};
 use crate::write::piece::{Piece, Seam};
 use crate::write::render::{chat, legal};
 use crate::write::world::World;
@@ -56,6 +56,8 @@ impl Contained<'_> {
 pub(crate) struct Pieces {
     /// The piece of each candidate, for those that were priced.
     pub(crate) rows: Vec<Option<Piece>>,
+    /// The ways up of the observations that were priced.
+    pub(crate) climbs: Climbs,
     /// The rows whose piece is not that of their full form, with the form that it is of.
     pub(crate) shown: BTreeMap<u32, Shown>,
     /// The pieces that every payload has.
@@ -119,7 +121,8 @@ pub(crate) fn contain<'a>(
         .iter()
         .map(|row| (*row, epoch.section(*row)))
         .collect();
-    let framed = pricing.of_rows(set, &placed);
+    let climbs = pricing.climbs(set, &placed);
+    let framed = pricing.converted(set, &placed, &climbs);
     let mut stands = [0u32; Section::COUNT];
     let sent = &epoch.sent;
     for ((_, section), piece) in sent.iter().zip(pricing.of_rows(set, sent)) {
@@ -211,7 +214,7 @@ pub(crate) fn contain<'a>(
             live.notes.extend(pieces::notes(set.name(row), piece));
         }
     }
-    let faults = faults(&live, policy, pricing);
+    let faults = faults(&live, policy, pricing.task_type, &climbs);
     live.notes.extend(faults);
     let said = epoch.said_task(request);
     let mut added = pricing.added(request, said);
@@ -232,6 +235,7 @@ pub(crate) fn contain<'a>(
         attached,
         pieces: Pieces {
             rows: pieces,
+            climbs,
             shown,
             added,
             headings: pricing.headings(),
@@ -249,16 +253,21 @@ pub(crate) fn contain<'a>(
 }
 
 /// The templates that failed, by what each was of.
-fn faults(live: &Live<'_>, policy: &Policy, pricing: Pricing<'_>) -> Vec<Note> {
+fn faults(
+    live: &Live<'_>,
+    policy: &Policy,
+    task_type: Option<TaskType>,
+    climbs: &Climbs,
+) -> Vec<Note> {
     let templates = &policy.document().guidance.templates;
-    let Some(task_type) = pricing.task_type.filter(|of| templates.contains_key(of)) else {
+    let Some(task_type) = task_type.filter(|of| templates.contains_key(of)) else {
         return Vec::new();
     };
     let fault = |row: &u32| {
         Some(Note::TemplateFailed {
             name: live.set.name(*row),
             task_type,
-            why: pricing.climb(live.set, *row)?.fault?,
+            why: climbs.get(row)?.fault.clone()?,
         })
     };
     live.rows.iter().filter_map(fault).collect()

@@ -709,17 +709,23 @@ fn trace(
     let verdict = |(row, (reason, name)): (usize, (Option<Reason>, &Arc<str>))| {
         // A candidate without a verdict is caught by `assert_promises`.
         let reason = reason?;
-        let object = set.object(row as u32);
-        let climb = || ladder::climb(object, policy, task_type);
-        let (rung, held_by) = ladder::reached(&reason, object, climb);
+        let row = row as u32;
+        let converted = || match pieces.climbs.get(&row) {
+            Some(climb) => (climb.rung, climb.held_by),
+            None => {
+                let climb = ladder::convert(set.object(row), policy, task_type);
+                (climb.rung, climb.held_by)
+            }
+        };
+        let (rung, held_by) = ladder::reached(&reason, set.row(row), converted);
         Some(Verdict {
             rung: Some(rung),
             held_by,
             name: Arc::clone(name),
             verdict: reason.ruling(),
-            section: epoch.section(row as u32),
-            tokens: pieces.tokens(row as u32),
-            score: reason.shows_score().then(|| ranking.scores[row]),
+            section: epoch.section(row),
+            tokens: pieces.tokens(row),
+            score: reason.shows_score().then(|| ranking.scores[row as usize]),
             reason,
         })
     };

@@ -50,6 +50,10 @@ pub(crate) struct Row {
     pub(crate) unasked: bool,
     pub(crate) text: bool,
     pub(crate) personal: bool,
+    /// True of a constraint, or of a rule that states no other, that may never leave.
+    pub(crate) hard: bool,
+    /// True of a constraint that a machine can hold answers against.
+    pub(crate) checked: bool,
     /// True if the caller says it in the request itself.
     pub(crate) said: bool,
     /// The scope, as its place in [`Normalized::scopes`].
@@ -576,6 +580,10 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         ObjectType::ToolResult => provenance.is_none_or(|found| found.retrieved_at.is_none()),
         _ => section == Section::Evidence && provenance.is_none_or(|found| !found.is_complete()),
     };
+    let rules = matches!(
+        revision.object_type(),
+        ObjectType::PolicyRule | ObjectType::ActionableConstraint
+    );
     Row {
         section,
         object_type: revision.object_type(),
@@ -594,6 +602,8 @@ fn row(object: &ContextObject, scope: u32) -> Row {
         unasked: is_unasked(revision),
         text: matches!(revision.modality(), Modality::Text | Modality::Structured),
         personal: revision.is_personal(),
+        hard: revision.is_hard_constraint() && (rules || revision.constraint().is_some()),
+        checked: revision.has_validator(),
         said: false,
         scope,
         bytes: revision.content().len() as u32,

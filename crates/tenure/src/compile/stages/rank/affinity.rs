@@ -254,6 +254,22 @@ fn similarities(
         return (None, answers);
     };
     let model = model.model();
+    let used = |marks: &[u8]| {
+        Digest::of_parts([
+            answers.bytes().as_slice(),
+            model.digest.bytes(),
+            model.name.as_bytes(),
+            &model.unrelated.millionths().to_le_bytes(),
+            marks,
+        ])
+    };
+    if asked.is_zero() && !query.trim().is_empty() {
+        live.notes.push(Note::TaskNotEncoded {
+            model: model.name.clone(),
+            fallback: "lexical relevance".into(),
+        });
+        return (None, used(&asked.mark.to_le_bytes()));
+    }
     let set = live.set;
     let mut similarities = vec![0.0; set.rows.len()];
     let mut marks = Vec::with_capacity(if accounts {
@@ -285,14 +301,7 @@ fn similarities(
     if accounts {
         marks.extend_from_slice(&noted);
     }
-    let used = [
-        answers.bytes().as_slice(),
-        model.digest.bytes(),
-        model.name.as_bytes(),
-        &model.unrelated.millionths().to_le_bytes(),
-        &marks,
-    ];
-    let used = Digest::of_parts(used);
+    let used = used(&marks);
     (Some(Cosines::by(model, similarities, beside)), used)
 }
 
@@ -395,6 +404,9 @@ pub(super) fn cosines(
     let asked = facts.vector(&Digest::of(text.as_bytes()), &mut Next::default())?;
     marks.extend_from_slice(model.digest.bytes());
     marks.extend_from_slice(&asked.mark.to_le_bytes());
+    if asked.is_zero() {
+        return None; // No word of it is known.
+    }
     let mut of = vec![-1.0; set.rows.len()];
     for &row in rows {
         let text = set.row(row).content;
