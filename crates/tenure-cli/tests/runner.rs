@@ -25,6 +25,7 @@ mod contract;
 mod crowd;
 mod damage;
 mod eval;
+mod faces;
 mod help;
 mod interrupt;
 mod least;

@@ -101,7 +101,15 @@ pub enum Place<Block = Address> {
 }
 
 impl<Block> Place<Block> {
-    fn try_map<To, E>(self, map: &mut impl FnMut(Block) -> Result<To, E>) -> Result<Place<To>, E> {
+    /// The same place with its block named another way.
+    ///
+    /// # Errors
+    ///
+    /// What `map` fails with.
+    pub fn try_map<To, E>(
+        self,
+        map: &mut impl FnMut(Block) -> Result<To, E>,
+    ) -> Result<Place<To>, E> {
         Ok(match self {
             Place::Front => Place::Front,
             Place::Back => Place::Back,

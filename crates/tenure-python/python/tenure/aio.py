@@ -1,0 +1,32 @@
+"""The verbs for ``async`` programs: each works in a thread of its own, so that the loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ._compiled import Compiled
+from ._session import Session
+from ._workspace import Tokens, Workspace, default
+
+__all__ = ["compile", "compile_session", "condense", "tokens"]
+
+
+async def compile(task: str | None = None, *, workspace: Workspace | None = None, **given: Any) -> Compiled:
+    """As :meth:`tenure.Workspace.compile`. A compile that is cancelled ends in its thread, and nobody sees it."""
+    return await asyncio.to_thread((workspace or default()).compile, task, **given)
+
+
+async def compile_session(session: Session, task: str | None = None, **given: Any) -> Compiled:
+    """As :meth:`tenure.Session.compile`."""
+    return await asyncio.to_thread(session.compile, task, **given)
+
+
+async def condense(text: str, to: int, *, workspace: Workspace | None = None, **given: Any) -> dict[str, Any]:
+    """As :meth:`tenure.Workspace.condense`."""
+    return await asyncio.to_thread((workspace or default()).condense, text, to, **given)
+
+
+async def tokens(text: str, *, workspace: Workspace | None = None, **given: Any) -> Tokens:
+    """As :meth:`tenure.Workspace.tokens`."""
+    return await asyncio.to_thread((workspace or default()).tokens, text, **given)

@@ -1,0 +1,304 @@
+"""What a user of the package does, and does wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tenure
+from tenure import aio
+
+from .conftest import ROOT
+
+CONVERSATION: list[dict[str, Any]] = [
+    {"role": "user", "content": "What is the pressure of valve 3?"},
+    {"role": "assistant", "content": "2 bar."},
+    {"role": "user", "content": "How much is that in pascal?"},
+]
+
+
+def test_objects_a_task_and_a_budget(workspace: tenure.Workspace) -> None:
+    rules = [tenure.rule("units", "Report pressure in pascal."), tenure.rule("names", "Name functions with verbs.")]
+    compiled = workspace.compile("Report the pressure.", objects=rules, budget=300)
+    assert compiled.tokens <= 300
+    assert "Report pressure in pascal." in compiled.text
+    assert [verdict.name for verdict in compiled.included] == ["units", "names"]
+    assert workspace.tokens(compiled.text).tokens == compiled.tokens
+    assert set(compiled.quality) >= {"utilization", "signal_density"}
+    # The same again, to the last byte; and from objects that are kept.
+    assert workspace.compile("Report the pressure.", objects=rules, budget=300).text == compiled.text
+    kept = workspace.objects(rules)
+    assert workspace.compile("Report the pressure.", objects=kept, budget=300).text == compiled.text
+    assert "2 of 2 objects" in repr(compiled)
+    assert "<td>units</td>" in compiled._repr_html_()
+
+
+def test_messages_become_a_request(workspace: tenure.Workspace) -> None:
+    tool = {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}
+    compiled = workspace.compile(messages=CONVERSATION, tools=[tool], budget=2000, model="gpt-4o")
+    request = compiled.request
+    assert request["model"] == "gpt-4o"
+    assert request["messages"][1:] == CONVERSATION
+    assert request["tools"] == [tool]
+    assert workspace.check(request) == []
+    for target in ("openai", "responses", "gemini"):
+        said = [{"role": "user", "parts": [{"text": "Hello."}]}] if target == "gemini" else CONVERSATION[-1:]
+        compiled = workspace.compile(messages=said, system="Be brief.", budget=900, target=target)
+        assert "Be brief." in compiled.text, target
+    compiled = workspace.compile(
+        messages=CONVERSATION, system="Be brief.", budget=2000, target="anthropic", model="claude-sonnet-4-5"
+    )
+    request = compiled.request
+    assert request["messages"] == CONVERSATION or request["messages"][0]["role"] == "user"
+    assert "Be brief." in json.dumps(request["system"])
+    assert request["max_tokens"] > 0
+
+
+def test_documents_of_every_form(workspace: tenure.Workspace) -> None:
+    @dataclasses.dataclass
+    class Mine:
+        content: str
+
+    class LangChain:
+        page_content = "Valve 3 opens at 2 bar."
+        metadata = {"source": "manual.md"}
+        id = None
+
+    given = [
+        "The pressure of valve 3 is 2 bar.",
+        {"content": "Pressure of valve 3: two bar.", "name": "notes"},
+        {"text": "Valve 3 has a pressure limit of 5 bar."},
+        Mine("The limit of pressure at valve 3 is 5 bar."),
+        LangChain(),
+    ]
+    compiled = workspace.compile("What is the pressure of valve 3?", documents=given, budget=2000)
+    names = [verdict.name for verdict in compiled.verdicts]
+    assert names == ["document-1", "notes", "document-3", "document-4", "manual.md"]
+    assert "limit of 5 bar" in compiled.text
+    assert compiled.text.count("Valve 3 opens at 2 bar.") <= 1
+
+
+def test_why_something_is_out(workspace: tenure.Workspace) -> None:
+    notes = ["The pressure of valve 3 is 2 bar.", "Cakes need eggs."]
+    compiled = workspace.compile("What is the pressure of valve 3?", documents=notes, budget=2000)
+    assert [verdict.name for verdict in compiled.omitted] == ["document-2"]
+    why = compiled.why("document-2")
+    assert json.dumps(why)
+    with pytest.raises(tenure.InputError):
+        compiled.why("nothing-of-this-name")
+
+
+def test_files(workspace: tenure.Workspace) -> None:
+    files = [ROOT / "examples/firmware"]
+    compiled = workspace.compile("Set up 500 Hz PWM on PB7.", files=files, budget=4500)
+    assert compiled.tokens <= 4500
+    names = [verdict.name for verdict in compiled.included]
+    assert "timer-channel-map" in names
+    with pytest.raises(tenure.InputError, match="does not exist"):
+        workspace.compile("x", files="nowhere", budget=900)
+
+
+def test_a_budget_that_is_too_small_names_what_must_go_in(workspace: tenure.Workspace) -> None:
+    with pytest.raises(tenure.BudgetError) as caught:
+        workspace.compile("Report.", objects=[tenure.rule("units", "pascal " * 500)], budget=200)
+    assert caught.value.kind == "budget"
+    assert "units" in str(caught.value)
+
+
+def test_errors_say_where(workspace: tenure.Workspace) -> None:
+    with pytest.raises(tenure.InputError) as caught:
+        workspace.compile("x", objects=[tenure.rule("a", "b"), {"name": "c", "contents": "d"}], budget=300)
+    assert "contents" in str(caught.value)
+    assert caught.value.where == "call.objects[1].contents" or "objects[1]" in (caught.value.where or "")
+    with pytest.raises(tenure.UsageError, match="no task"):
+        workspace.compile(budget=300)
+    with pytest.raises(tenure.TenureError, match="gpt-99"):
+        workspace.compile("x", model="gpt-99", budget=300)
+    with pytest.raises(tenure.TenureError, match="budgt|nearest|unknown field"):
+        workspace.compile("x", request={"budgt": 3})
+
+
+def cyclic() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [None, float("nan"), "\ud800", b"bytes", 10**400, cyclic(), object(), {1: 2}, {"content": None}, [[[]]], 7],
+    ids=lambda bad: type(bad).__name__,
+)
+def test_bad_documents_are_errors_of_tenure(workspace: tenure.Workspace, bad: Any) -> None:
+    with pytest.raises(tenure.TenureError):
+        workspace.compile("x", documents=[bad], budget=900)
+    with pytest.raises(tenure.TenureError):
+        workspace.compile("x", messages=[bad], budget=900)
+    with pytest.raises(tenure.TenureError):
+        workspace.compile("x", objects=[bad], budget=900)
+
+
+def test_lone_surrogates_and_large_numbers(workspace: tenure.Workspace) -> None:
+    with pytest.raises(tenure.InputError, match="surrogate"):
+        workspace.compile("half \ud83d", budget=900)
+    with pytest.raises(tenure.InputError, match="surrogate"):
+        workspace.tokens("half \ud83d")
+    with pytest.raises(tenure.InputError):
+        workspace.compile("x", budget=10**30)
+    with pytest.raises(tenure.TenureError):
+        workspace.compile("x", budget=-1)
+
+
+def test_generators_models_and_paths(workspace: tenure.Workspace) -> None:
+    class Model:
+        def model_dump(self, **_: Any) -> dict[str, str]:
+            return {"role": "user", "content": "What is the pressure?"}
+
+    def all_of_them() -> Iterator[Any]:
+        yield Model()
+
+    compiled = workspace.compile(messages=all_of_them(), budget=900)
+    assert compiled.request["messages"][-1] == {"role": "user", "content": "What is the pressure?"}
+
+
+def test_instants_have_a_zone(workspace: tenure.Workspace) -> None:
+    with pytest.raises(tenure.InputError, match="time zone"):
+        workspace.compile("x", as_of=datetime(2026, 1, 1), budget=900)
+
+
+def test_condense_and_rehydrate(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    text = "\n".join(f"2026-01-01T00:00:{at % 60:02} INFO worker {at} started" for at in range(400))
+    text += "\n2026-01-01T00:09:00 ERROR worker 7 failed: disk full"
+    short = workspace.condense(text, 200, keep=tmp_path / "kept")
+    assert short["to"] <= 200
+    assert "disk full" in short["text"]
+    assert workspace.rehydrate(short["pointer"], keep=tmp_path / "kept").decode() == text
+
+
+def test_a_store_remembers(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    store = workspace.store(tmp_path / "s.db")
+    store.put(tenure.rule("units", "Report pressure in pascal."))
+    store.put([tenure.rule("units", "Report pressure in bar.")])
+    assert [state["object"]["content"] for state in store.get("units")] == ["Report pressure in bar."]
+    assert len(store.history("units")) >= 2
+    assert [found["name"] for found in store.search("pressure")] == ["units"]
+    compiled = workspace.compile("Report the pressure.", store=store, budget=400, record=True)
+    assert "in bar." in compiled.text
+    assert len(compiled.records) == 1
+    store.retract("units")
+    assert store.get("units") == []
+    with pytest.raises(tenure.TenureError):
+        store.retract("nothing")
+
+
+def test_a_session_goes_on(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    store = workspace.store(tmp_path / "s.db")
+    session = workspace.session(store, "valves", format="openai-chat")
+    session.append(CONVERSATION)
+    first = session.compile(budget=4000)
+    assert first.request["messages"][-3:] == CONVERSATION
+    session.append({"role": "assistant", "content": "200,000 Pa."})
+    session.append({"role": "user", "content": "Thanks. And valve 4?"})
+    second = session.compile(budget=4000)
+    # What was sent stays as it was, so that a provider's cache holds it.
+    assert second.text.startswith(first.text[: first.text.index("How much is that")])
+    assert len(session) == 5
+    again = workspace.session(store, "valves")
+    assert again.export() == session.export()
+    with pytest.raises(tenure.UsageError):
+        session.compile(messages=[])
+
+
+def test_a_registry_does_what_rampart_does(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    registries = workspace.registries()
+    registry = registries.create("main")
+    for name in ("a", "b", "c"):
+        registry.write_block(name, f"Block {name} says {name}.", trajectory_id="run-1")
+    registry.promote("c")
+    assert [block["name"] for block in registry.blocks()] == ["c", "a", "b"]
+    registry.revise("a", "Block a says more.")
+    registry.evict("b")
+    compiled = workspace.compile("What does block a say?", objects=registry.objects(), budget=900, policy="ordered")
+    assert "Block a says more." in compiled.text
+    registries.save(tmp_path / "snapshot.json")
+    kept = workspace.registries(tmp_path / "snapshot.json")["main"]
+    assert [block["name"] for block in kept.blocks()] == ["c", "a"]
+    gone, short = kept.evict_until(20, score=lambda block: 1.0 if block["name"] == "c" else 0.0)
+    assert gone == ["a"] and short == 0
+    assert len(registry.provenance()) == 2
+    registry.rollback("run-1")
+    assert len(registry) == 0
+    with pytest.raises(tenure.TenureError):
+        registry.promote("nothing")
+
+
+def test_many_threads_and_the_loop_go_on(workspace: tenure.Workspace) -> None:
+    rules = workspace.objects([tenure.rule(f"rule-{at}", f"Rule {at} is about valve {at}.") for at in range(200)])
+    expected = workspace.compile("What about valve 7?", objects=rules, budget=9000).text
+    found: list[str] = []
+
+    def work() -> None:
+        for _ in range(5):
+            found.append(workspace.compile("What about valve 7?", objects=rules, budget=9000).text)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 40
+
+    async def both() -> tuple[str, int]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        compiled = await aio.compile("What about valve 7?", workspace=workspace, objects=rules, budget=9000)
+        ticking.cancel()
+        return compiled.text, ticks
+
+    text, ticks = asyncio.run(both())
+    assert text == expected and ticks > 1
+
+
+def test_a_child_after_a_fork_compiles(workspace: tenure.Workspace) -> None:
+    compiled = workspace.compile("Hello.", budget=300)
+    child = os.fork()
+    if child == 0:
+        same = workspace.compile("Hello.", budget=300).text == compiled.text
+        os._exit(0 if same else 1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+
+
+def test_the_interpreter_may_end_amid_a_compile(tmp_path: Path) -> None:
+    script = (
+        "import threading, tenure, sys\n"
+        f"w = tenure.Workspace(frame_key={str(tmp_path / 'key')!r})\n"
+        "o = w.objects([tenure.rule(f'r{i}', 'word ' * 200 + str(i)) for i in range(3000)])\n"
+        "t = threading.Thread(target=lambda: w.compile('x', objects=o, budget=2_000_000), daemon=True)\n"
+        "t.start()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_module_has_the_verbs() -> None:
+    for name in tenure.__all__:
+        assert getattr(tenure, name).__doc__, name
