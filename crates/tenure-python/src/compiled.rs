@@ -3,32 +3,26 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tenure::{Error, ErrorKind};
-use tenure_workspace::{Done, Job};
+use tenure::Error;
+use tenure_workspace::embedded::{Embedded, Ran};
 
 use crate::errors::Raise;
 use crate::values::written;
-use crate::workspace::Shared;
 
 /// What a compile gave, and what it was made of.
 #[pyclass(frozen)]
 pub(crate) struct Compiled {
-    shared: Arc<Shared>,
-    job: Job,
-    done: Done,
+    embedded: Arc<Embedded>,
+    ran: Ran,
 }
 
 impl Compiled {
-    pub(crate) fn new(shared: Arc<Shared>, job: Job, done: Done) -> Compiled {
-        Compiled { shared, job, done }
+    pub(crate) fn new(embedded: Arc<Embedded>, ran: Ran) -> Compiled {
+        Compiled { embedded, ran }
     }
 
     fn page(&self, page: usize) -> Result<&tenure::Compiled, Error> {
-        let pages = self.done.outcome.compiled().count();
-        self.done.outcome.compiled().nth(page).ok_or_else(|| {
-            let what = format!("there is no page {page}");
-            Error::new(ErrorKind::NotFound, what).expected(format!("one of {pages}, from 0"))
-        })
+        self.ran.page(page)
     }
 }
 
@@ -36,7 +30,7 @@ impl Compiled {
 impl Compiled {
     /// The number of payloads.
     fn pages(&self) -> usize {
-        self.done.outcome.compiled().count()
+        self.ran.done.outcome.compiled().count()
     }
 
     /// A payload as it is sent; nothing of a dry run.
@@ -89,7 +83,9 @@ impl Compiled {
     fn why(&self, py: Python<'_>, name: &str, page: usize) -> PyResult<String> {
         let why = || {
             let trace = &self.page(page)?.trace;
-            self.shared.workspace.why_not(&self.job, trace, name)
+            self.embedded
+                .workspace()
+                .why_not(&self.ran.job, trace, name)
         };
         let why = py.detach(why).raise(py)?;
         written(py, &why)
@@ -97,12 +93,12 @@ impl Compiled {
 
     /// The ids of the records that were kept.
     fn records(&self) -> Vec<String> {
-        self.done.record_ids.clone()
+        self.ran.done.record_ids.clone()
     }
 
     /// The state of the session that was compiled.
     fn session(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let report = self.done.session.as_ref();
+        let report = self.ran.done.session.as_ref();
         report.map(|report| written(py, report)).transpose()
     }
 }

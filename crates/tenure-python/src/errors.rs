@@ -3,13 +3,13 @@
 use pyo3::prelude::*;
 use tenure::Error;
 
+use crate::values::term;
+
 /// The error as the exception of its kind, with its fields. The classes are written in Python: `tenure/errors.py`.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let kind = serde_json::to_value(error.kind).ok();
-    let kind = kind.as_ref().and_then(serde_json::Value::as_str);
     let place = error.at.as_ref();
     let fields = (
-        kind.unwrap_or("internal"),
+        term(&error.kind),
         error.to_string(),
         error.what.clone(),
         place.map(|at| at.source.clone()),

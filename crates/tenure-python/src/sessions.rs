@@ -3,44 +3,34 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use tenure::object::LOCAL_TENANT;
-use tenure::wire::{Format, read_after};
-use tenure::{Error, ObjectDocument};
+use tenure::Error;
+use tenure::wire::Format;
+use tenure_workspace::Reader;
+use tenure_workspace::embedded::{Call, Embedded};
 use tenure_workspace::sessions::Wanted;
 
 use crate::compiled::Compiled;
 use crate::errors::Raise;
 use crate::store::Store;
 use crate::values::{read, written};
-use crate::workspace::{Call, Objects, Shared, Workspace};
+use crate::workspace::{Objects, format_of};
 
 /// A session that is kept in a store. One thread works on it at a time; another waits.
 #[pyclass(frozen)]
 pub(crate) struct Session {
-    shared: Arc<Shared>,
+    embedded: Arc<Embedded>,
     inner: Mutex<tenure_workspace::sessions::Session>,
 }
 
 impl Session {
-    pub(crate) fn open(
-        shared: Arc<Shared>,
-        store: &Store,
-        id: Option<&str>,
-        format: Option<Format>,
-        scope: (Option<String>, Option<String>),
-    ) -> Result<Session, Error> {
-        use tenure_workspace::sessions::Session as Kept;
-        let tenant = store.tenant(LOCAL_TENANT)?;
-        let found = id.map(|id| Kept::find(tenant.clone(), id)).transpose()?;
-        let now = shared.workspace.clock().now();
-        let session = match found.flatten() {
-            Some(session) => session,
-            None => Kept::create(tenant, id, now, scope, format)?,
-        };
-        Ok(Session {
-            shared,
+    pub(crate) fn new(
+        embedded: Arc<Embedded>,
+        session: tenure_workspace::sessions::Session,
+    ) -> Session {
+        Session {
+            embedded,
             inner: Mutex::new(session),
-        })
+        }
     }
 
     fn inner(&self) -> MutexGuard<'_, tenure_workspace::sessions::Session> {
@@ -63,16 +53,9 @@ impl Session {
     /// Adds messages: the JSON of some, or of a whole request. Returns their numbers.
     #[pyo3(signature = (messages, format=None))]
     fn append(&self, py: Python<'_>, messages: &str, format: Option<&str>) -> PyResult<Vec<u64>> {
-        let append = || -> Result<Vec<u64>, Error> {
-            let mut session = self.inner();
-            let format = format.map(str::parse::<Format>).transpose()?;
-            let own = format.or(session.opened().format);
-            let own = own.or_else(|| Format::detect(messages));
-            let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
-            let recent: Vec<&ObjectDocument> = recent.iter().collect();
-            let conversation = read_after(own.unwrap_or(Format::OpenAiChat), messages, &recent)
-                .map_err(|error| error.or_at("messages", None))?;
-            session.append(conversation, self.shared.workspace.clock().now())
+        let append = || {
+            let format = format_of(format)?;
+            self.embedded.append(&mut self.inner(), messages, format)
         };
         py.detach(append).raise(py)
     }
@@ -86,18 +69,16 @@ impl Session {
         kept: Option<&Objects>,
         store: Option<&Store>,
     ) -> PyResult<Compiled> {
-        let mut call: Call = read(py, call, "call")?;
+        let call: Call = read(py, call, "call")?;
         let kept = kept.map(|kept| Arc::clone(&kept.0));
-        let run = || -> Result<Compiled, Error> {
+        let store = store.map(|store| &store.0);
+        let run = || {
             let mut session = self.inner();
-            call.says(session.last_request());
-            let workspace = Workspace(Arc::clone(&self.shared));
-            let mut job = workspace.job(call, kept, None, store)?;
-            job.request.target = session.target();
-            let done = self.shared.workspace.run_session(&mut session, &mut job)?;
-            Ok(Compiled::new(Arc::clone(&self.shared), job, done))
+            self.embedded
+                .compile_session(&mut session, call, kept, store)
         };
-        py.detach(run).raise(py)
+        let ran = py.detach(run).raise(py)?;
+        Ok(Compiled::new(Arc::clone(&self.embedded), ran))
     }
 
     /// Originals of what was summarized: of an id, or those that a query names, within a budget.
@@ -110,7 +91,6 @@ impl Session {
         tokens: u32,
         model: &str,
     ) -> PyResult<String> {
-        use tenure_workspace::Reader;
         let wanted = match id {
             Some(id) => Wanted::Id(id),
             None => Wanted::Query {
@@ -119,7 +99,7 @@ impl Session {
             },
         };
         let find = || {
-            let world = self.shared.world(model)?;
+            let world = self.embedded.world(model)?;
             self.inner().rehydrate(&wanted, world.tokenizer())
         };
         let found = py.detach(find).raise(py)?;

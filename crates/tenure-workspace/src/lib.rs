@@ -37,6 +37,7 @@ mod clock;
 mod code_tree;
 mod collect;
 mod condense;
+pub mod embedded;
 mod erase;
 pub mod eval;
 mod files;

@@ -1,0 +1,163 @@
+// What a user of the package does, and does wrong, with the package as it is published.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+
+import * as tenure from "tenure";
+
+const ROOT = process.env.TENURE_ROOT;
+const folder = mkdtempSync(join(tmpdir(), "tenure-"));
+writeFileSync(join(folder, "key"), "7".repeat(64));
+const workspace = new tenure.Workspace({ frameKey: join(folder, "key") });
+const CONVERSATION = [
+  { role: "user", content: "What is the pressure of valve 3?" },
+  { role: "assistant", content: "2 bar." },
+  { role: "user", content: "How much is that in pascal?" },
+];
+
+const cases = readdirSync(join(ROOT, "tests/contract")).filter((name) => name.endsWith(".json"));
+assert.ok(cases.length >= 6);
+for (const name of cases) {
+  test(`the same as on every face: ${name}`, async () => {
+    const { call, expected } = JSON.parse(readFileSync(join(ROOT, "tests/contract", name), "utf8"));
+    const compiled = await workspace.compile({ request: call.request, objects: call.objects, policy: call.policy });
+    const told = {
+      payload_digest: compiled.envelope.payload_digest,
+      total_tokens: compiled.tokens,
+      verdicts: compiled.verdicts.map((verdict) => [verdict.name, verdict.reason.code]),
+    };
+    assert.deepEqual(told, expected);
+  });
+}
+
+test("both forms of the package are the same", async () => {
+  const required = createRequire(import.meta.url)("tenure");
+  assert.equal(required.version, tenure.version);
+  const own = new required.Workspace({ frameKey: join(folder, "key") });
+  const options = { task: "Report.", objects: [tenure.rule("units", "Report pressure in pascal.")], budget: 300 };
+  assert.equal((await own.compile(options)).text, (await workspace.compile(options)).text);
+});
+
+test("objects, a task and a budget", async () => {
+  const rules = [tenure.rule("units", "Report pressure in pascal."), tenure.rule("names", "Name functions with verbs.")];
+  const compiled = await workspace.compile({ task: "Report the pressure.", objects: rules, budget: 300 });
+  assert.ok(compiled.tokens <= 300);
+  assert.deepEqual(compiled.included.map((verdict) => verdict.name), ["units", "names"]);
+  assert.equal(workspace.tokens(compiled.text).tokens, compiled.tokens);
+  const kept = await workspace.objects(rules);
+  assert.equal(kept.length, 2);
+  assert.equal((await workspace.compile({ task: "Report the pressure.", objects: kept, budget: 300 })).text, compiled.text);
+});
+
+test("messages become a request", async () => {
+  const tool = { type: "function", function: { name: "read", parameters: { type: "object", properties: {} } } };
+  const compiled = await workspace.compile({ messages: CONVERSATION, tools: [tool], budget: 2000, model: "gpt-4o" });
+  assert.deepEqual(compiled.request.messages.slice(1), CONVERSATION);
+  assert.deepEqual(compiled.request.tools, [tool]);
+  assert.deepEqual(workspace.check(compiled.request), []);
+  const claude = await workspace.compile({ messages: CONVERSATION, system: "Be brief.", budget: 2000, model: "claude-sonnet-4-5" });
+  assert.ok(JSON.stringify(claude.request.system).includes("Be brief."));
+  assert.ok(claude.request.max_tokens > 0);
+});
+
+test("documents, and why one is out", async () => {
+  const documents = ["The pressure of valve 3 is 2 bar.", { text: "Cakes need eggs.", name: "cakes" }];
+  const compiled = await workspace.compile({ task: "What is the pressure of valve 3?", documents, budget: 2000 });
+  assert.deepEqual(compiled.omitted.map((verdict) => verdict.name), ["cakes"]);
+  assert.ok(JSON.stringify(await compiled.why("cakes")).length > 2);
+  await assert.rejects(compiled.why("nothing"), tenure.TenureError);
+});
+
+test("files", async () => {
+  const compiled = await workspace.compile({ task: "Set up 500 Hz PWM on PB7.", files: join(ROOT, "examples/firmware"), budget: 4500 });
+  assert.ok(compiled.included.some((verdict) => verdict.name === "timer-channel-map"));
+});
+
+test("errors have a kind and a place", async () => {
+  const of = async (options) => workspace.compile(options).then(() => assert.fail("it compiled"), (error) => error);
+  const small = await of({ task: "Report.", objects: [tenure.rule("units", "pascal ".repeat(500))], budget: 200 });
+  assert.ok(small instanceof tenure.TenureError && small.kind === "budget");
+  assert.equal((await of({ budget: 300 })).kind, "usage");
+  const slip = await of({ task: "x", objects: [tenure.rule("a", "b"), { name: "c", contents: "d" }], budget: 300 });
+  assert.ok(slip.where.includes("objects[1]"), slip.message);
+});
+
+const cyclic = [];
+cyclic.push(cyclic);
+for (const bad of [null, NaN, undefined, "\ud800", new Uint8Array(3), 10n ** 400n, cyclic, () => 1, { content: null }, 7, Symbol("x")]) {
+  test(`bad input is an error of the package: ${typeof bad}`, async () => {
+    for (const options of [{ documents: [bad] }, { messages: [bad] }, { objects: [bad] }, { budget: bad ?? NaN }]) {
+      await assert.rejects(workspace.compile({ task: "x", ...options }), tenure.TenureError, Object.keys(options)[0]);
+    }
+  });
+}
+
+test("condense and rehydrate", async () => {
+  const text = Array.from({ length: 400 }, (_, at) => `2026-01-01T00:00:${at % 60} INFO worker ${at} started`).join("\n") + "\nERROR disk full";
+  const short = await workspace.condense(text, 200, { keep: join(folder, "kept") });
+  assert.ok(short.to <= 200 && short.text.includes("disk full"));
+  assert.equal((await workspace.rehydrate(short.pointer, { keep: join(folder, "kept") })).toString(), text);
+});
+
+test("a store remembers, and a session goes on", async () => {
+  const store = await workspace.store(join(folder, "s.db"));
+  await store.put(tenure.rule("units", "Report pressure in pascal."));
+  await store.put([tenure.rule("units", "Report pressure in bar.")]);
+  assert.equal((await store.get("units"))[0].object.content, "Report pressure in bar.");
+  assert.ok((await store.history("units")).length >= 2);
+  assert.deepEqual((await store.search("pressure")).map((found) => found.name), ["units"]);
+  const compiled = await workspace.compile({ task: "Report the pressure.", store, budget: 400, record: true });
+  assert.ok(compiled.text.includes("in bar.") && compiled.records.length === 1);
+  const session = await workspace.session(store, "valves", { format: "openai-chat" });
+  await session.append(CONVERSATION);
+  const first = await session.compile({ budget: 4000 });
+  assert.deepEqual(first.request.messages.slice(-3), CONVERSATION);
+  await session.append({ role: "assistant", content: "200,000 Pa." });
+  assert.equal(session.length, 4);
+  assert.deepEqual(await (await workspace.session(store, "valves")).export(), await session.export());
+  await store.retract("units");
+  assert.deepEqual(await store.get("units"), []);
+});
+
+test("a registry", async () => {
+  const registries = workspace.registries();
+  const registry = registries.create("main");
+  for (const name of ["a", "b", "c"]) registry.writeBlock(name, `Block ${name} says ${name}.`, { trajectory_id: "run-1" });
+  registry.promote("c");
+  registry.revise("a", "Block a says more.");
+  registry.evict("b");
+  assert.deepEqual(registry.blocks().map((block) => block.name), ["c", "a"]);
+  const compiled = await workspace.compile({ task: "What does block a say?", objects: registry.objects(), budget: 900, policy: "ordered" });
+  assert.ok(compiled.text.includes("Block a says more."));
+  registries.save(join(folder, "snapshot.json"));
+  const kept = workspace.registries(join(folder, "snapshot.json")).get("main");
+  assert.deepEqual(kept.evictUntil(20, (block) => (block.name === "c" ? 1 : 0)), { gone: ["a"], short: 0 });
+  registry.rollback("run-1");
+  assert.equal(registry.blocks().length, 0);
+});
+
+test("the loop goes on, threads work, a call can be taken back", async () => {
+  const rules = await workspace.objects(Array.from({ length: 500 }, (_, at) => tenure.rule(`r${at}`, `Rule ${at} is about valve ${at}.`)));
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, 1);
+  const options = { task: "What about valve 7?", objects: rules, budget: 20000 };
+  const [one, other] = await Promise.all([workspace.compile(options), workspace.compile(options)]);
+  clearInterval(ticking);
+  assert.equal(one.text, other.text);
+  const controller = new AbortController();
+  const many = Array.from({ length: 64 }, () => workspace.compile({ ...options, signal: controller.signal }));
+  controller.abort();
+  const ended = await Promise.allSettled(many);
+  assert.ok(ended.some((result) => result.status === "rejected"));
+  const code = `const { parentPort, workerData } = require("node:worker_threads");
+    const tenure = require(workerData.tenure);
+    new tenure.Workspace({ frameKey: workerData.key }).compile({ task: "x", budget: 300 }).then((done) => parentPort.postMessage(done.tokens));`;
+  const worker = new Worker(code, { eval: true, workerData: { key: join(folder, "key"), tenure: createRequire(import.meta.url).resolve("tenure") } });
+  const said = await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject));
+  assert.ok(said > 0);
+});

@@ -1,0 +1,456 @@
+//! Tenure in the process of a program in another language: what the packages for Python and Node share. A compile is
+//! one value, which such a program writes as JSON.
+
+pub mod registries;
+pub mod store;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tenure::object::{LOCAL_TENANT, Role, Sealer};
+use tenure::policy::PolicyDocument;
+use tenure::trace::View;
+use tenure::wire::{Conversation, Format, read, read_after};
+use tenure::{
+    Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, TaskState, World,
+};
+use tenure_store::Store;
+
+use crate::collect::{Collect, Mandatory, ReadAs};
+use crate::condense::{CondensationReport, Condensing};
+use crate::frame_key::default_frame_key_path;
+use crate::job::{Done, Job};
+use crate::originals::Originals;
+use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
+use crate::sessions::Session;
+use crate::workspace::Workspace;
+
+/// The fields of a compile besides messages and kept objects.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    request: Request,
+    /// The name of a preset or of a policy that the store keeps, the path of a file, or a whole policy.
+    #[serde(default)]
+    policy: Option<Value>,
+    #[serde(default)]
+    objects: Vec<ObjectDocument>,
+    #[serde(default)]
+    files: Vec<PathBuf>,
+    /// The kind of the files' documents: `guidance`, `evidence` or `corpus`.
+    #[serde(default)]
+    read_as: Option<String>,
+    #[serde(default)]
+    near: Option<PathBuf>,
+    /// Lets instruction files leave.
+    #[serde(default)]
+    optional_instructions: bool,
+    #[serde(default)]
+    registry: Option<String>,
+    #[serde(default)]
+    record: bool,
+    #[serde(default)]
+    originals: Option<PathBuf>,
+}
+
+/// A compile: what it was made of, and what it gave.
+pub struct Ran {
+    /// The inputs.
+    pub job: Job,
+    /// The result.
+    pub done: Done,
+}
+
+impl Ran {
+    /// One of its payloads, from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] when there is none.
+    pub fn page(&self, page: usize) -> Result<&tenure::Compiled, Error> {
+        let mut pages = self.done.outcome.compiled();
+        pages.nth(page).ok_or_else(|| {
+            let count = self.done.outcome.compiled().count();
+            let what = format!("there is no page {page}");
+            Error::new(ErrorKind::NotFound, what).expected(format!("one of {count}, from 0"))
+        })
+    }
+}
+
+/// A workspace, and the worlds of its models, which keep the prices of pieces.
+pub struct Embedded {
+    workspace: Workspace,
+    worlds: Mutex<BTreeMap<String, Arc<World>>>,
+}
+
+impl Reader for Embedded {
+    fn world(&self, model: &str) -> Result<Arc<World>, Error> {
+        let mut worlds = self.worlds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(world) = worlds.get(model) {
+            return Ok(Arc::clone(world));
+        }
+        let world = Arc::new(self.workspace.world(model)?);
+        worlds.insert(model.to_owned(), Arc::clone(&world));
+        Ok(world)
+    }
+}
+
+impl Embedded {
+    /// The workspace of the user, or one with the frame key in this file. With a catalogue, models are those of that file,
+    /// too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::open`] and [`Workspace::load_catalogue`].
+    pub fn open(frame_key: Option<PathBuf>, catalogue: Option<&Path>) -> Result<Embedded, Error> {
+        let key = frame_key.map_or_else(default_frame_key_path, Ok)?;
+        let mut workspace = Workspace::open(&key)?;
+        if let Some(catalogue) = catalogue {
+            workspace = workspace.load_catalogue(catalogue)?;
+        }
+        Ok(Embedded {
+            workspace,
+            worlds: Mutex::default(),
+        })
+    }
+
+    /// The workspace.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Compiles a call, with objects that were read before, a conversation (the JSON of messages or of a whole request), and
+    /// what a store holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::prepare`] and [`Workspace::run`].
+    pub fn compile(
+        &self,
+        call: Call,
+        kept: Option<Arc<Candidates>>,
+        messages: Option<(&str, Option<Format>)>,
+        store: Option<&Store>,
+    ) -> Result<Ran, Error> {
+        let job = self.job(call, kept, messages, store)?;
+        let done = self.workspace.run(&job)?;
+        Ok(Ran { job, done })
+    }
+
+    /// Compiles the next request of a session. Where the call names no task, the user's last words are it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::prepare`] and [`Workspace::run_session`].
+    pub fn compile_session(
+        &self,
+        session: &mut Session,
+        mut call: Call,
+        kept: Option<Arc<Candidates>>,
+        store: Option<&Store>,
+    ) -> Result<Ran, Error> {
+        says(&mut call.request, session.last_request());
+        let mut job = self.job(call, kept, None, store)?;
+        job.request.target = session.target();
+        let done = self.workspace.run_session(session, &mut job)?;
+        Ok(Ran { job, done })
+    }
+
+    fn job(
+        &self,
+        call: Call,
+        kept: Option<Arc<Candidates>>,
+        messages: Option<(&str, Option<Format>)>,
+        store: Option<&Store>,
+    ) -> Result<Job, Error> {
+        let mut request = call.request;
+        let conversation = messages.map(|messages| self.said(messages, &mut request));
+        let conversation = conversation.transpose()?;
+        if request.task.objective.trim().is_empty() {
+            let error = Error::new(ErrorKind::Usage, "there is no task");
+            return Err(error.expected("`task`, or messages with one of the user"));
+        }
+        request.validate()?;
+        let tenant = request.principal.tenant.clone();
+        let (model, window) = (request.model.clone(), request.budget.window);
+        let files = Files {
+            paths: call.files,
+            read_as: call.read_as,
+            near: call.near,
+            are_optional: call.optional_instructions,
+        };
+        let objects = call.objects;
+        let own = tenant.clone();
+        let sources = move || {
+            let mut layers = vec![Arc::new(sealed(objects, &own)?)];
+            layers.extend(kept);
+            if !files.paths.is_empty() {
+                let found = self.collect(&files, own, (model.as_deref(), window))?;
+                layers.push(Arc::new(found));
+            }
+            layers.extend(conversation.map(Arc::new));
+            layers.retain(|layer| !layer.is_empty() || !layer.unfetched().is_empty());
+            Ok(Candidates::layered(layers))
+        };
+        let store = store.map(|store| -> Result<StoreAsk<'_>, Error> {
+            Ok(StoreAsk {
+                tenant: store.tenant(&tenant)?,
+                objects: Some(Reach::Resident),
+                version: 0,
+                registry: call.registry.as_deref(),
+                names_registries: true,
+                record: call.record,
+            })
+        });
+        let store = store.transpose()?;
+        if store.is_none() && (call.record || call.registry.is_some()) {
+            let what = "there is no store to keep a record in, or to take a registry from";
+            return Err(Error::new(ErrorKind::Usage, what).expected("`store`"));
+        }
+        let ask = Ask {
+            request,
+            policy: self.policy(call.policy.as_ref())?,
+            sources: Box::new(sources),
+            store,
+            originals: call.originals,
+            view: View::Operator,
+        };
+        self.workspace.prepare(ask, self)
+    }
+
+    fn policy<'c>(&self, asked: Option<&'c Value>) -> Result<Choice<'c>, Error> {
+        Ok(match asked {
+            None => Choice::Named("standard"),
+            Some(Value::String(path)) if path.ends_with(".toml") => {
+                Choice::Given(Box::new(self.workspace.policy(path)?))
+            }
+            Some(Value::String(name)) => Choice::Named(name),
+            Some(whole) => {
+                let document: PolicyDocument = serde_json::from_value(whole.clone())
+                    .map_err(|error| Error::input(error.to_string()).at("policy", None))?;
+                Choice::Given(Box::new(Policy::seal(document)?))
+            }
+        })
+    }
+
+    /// The objects of files and folders.
+    fn collect(
+        &self,
+        files: &Files,
+        tenant: String,
+        (model, window): (Option<&str>, Option<u32>),
+    ) -> Result<Candidates, Error> {
+        let world = self.world(model.unwrap_or(DEFAULT_MODEL))?;
+        let count = |text: &str| world.tokenizer().count(text);
+        let window = || u64::from(window.unwrap_or_else(|| world.model().window));
+        let read_as = files.read_as.as_deref().map(str::parse::<ReadAs>);
+        let options = Collect {
+            tenant: Some(tenant),
+            near: files.near.clone(),
+            read_as: read_as.transpose()?.unwrap_or_default(),
+            mandatory: (!files.are_optional).then_some(Mandatory {
+                count: &count,
+                window: &window,
+            }),
+            ..Collect::default()
+        };
+        Ok(self.workspace.collect(&files.paths, &options)?.candidates)
+    }
+
+    /// The objects of a conversation: its instructions, its tools, its turns. It says the task where the request names
+    /// none.
+    fn said(
+        &self,
+        (json, format): (&str, Option<Format>),
+        request: &mut Request,
+    ) -> Result<Candidates, Error> {
+        let format = format
+            .or_else(|| request.target.format())
+            .or_else(|| Format::detect(json));
+        let conversation = read(format.unwrap_or(Format::OpenAiChat), json)
+            .map_err(|error| error.or_at("messages", None))?;
+        let conversation = conversation.received(self.workspace.clock().second());
+        says(request, last_words(&conversation));
+        let instructions = conversation.instructions.iter();
+        let instructions = instructions.flat_map(|entry| &entry.objects);
+        let all = instructions
+            .chain(&conversation.tools)
+            .chain(conversation.objects());
+        let mut sealer = Sealer::default();
+        let sealed = all.map(|document| {
+            let mut document = document.clone();
+            let tenant = || request.principal.tenant.clone();
+            document.tenant_id.get_or_insert_with(tenant);
+            sealer.seal(document)
+        });
+        Ok(Candidates::new(sealed.collect::<Result<_, _>>()?).said())
+    }
+
+    /// The session of this id in a store, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::find`] and [`Session::create`].
+    pub fn session(
+        &self,
+        store: &Store,
+        id: Option<&str>,
+        format: Option<Format>,
+        scope: (Option<String>, Option<String>),
+    ) -> Result<Session, Error> {
+        let tenant = store.tenant(LOCAL_TENANT)?;
+        let found = id.map(|id| Session::find(tenant.clone(), id)).transpose()?;
+        match found.flatten() {
+            Some(session) => Ok(session),
+            None => Session::create(tenant, id, self.workspace.clock().now(), scope, format),
+        }
+    }
+
+    /// Adds messages to a session: the JSON of some, or of a whole request. Gives their numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_after`] and [`Session::append`].
+    pub fn append(
+        &self,
+        session: &mut Session,
+        messages: &str,
+        format: Option<Format>,
+    ) -> Result<Vec<u64>, Error> {
+        let own = format.or(session.opened().format);
+        let own = own.or_else(|| Format::detect(messages));
+        let recent: Vec<ObjectDocument> = session.recent().into_iter().cloned().collect();
+        let recent: Vec<&ObjectDocument> = recent.iter().collect();
+        let conversation = read_after(own.unwrap_or(Format::OpenAiChat), messages, &recent)
+            .map_err(|error| error.or_at("messages", None))?;
+        session.append(conversation, self.workspace.clock().now())
+    }
+
+    /// Condenses a text, as [`Workspace::condense`] does; the original is kept in a folder or a store, where one is named.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::condense`].
+    pub fn condense(
+        &self,
+        text: &str,
+        model: &str,
+        wanted: &Condensing<'_>,
+    ) -> Result<CondensationReport, Error> {
+        let world = self.world(model)?;
+        let done = self
+            .workspace
+            .condense(world.tokenizer(), text.as_bytes(), wanted)?;
+        Ok(done.report(None))
+    }
+
+    /// The original that a pointer names, from a folder, a store, or the user's own folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::rehydrate`].
+    pub fn rehydrate(
+        &self,
+        id: &str,
+        folder: Option<PathBuf>,
+        store: Option<&Store>,
+    ) -> Result<Vec<u8>, Error> {
+        let originals = match originals(folder, store)? {
+            Some(originals) => originals,
+            None => Originals::chosen(None, None)?,
+        };
+        self.workspace.rehydrate(&originals, PointerId::of(id)?)
+    }
+}
+
+/// The files of a call.
+struct Files {
+    paths: Vec<PathBuf>,
+    read_as: Option<String>,
+    near: Option<PathBuf>,
+    are_optional: bool,
+}
+
+/// The place where originals are kept, where one is named.
+///
+/// # Errors
+///
+/// As [`Store::tenant`].
+pub fn originals(
+    folder: Option<PathBuf>,
+    store: Option<&Store>,
+) -> Result<Option<Originals>, Error> {
+    match (folder, store) {
+        (Some(folder), _) => Ok(Some(Originals::at(folder))),
+        (None, Some(store)) => Ok(Some(Originals::in_store(store.tenant(LOCAL_TENANT)?))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Objects of these forms, sealed. What names no type is data.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`] with the place of the object that breaks a rule.
+pub fn sealed(documents: Vec<ObjectDocument>, tenant: &str) -> Result<Candidates, Error> {
+    let mut sealer = Sealer::default();
+    let mut objects = Vec::with_capacity(documents.len());
+    for (at, document) in documents.into_iter().enumerate() {
+        let sealed = outside(document, tenant).and_then(|document| sealer.seal(document));
+        objects.push(sealed.map_err(|error| error.or_at(format!("objects[{at}]"), None))?);
+    }
+    Ok(Candidates::new(objects))
+}
+
+/// An object of a program, as the HTTP API takes it.
+fn outside(mut document: ObjectDocument, tenant: &str) -> Result<ObjectDocument, Error> {
+    document.tenant_id.get_or_insert_with(|| tenant.to_owned());
+    document.complete()?;
+    document.untyped_is_data();
+    document.distrust_the_web();
+    document.check_provenance()?;
+    Ok(document)
+}
+
+/// The user's last words in a conversation.
+fn last_words(conversation: &Conversation) -> Option<String> {
+    let turns = conversation.objects();
+    let users = turns.filter(|turn| turn.role == Some(Role::User));
+    let said = users.filter(|turn| !turn.content.trim().is_empty());
+    said.last().map(|turn| turn.content.clone())
+}
+
+/// Says the task in words that the history has already, where the request names none.
+fn says(request: &mut Request, said: Option<String>) {
+    if request.task.objective.trim().is_empty()
+        && let Some(said) = said
+    {
+        request.task = TaskState::new(said);
+        request.task_said = true;
+    }
+}
+
+/// A value that a program wrote as JSON. `name` is what an error calls it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Input`] with the place in the value.
+pub fn parsed<T: DeserializeOwned>(json: &str, name: &str) -> Result<T, Error> {
+    let from = &mut serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(from).map_err(|error| {
+        let path = error.path().to_string();
+        let place = match path.as_str() {
+            "." => name.to_owned(),
+            inner if inner.starts_with('[') => format!("{name}{inner}"),
+            inner => format!("{name}.{inner}"),
+        };
+        // Lines and columns are of a text that nobody has seen.
+        let what = error.into_inner().to_string();
+        let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
+        Error::input(what).at(place, None)
+    })
+}
