@@ -166,6 +166,8 @@ pub(crate) enum Command {
     /// Print a shell's completions
     Completions(CompletionsArgs),
     /// Print the man page (roff)
+    // For who packages the program; a screen of the help has no line for it.
+    #[command(hide = true)]
     Man,
 }
 
@@ -274,6 +276,9 @@ pub(crate) struct CompileArgs {
     /// as thread:wp-7; they are seen there alone (may be repeated)
     #[arg(long = "activation", value_name = "ID|TARGET")]
     pub(crate) activations: Vec<String>,
+    /// With --activation: a TOML file that names an external decision point, as for `tenure context activate`
+    #[arg(long, value_name = "FILE", requires = "activations", value_hint = ValueHint::FilePath)]
+    pub(crate) decisions: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) gate: GateLimits,
     #[command(flatten)]

@@ -1,6 +1,8 @@
 //! `tenure index` and `tenure context` as scripts and other people's files use them.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -251,12 +253,14 @@ fn nothing_found_says_what_is_near() {
     );
     assert!(message.contains("the nearest is `Decision`"), "{message}");
     bench.ok(&["index", "handbook"]);
-    let out = bench.run(&["index", "query", "sections[heading~=decided]"]);
+    let out = bench.run(&["index", "query", "sections[heading~=decisions]"]);
     assert!(
         text(&out.stderr).contains("the nearest is `Decision`"),
         "{}",
         text(&out.stderr)
     );
+    let message = bench.refused(2, &["context", "pack", "sections", "--path", "handbok"]);
+    assert!(message.contains("no file at `handbok`"), "{message}");
     let message = bench.refused(2, &["context", "pack", "sektions"]);
     assert!(message.contains("did you mean `sections`"), "{message}");
     let message = bench.refused(2, &["context", "show", "decison"]);
@@ -506,6 +510,42 @@ fn packages_are_compared_and_merged() {
         .map(|one| one["conflict"].as_str().unwrap())
         .collect();
     assert_eq!(conflicts, ["differs", "contradicts"]);
+    // What the whole holds is not left out of it.
+    let few = [
+        "sections",
+        "--source",
+        "handbook",
+        "--name",
+        "few",
+        "--max-items",
+        "1",
+    ];
+    assert!(
+        packed(&bench, &few)["package"]["cut"]
+            .as_array()
+            .unwrap()
+            .len()
+            > 1
+    );
+    packed(
+        &bench,
+        &["sections", "--source", "handbook", "--name", "most"],
+    );
+    let args = [
+        "context", "merge", "few", "most", "--name", "whole", "--format", "json",
+    ];
+    let whole = bench.json(&args);
+    let cut = whole["merged"]["package"].get("cut");
+    let held = cut.and_then(Value::as_array).map_or(0, Vec::len);
+    assert_eq!(
+        held,
+        packed(
+            &bench,
+            &["sections", "--source", "handbook", "--name", "most"]
+        )["package"]["cut"]
+            .as_array()
+            .map_or(0, Vec::len)
+    );
     bench.refused(1, &["context", "merge", "first", "--name", "x"]);
 }
 
@@ -706,4 +746,113 @@ fn values_are_packed_by_their_paths() {
         "{message}"
     );
     bench.refused(2, &["context", "pack", "$.nothing", "--source", "data"]);
+}
+
+/// A decision point on the loopback that allows what `allows` says of each question's body, so many times.
+fn decision_point(times: usize, allows: fn(&Value) -> String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(times) {
+            let mut stream = stream.unwrap();
+            let (mut asked, mut buffer) = (Vec::new(), [0; 4096]);
+            let body = loop {
+                let read = stream.read(&mut buffer).unwrap();
+                asked.extend_from_slice(&buffer[..read]);
+                let said = String::from_utf8_lossy(&asked).into_owned();
+                let body = said.split_once("\r\n\r\n").map(|(_, body)| body);
+                match body.and_then(|body| serde_json::from_str::<Value>(body).ok()) {
+                    Some(body) => break body,
+                    None => assert!(read > 0, "{said}"),
+                }
+            };
+            let answer = allows(&body);
+            let length = answer.len();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+            stream.write_all((head + &answer).as_bytes()).unwrap();
+        }
+    });
+    format!("url = \"http://127.0.0.1:{port}\"\ntimeout_s = 20\n")
+}
+
+#[test]
+fn an_external_point_narrows_what_labels_allow_and_its_silence_allows_nothing() {
+    let bench = tree();
+    let no_access = |body: &Value| {
+        assert!(!body.to_string().contains("Two keys"), "no text is told");
+        let items = body["items"].as_array().unwrap();
+        let may = |item: &Value| {
+            body["action"] == "package" || !item["path"].as_str().unwrap().ends_with("access.md")
+        };
+        serde_json::json!({"allowed": items.iter().map(may).collect::<Vec<_>>()}).to_string()
+    };
+    bench.file("point.toml", decision_point(3, no_access));
+    let pack = [
+        "sections[heading=Decision]",
+        "--source",
+        "handbook",
+        "--name",
+        "d",
+        "--decisions",
+        "point.toml",
+    ];
+    assert_eq!(
+        packed(&bench, &pack)["package"]["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let activate = [
+        "context",
+        "activate",
+        "d",
+        "--target",
+        "task:t",
+        "--decisions",
+        "point.toml",
+    ];
+    let out = bench.run(&activate);
+    assert!(
+        text(&out.stderr).contains("1 of 2 items are withheld"),
+        "{}",
+        text(&out.stderr)
+    );
+    assert!(!text(&out.stdout).contains("Two keys") && text(&out.stdout).contains("signed by"));
+    bench.file("task/AGENTS.md", "Answer briefly.\n");
+    let compile = [
+        "compile",
+        "task",
+        "--task",
+        "Who opens the door, and who signs a release?",
+        "--task-id",
+        "t",
+        "--activation",
+        "task:t",
+        "--decisions",
+        "point.toml",
+        "--payload",
+    ];
+    let payload = bench.ok(&compile);
+    assert!(
+        !payload.contains("Two keys") && payload.contains("signed by"),
+        "{payload}"
+    );
+    // It has gone: nothing is packed, nothing is read.
+    for refused in [
+        &activate[..],
+        &compile,
+        &[&["context", "pack"], &pack[..]].concat(),
+    ] {
+        let message = bench.refused(4, refused);
+        assert!(message.contains("nothing is allowed"), "{message}");
+    }
+    bench.file(
+        "point.toml",
+        decision_point(1, |_| "{\"allowed\": [true]}".to_owned()),
+    );
+    assert!(bench.refused(4, &activate).contains("no decision"));
+    bench.file("point.toml", "url = \"http://127.0.0.1:1\"\nretries = 3\n");
+    assert!(bench.refused(2, &activate).contains("point.toml:2"));
 }

@@ -22,6 +22,7 @@ mod check;
 mod code_tree;
 mod condense;
 mod context;
+mod context_faults;
 mod contract;
 mod crowd;
 mod damage;

@@ -609,6 +609,13 @@ impl Index {
             {
                 documents.extend(self.document(&path)?.map(|(document, _)| document));
             }
+            if documents.is_empty() {
+                let scopes: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
+                return Ok(format!(
+                    "the index has no file at {}; `tenure index list` names all",
+                    scopes.join(", ")
+                ));
+            }
         }
         Ok(selector.miss(&documents))
     }

@@ -87,7 +87,7 @@ pub use stored::{Gathered, ReadRegistry, RegistryRef, existing_store, project_st
 pub use template::load_template;
 pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of};
 pub use tenure_adapters::{
-    Encoder, Pooling, RelevanceScorer, code, decompose, embed, relevance, tokenizer_json,
+    Encoder, Pooling, RelevanceScorer, code, decide, decompose, embed, relevance, tokenizer_json,
 };
 pub use views::{Belief, KnownModel, object_id};
 pub use workspace::{Workspace, default_catalogue_path};

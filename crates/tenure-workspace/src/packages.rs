@@ -16,6 +16,7 @@ use tenure::package::{
 use tenure::time::Instant;
 use tenure::tokenizer::Tokenizer;
 use tenure::{Digest, Error, ErrorKind, ObjectDocument, Principal};
+use tenure_adapters::decide::{AskedItem, Decider};
 use tenure_adapters::read::read_text;
 
 use crate::index::{Loaded, load, root_of};
@@ -33,12 +34,44 @@ pub struct Bearing<'a> {
     pub caller: &'a Principal,
     /// The meaning of labels.
     pub labels: &'a LabelTable,
+    /// An external point that may narrow what the labels allow.
+    pub decider: Option<&'a dyn Decider>,
     /// Counts tokens.
     pub tokenizer: &'a dyn Tokenizer,
     /// The time.
     pub now: Instant,
     /// Summaries that somebody supplied, by the digest of the text that each is of.
     pub summaries: &'a BTreeMap<Digest, String>,
+}
+
+impl Bearing<'_> {
+    /// Asks the external point, if there is one, about what the labels leave open, and closes what it does not allow. When it
+    /// cannot be asked, nothing is allowed.
+    fn narrow<'i>(
+        &self,
+        action: Action,
+        open: &mut [bool],
+        item: impl Fn(usize) -> AskedItem<'i>,
+    ) -> Result<(), Error> {
+        let Some(decider) = self.decider else {
+            return Ok(());
+        };
+        let asked: Vec<usize> = (0..open.len()).filter(|at| open[*at]).collect();
+        let items: Vec<AskedItem<'_>> = asked.iter().map(|at| item(*at)).collect();
+        let allowed = decider.decide(action, self.caller, &items);
+        let allowed = allowed.map_err(|error| {
+            let what = format!("nothing is allowed: {}", error.what);
+            Error {
+                kind: ErrorKind::Policy,
+                what,
+                ..error
+            }
+        })?;
+        for (turn, at) in asked.into_iter().enumerate() {
+            open[at] = allowed.get(turn).copied().unwrap_or(false);
+        }
+        Ok(())
+    }
 }
 
 /// The result of packing.
@@ -201,13 +234,7 @@ impl Packages {
         plan: Plan,
         bearing: &Bearing<'_>,
     ) -> Result<(ContextPackage, Vec<Filtered>), Error> {
-        let found = gather(
-            &self.root,
-            &plan.recipes,
-            bearing.labels,
-            bearing.summaries,
-            bearing.caller,
-        )?;
+        let found = gather(&self.root, &plan.recipes, bearing)?;
         let package = pack(plan, found.drafts, found.diagnostics, bearing.tokenizer)?;
         if package.items.is_empty() {
             let least = package.cut.iter().map(|cut| cut.tokens).min().unwrap_or(0);
@@ -611,7 +638,17 @@ impl Packages {
             let (standing, _) = sources.standing(&item.provenance, &item.name);
             *standings.entry(standing).or_default() += 1;
         }
-        let open = allowed(&rules, Action::Read, bearing.caller)?;
+        let mut open = allowed(&rules, Action::Read, bearing.caller)?;
+        bearing.narrow(Action::Read, &mut open, |at| {
+            let item = &package.items[at];
+            AskedItem {
+                digest: item.provenance.digest,
+                labels: &item.policy.labels,
+                name: &item.name,
+                path: &item.provenance.path,
+                unit_kind: item.provenance.unit_kind,
+            }
+        })?;
         let (mut items, mut filtered) = (Vec::new(), Vec::new());
         for (at, (item, open)) in package.items.iter().zip(open).enumerate() {
             if open {

@@ -427,7 +427,8 @@ mod tests {
         let bomb = "---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n---\n# T\n";
         let cut = of(bomb);
         // Whatever stands for an alias is text, once or not at all.
-        assert!(cut.document.frontmatter.values().all(Value::is_string));
+        let read = Value::Object(cut.document.frontmatter.clone()).to_string();
+        assert!(read.len() < 2 * bomb.len(), "{} bytes", read.len());
         assert_eq!(cut.document.units.last().unwrap().name, "T");
         let deep = format!("{}x\n", "- ".repeat(10_000));
         let cut = of(&deep);

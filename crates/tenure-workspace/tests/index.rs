@@ -286,3 +286,56 @@ fn only_the_root_is_indexed_and_parts_of_it_beside_each_other() {
     let outside = update(&[std::env::temp_dir()]).unwrap_err();
     assert!(outside.what.contains("outside the root"), "{outside}");
 }
+
+/// Whatever turns into a link while it is read, nothing outside of the root comes into the index.
+#[cfg(unix)]
+#[test]
+fn files_and_folders_that_turn_into_links_while_they_are_read_lead_nowhere() {
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(
+        outside.path().join("a.md"),
+        "# Zebra\n\nThe zebra is secret.\n",
+    )
+    .unwrap();
+    let tree = Tree::new(&[
+        ("docs/a.md", "# Pump\n\nPlain.\n"),
+        ("flat/a.md", "# Lamp\n\nPlain.\n"),
+    ]);
+    let root = tree.root().to_owned();
+    let secret = outside.path().to_owned();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                // A file becomes a link and a file again, and so does a folder.
+                let _ = symlink(secret.join("a.md"), root.join("flat/link"));
+                let _ = fs::rename(root.join("flat/link"), root.join("flat/a.md"));
+                let _ = fs::rename(root.join("docs"), root.join("aside"));
+                let _ = symlink(&secret, root.join("docs"));
+                std::thread::yield_now();
+                let _ = fs::remove_file(root.join("docs"));
+                let _ = fs::rename(root.join("aside"), root.join("docs"));
+                let _ = fs::write(root.join("flat/plain"), "# Lamp\n\nPlain.\n");
+                let _ = fs::rename(root.join("flat/plain"), root.join("flat/a.md"));
+            }
+        });
+        let mut leaked = Vec::new();
+        for _ in 0..150 {
+            let _ = Index::update(&root, std::slice::from_ref(&root), Indexing::default());
+            let found = Index::open(&root).and_then(|index| index.search("zebra", &[], 5));
+            leaked.extend(found.map(|found| found.units).unwrap_or_default());
+        }
+        over.store(true, Ordering::Relaxed);
+        assert!(leaked.is_empty(), "{leaked:?}");
+    });
+    tree.update();
+    assert!(
+        !tree
+            .found("sections")
+            .iter()
+            .any(|found| found.contains("Zebra"))
+    );
+}

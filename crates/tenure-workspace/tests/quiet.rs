@@ -434,6 +434,7 @@ fn packages(root: &Path, cheat: Option<&str>) {
     let bearing = Bearing {
         caller: &caller,
         labels: &labels,
+        decider: None,
         tokenizer: world.tokenizer(),
         now: workspace.clock().now(),
         summaries: &summaries,

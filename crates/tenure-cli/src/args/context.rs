@@ -22,7 +22,7 @@ pub(crate) enum ContextCommand {
     /// Activate a package: print it as Markdown, and record it for compiles
     ///
     /// The items are framed as data; --raw prints them plain. Works where the sources are gone or changed, and says so.
-    /// `tenure compile --context` takes what is activated.
+    /// `tenure compile --activation` takes what is activated.
     Activate(ContextActivateArgs),
     /// End an activation
     ///
@@ -133,6 +133,12 @@ pub(crate) struct LabelArgs {
     /// Default: .tenure/labels.toml below the root, if there is one.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) labels: Option<PathBuf>,
+    /// A TOML file that names an external decision point, which may narrow what labels allow: `url`, `key_env`, `timeout_s`
+    ///
+    /// Off without this option. It is asked by POST {url}/decide about each item's path, name, labels and digest, never its
+    /// text. Where it does not answer, nothing is allowed.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) decisions: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 use tenure::package::{
-    ContextPackage, Engine, JsonPath, LabelTable, MemoryNamespace, PackageDiff, Plan,
+    ContextPackage, CutReason, Engine, JsonPath, LabelTable, MemoryNamespace, PackageDiff, Plan,
     RetrievalRecipe, Selector, Shown, diff, name_of, plan_of,
 };
 use tenure::{Digest, Error, Principal};
+use tenure_workspace::decide::{self, Decider};
 use tenure_workspace::packages::{Bearing, Filtered, Packages, Packed, manifest_of};
 use tenure_workspace::{Clock, read_text, write_whole};
 
@@ -56,6 +57,11 @@ pub(super) fn labels(named: Option<&Path>, root: &Path) -> Result<LabelTable, Er
         None => return Ok(LabelTable::default()),
     };
     LabelTable::from_toml(&read_text(path)?, &path.display().to_string())
+}
+
+/// The external decision point that the arguments name.
+pub(super) fn decider(path: Option<&Path>) -> Result<Option<Box<dyn Decider>>, Error> {
+    path.map(decide::open).transpose()
 }
 
 /// Summaries by the digests of what each is of.
@@ -162,6 +168,7 @@ fn pack(args: &ContextPackArgs) -> Result<(), Failure> {
         &Bearing {
             caller: &caller(&args.caller)?,
             labels: &labels(args.labels.labels.as_deref(), &args.root.root)?,
+            decider: decider(args.labels.decisions.as_deref())?.as_deref(),
             tokenizer: world.tokenizer(),
             now: Clock::machine().now(),
             summaries: &summaries(args.summaries.as_deref())?,
@@ -179,13 +186,20 @@ fn told(packed: &Packed, format: Format) -> Result<(), Failure> {
     for diagnostic in &packed.package.diagnostics {
         anstream::eprintln!("note: {}", printable(diagnostic));
     }
-    let cut = packed.package.cut.len();
-    if cut > 0 {
-        anstream::eprintln!(
-            "{} more did not fit; `tenure context show {}` lists them",
-            cut,
-            printable(&packed.name)
-        );
+    let cut = &packed.package.cut;
+    let held = cut
+        .iter()
+        .filter(|cut| cut.reason == CutReason::Contained)
+        .count();
+    let told = match (cut.len() - held, held) {
+        (0, 0) => String::new(),
+        (0, held) => format!("{held} more are part of these"),
+        (unfit, 0) => format!("{unfit} more did not fit"),
+        (unfit, held) => format!("{unfit} more did not fit, {held} are part of these"),
+    };
+    if !told.is_empty() {
+        let name = printable(&packed.name);
+        anstream::eprintln!("{told}; `tenure context show {name}` lists them");
     }
     let standing = match (packed.is_proposal, packed.is_new) {
         (true, _) => format!(
@@ -232,6 +246,7 @@ fn activate(args: &ContextActivateArgs) -> Result<(), Failure> {
         &Bearing {
             caller: &caller(&args.caller)?,
             labels: &labels(args.labels.labels.as_deref(), &args.root.root)?,
+            decider: decider(args.labels.decisions.as_deref())?.as_deref(),
             tokenizer: world.tokenizer(),
             now: Clock::machine().now(),
             summaries: &BTreeMap::new(),
@@ -285,8 +300,7 @@ fn explain(args: &ContextOneArgs) -> Result<(), Failure> {
             Some(now) => format!(", now {}-{}", now.0, now.1),
             None => String::new(),
         };
-        let _ = writeln!(
-            out,
+        let line = format!(
             "{:<8}{}:{}-{}{now}  {}  {}",
             item.standing.term(),
             cell(&item.path),
@@ -295,6 +309,7 @@ fn explain(args: &ContextOneArgs) -> Result<(), Failure> {
             item.kind,
             cell(&item.name)
         );
+        let _ = writeln!(out, "{}", line.trim_end());
         let _ = writeln!(out, "        found by {}", cell(&item.selector));
     }
     let engines: Vec<&str> = found
@@ -317,6 +332,7 @@ fn refresh(args: &ContextRefreshArgs) -> Result<(), Failure> {
         &Bearing {
             caller: &caller(&args.caller)?,
             labels: &labels(args.labels.labels.as_deref(), &args.root.root)?,
+            decider: decider(args.labels.decisions.as_deref())?.as_deref(),
             tokenizer: world.tokenizer(),
             now: Clock::machine().now(),
             summaries: &BTreeMap::new(),

@@ -249,9 +249,11 @@ fn activated(
     }
     let packages = Packages::near(Path::new("."))?;
     let world = workspace.world(model)?;
+    let decider = super::context::decider(args.decisions.as_deref())?;
     let bearing = Bearing {
         caller,
         labels: &super::context::labels(None, packages.root())?,
+        decider: decider.as_deref(),
         tokenizer: world.tokenizer(),
         now: workspace.clock().now(),
         summaries: &BTreeMap::new(),

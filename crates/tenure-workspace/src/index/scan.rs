@@ -83,7 +83,10 @@ pub(crate) fn scan(root: &Path, path: &Path, include_ignored: bool) -> Result<Sc
         let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let name = name_of_path(relative);
         if !kind.is_file() {
-            scan.skip(name, "not a file, or a link");
+            // What would not be read anyway needs no word.
+            if Reading::of(&name).is_some() || entry.path().is_dir() {
+                scan.skip(name, "not a file, or a link");
+            }
         } else if relative.to_str().is_none()
             || name.contains(char::is_control)
             || name.len() > MAX_PATH
@@ -177,7 +180,7 @@ pub(crate) fn read_inside(root: &Path, name: &str) -> Result<Vec<u8>, Error> {
     }
     let file = File::open(&path).map_err(told)?;
     let opened = file.metadata().map_err(told)?;
-    let real = fs::canonicalize(&path).map_err(told)?;
+    let real = real_path(&file, &path).map_err(told)?;
     if !real.starts_with(root) || !is_same(&named, &opened) {
         return Err(gone(
             "it leads out of the root, or was replaced while it was read".to_owned(),
@@ -194,6 +197,18 @@ pub(crate) fn read_inside(root: &Path, name: &str) -> Result<Vec<u8>, Error> {
         )));
     }
     Ok(bytes)
+}
+
+/// The path of an open file without links. Where the system knows it of the file itself, nobody can swap it meanwhile.
+fn real_path(file: &File, path: &Path) -> std::io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        if let Ok(real) = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())) {
+            return Ok(real);
+        }
+    }
+    fs::canonicalize(path)
 }
 
 fn is_same(named: &Metadata, opened: &Metadata) -> bool {

@@ -9,8 +9,10 @@ use tenure::package::{
     Action, DocumentUnits, Draft, Engine, ItemPolicy, JsonPath, LabelTable, RetrievalRecipe,
     Selector, SourceSpan, Unit, UnitKind, allowed,
 };
-use tenure::{Digest, Error, Principal};
+use tenure::{Digest, Error};
+use tenure_adapters::decide::AskedItem;
 
+use super::Bearing;
 use crate::index::scan::{scan, within};
 use crate::index::{Index, Loaded, load};
 use crate::units::Fineness;
@@ -57,14 +59,12 @@ struct Gatherer<'a> {
 pub(super) fn gather(
     root: &Path,
     recipes: &[RetrievalRecipe],
-    labels: &LabelTable,
-    summaries: &BTreeMap<Digest, String>,
-    caller: &Principal,
+    bearing: &Bearing<'_>,
 ) -> Result<Gathered, Error> {
     let mut gatherer = Gatherer {
         root,
-        labels,
-        summaries,
+        labels: bearing.labels,
+        summaries: bearing.summaries,
         loaded: BTreeMap::new(),
         found: Gathered::default(),
     };
@@ -99,7 +99,15 @@ pub(super) fn gather(
         .iter()
         .map(|draft| draft.policy.rules.clone())
         .collect();
-    let open = allowed(&rules, Action::Package, caller)?;
+    let mut open = allowed(&rules, Action::Package, bearing.caller)?;
+    let drafts = &found.drafts;
+    bearing.narrow(Action::Package, &mut open, |at| AskedItem {
+        digest: drafts[at].provenance.digest,
+        labels: &drafts[at].policy.labels,
+        name: &drafts[at].name,
+        path: &drafts[at].provenance.path,
+        unit_kind: drafts[at].provenance.unit_kind,
+    })?;
     let mut open = open.into_iter();
     let filtered = &mut found.filtered;
     found.drafts.retain(|draft| {
@@ -287,7 +295,9 @@ impl Gatherer<'_> {
         let limit = recipe.limit.unwrap_or(MOST_FOUND) as usize;
         let found = index.search(&recipe.query, &recipe.paths, limit)?;
         for path in &found.changed {
-            let told = format!("{path} is not what was indexed, and was left out");
+            let told = format!(
+                "{path} is not what was indexed, and was left out; `tenure index` reads it again"
+            );
             self.found.diagnostics.push(told);
         }
         if found.units.is_empty() {

@@ -1,6 +1,6 @@
 //! Changes between two packages, and two packages as one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -218,6 +218,7 @@ pub fn merge(
         merged.retention.expires = sooner(merged.retention.expires, package.retention.expires);
         merged.retention.review = sooner(merged.retention.review, package.retention.review);
     }
+    merged.cut = still_cut(&merged);
     conflicts.extend(contradictions(&merged.items));
     merged.budget.max_items = sum(packages, |budget| budget.max_items);
     merged.budget.max_tokens = sum(packages, |budget| budget.max_tokens);
@@ -226,6 +227,19 @@ pub fn merge(
     merged.diagnostics = conflicts.iter().map(ToString::to_string).collect();
     merged.check()?;
     Ok((merged, conflicts))
+}
+
+/// The cuts of the parts that the whole does not hold, each once.
+fn still_cut(merged: &ContextPackage) -> Vec<CutItem> {
+    let place =
+        |path: &str, lines: (u32, u32), name: &str| (path.to_owned(), lines, name.to_owned());
+    let items = merged.items.iter();
+    let mut known: BTreeSet<(String, (u32, u32), String)> = items
+        .map(|item| place(&item.provenance.path, item.provenance.lines, &item.name))
+        .collect();
+    let mut cut = merged.cut.clone();
+    cut.retain(|cut| known.insert(place(&cut.path, cut.lines, &cut.name)));
+    cut
 }
 
 fn sum(

@@ -213,10 +213,11 @@ pub fn nearest_name(wanted: &str, names: &[&str]) -> String {
     match (found, names.len()) {
         (Some(found), _) => format!("the nearest is `{}`", clip(found)),
         (None, 0) => "there is no unit with a name".to_owned(),
-        (None, many) => {
+        (None, _) => {
             let mut known: Vec<&str> = names.to_vec();
             known.sort_unstable();
             known.dedup();
+            let many = known.len();
             known.truncate(5);
             let known: Vec<String> = known
                 .iter()
