@@ -259,11 +259,11 @@ fn nothing_found_says_what_is_near() {
         "{}",
         text(&out.stderr)
     );
-    let message = bench.refused(2, &["context", "pack", "sections", "--path", "handbok"]);
-    assert!(message.contains("no file at `handbok`"), "{message}");
+    let message = bench.refused(2, &["context", "pack", "sections", "--path", "manual"]);
+    assert!(message.contains("no file at `manual`"), "{message}");
     let message = bench.refused(2, &["context", "pack", "sektions"]);
     assert!(message.contains("did you mean `sections`"), "{message}");
-    let message = bench.refused(2, &["context", "show", "decison"]);
+    let message = bench.refused(2, &["context", "show", "decisions"]);
     assert!(message.contains("tenure context"), "{message}");
     let message = Bench::new().refused(2, &["context", "pack", "sections"]);
     assert!(message.contains("tenure index PATH"), "{message}");

@@ -248,6 +248,20 @@ impl TreeIndex {
             .map_err(failed)
     }
 
+    /// The paths of all files, in order.
+    ///
+    /// # Errors
+    ///
+    /// As [`TreeIndex::open_existing`].
+    pub fn paths(&self) -> Result<Vec<String>, Error> {
+        let mut read = self
+            .connection
+            .prepare_cached("SELECT path FROM files ORDER BY path")
+            .map_err(failed)?;
+        let rows = read.query_map([], |row| row.get(0)).map_err(failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
     /// Writes a batch in one transaction: files with their parts, further marks of files that hold what they held, and the
     /// paths of files that are gone.
     ///
@@ -527,7 +541,7 @@ impl TreeIndex {
                 *scores.entry(id).or_default() += weight(all, *found);
             }
         }
-        let mut joined: Vec<String> = known[..rare]
+        let joined: Vec<String> = known[..rare]
             .iter()
             .map(|(_, term)| format!("\"{term}\""))
             .collect();
@@ -551,7 +565,7 @@ impl TreeIndex {
                 }
             }
         } else if !joined.is_empty() {
-            let rarest = joined.drain(..).collect::<Vec<_>>().join(" OR ");
+            let rarest = joined.join(" OR ");
             for (found, term) in &known[rare..] {
                 for id in matched(format!("({rarest}) AND \"{term}\""))? {
                     *scores.entry(id).or_default() += weight(all, *found);
@@ -810,6 +824,7 @@ fn tidy(write: &Transaction<'_>, loose: &BTreeSet<i64>) -> rusqlite::Result<()> 
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // helpers of tests
 mod tests {
     use super::*;
     use tenure::package::Selector;

@@ -14,7 +14,7 @@ use tenure::package::{DocumentUnits, JsonPath, Selector, Unit, UnitKind};
 use tenure::ranker::{Ranker, Terms, Unit as Ranked, Weights};
 use tenure::{Digest, Error};
 use tenure_adapters::read::text_of;
-use tenure_store::{IndexCounts, IndexedFile, IndexedPart, TreeIndex};
+use tenure_store::{FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};
 
 use crate::units::{Cut, Fineness, Reading, cut, values_in};
 use changed::write_changed;
@@ -121,8 +121,10 @@ pub struct FoundUnit {
 pub struct FoundUnits {
     /// The units, in their order.
     pub units: Vec<FoundUnit>,
-    /// The number of those that the limit left out.
+    /// The number of those that the limit left out, in the files that were looked at.
     pub left_out: usize,
+    /// The number of files that may have more and were not looked at, because the limit was reached.
+    pub files_left: usize,
     /// Where nothing was found: what is nearest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
@@ -435,11 +437,13 @@ impl Index {
         let mut found = FoundUnits {
             units: Vec::new(),
             left_out: 0,
+            files_left: 0,
             nearest: None,
             changed: Vec::new(),
         };
         let is_finer = selector.reaches().iter().any(|reach| reach.is_finer);
-        for path in self.candidates(selector, &scopes)? {
+        let mut paths = self.candidates(selector, &scopes)?.into_iter();
+        while let Some(path) = paths.next() {
             let Some(document) = self.document(&path)? else {
                 continue;
             };
@@ -469,6 +473,10 @@ impl Index {
                     found.left_out += 1;
                 }
             }
+            if found.units.len() >= limit {
+                found.files_left = paths.len();
+                break;
+            }
         }
         if found.units.is_empty() {
             found.nearest = Some(self.miss(selector, &scopes)?);
@@ -494,11 +502,17 @@ impl Index {
         let mut found = FoundUnits {
             units: Vec::new(),
             left_out: 0,
+            files_left: 0,
             nearest: None,
             changed: Vec::new(),
         };
         let mut asked = 0;
-        for path in self.structured(&scopes)? {
+        let mut paths = self.structured(&scopes)?.into_iter();
+        while let Some(path) = paths.next() {
+            if found.units.len() >= limit {
+                found.files_left = 1 + paths.len();
+                break;
+            }
             let Ok(loaded) = load(&self.root, &path, Fineness::Sections) else {
                 found.changed.push(path);
                 continue;
@@ -558,7 +572,7 @@ impl Index {
                     paths.extend(self.rows.with_heading(heading)?);
                 }
             }
-            None => paths.extend(self.rows.stamps()?.into_keys()),
+            None => paths.extend(self.rows.paths()?),
         }
         paths.retain(|path| {
             selector.may_be_at(path) && (scopes.is_empty() || is_below(path, scopes))
@@ -603,8 +617,8 @@ impl Index {
         } else {
             for path in self
                 .rows
-                .stamps()?
-                .into_keys()
+                .paths()?
+                .into_iter()
                 .filter(|path| is_below(path, scopes))
             {
                 documents.extend(self.document(&path)?.map(|(document, _)| document));
@@ -655,43 +669,11 @@ impl Index {
         let mut found = FoundUnits {
             units: Vec::new(),
             left_out: 0,
+            files_left: 0,
             nearest: None,
             changed: Vec::new(),
         };
-        let mut texts: Vec<(FoundUnit, String)> = Vec::new();
-        let mut open: Option<(String, Option<(Vec<u8>, DocumentUnits, String)>)> = None;
-        for part in parts {
-            if open.as_ref().is_none_or(|(path, _)| *path != part.path) {
-                open = Some((
-                    part.path.clone(),
-                    self.opened(&part.path, &mut found.changed)?,
-                ));
-            }
-            let Some((bytes, document, snapshot)) =
-                open.as_ref().and_then(|(_, opened)| opened.as_ref())
-            else {
-                continue;
-            };
-            let (start, end) = (part.part.bytes.0 as usize, part.part.own_ends as usize);
-            let text = String::from_utf8_lossy(bytes.get(start..end).unwrap_or_default());
-            let text = text.trim_end();
-            let at = match part.part.number {
-                Some(number) => document
-                    .units
-                    .iter()
-                    .position(|unit| unit.kind == UnitKind::Section && unit.index == number),
-                None => Some(0),
-            };
-            let unit = at.and_then(|at| found_unit(document, at, snapshot.clone()));
-            if let Some(mut unit) = unit {
-                // A search finds what stands under the heading itself; sections below are found by their own words.
-                if unit.kind == UnitKind::Section {
-                    unit.bytes.1 = (start + text.len()) as u64;
-                    unit.lines.1 = unit.lines.0 + text.matches('\n').count() as u32;
-                }
-                texts.push((unit, text.to_owned()));
-            }
-        }
+        let texts = self.own_texts(parts, &mut found.changed)?;
         let names: Vec<String> = texts
             .iter()
             .map(|(unit, _)| {
@@ -732,23 +714,69 @@ impl Index {
         Ok(found)
     }
 
+    /// The parts as units, each with the text under its own heading, in their order.
+    fn own_texts(
+        &self,
+        parts: Vec<FoundPart>,
+        changed: &mut Vec<String>,
+    ) -> Result<Vec<(FoundUnit, String)>, Error> {
+        let mut texts: Vec<(FoundUnit, String)> = Vec::new();
+        let mut open: Option<(String, Option<Opened>)> = None;
+        for part in parts {
+            if open.as_ref().is_none_or(|(path, _)| *path != part.path) {
+                open = Some((part.path.clone(), self.opened(&part.path, changed)?));
+            }
+            let Some(opened) = open.as_ref().and_then(|(_, opened)| opened.as_ref()) else {
+                continue;
+            };
+            let (start, end) = (part.part.bytes.0 as usize, part.part.own_ends as usize);
+            let text = String::from_utf8_lossy(opened.bytes.get(start..end).unwrap_or_default());
+            let text = text.trim_end();
+            let mut units = opened.document.units.iter();
+            let at = match part.part.number {
+                Some(number) => {
+                    units.position(|unit| unit.kind == UnitKind::Section && unit.index == number)
+                }
+                None => Some(0),
+            };
+            let unit =
+                at.and_then(|at| found_unit(&opened.document, at, opened.snapshot_id.clone()));
+            if let Some(mut unit) = unit {
+                // A search finds what stands under the heading itself; sections below are found by their own words.
+                if unit.kind == UnitKind::Section {
+                    unit.bytes.1 = (start + text.len()) as u64;
+                    unit.lines.1 = unit.lines.0 + text.matches('\n').count() as u32;
+                }
+                texts.push((unit, text.to_owned()));
+            }
+        }
+        Ok(texts)
+    }
+
     /// A file's bytes with the units that the index holds; none of one that was changed since it was indexed, whose places
     /// are others now.
-    fn opened(
-        &self,
-        path: &str,
-        changed: &mut Vec<String>,
-    ) -> Result<Option<(Vec<u8>, DocumentUnits, String)>, Error> {
-        let Some((document, snapshot)) = self.document(path)? else {
+    fn opened(&self, path: &str, changed: &mut Vec<String>) -> Result<Option<Opened>, Error> {
+        let Some((document, snapshot_id)) = self.document(path)? else {
             return Ok(None);
         };
         let bytes = read_inside(&self.root, path).ok();
-        let bytes = bytes.filter(|bytes| snapshot_id(path, Digest::of(bytes)) == snapshot);
+        let bytes = bytes.filter(|bytes| self::snapshot_id(path, Digest::of(bytes)) == snapshot_id);
         if bytes.is_none() {
             changed.push(path.to_owned());
         }
-        Ok(bytes.map(|bytes| (bytes, document, snapshot)))
+        Ok(bytes.map(|bytes| Opened {
+            bytes,
+            document,
+            snapshot_id,
+        }))
     }
+}
+
+/// A file that is as it was indexed.
+struct Opened {
+    bytes: Vec<u8>,
+    document: DocumentUnits,
+    snapshot_id: String,
 }
 
 /// Returns whether a path is one of these or lies below one.

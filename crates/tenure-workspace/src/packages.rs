@@ -19,7 +19,8 @@ use tenure::{Digest, Error, ErrorKind, ObjectDocument, Principal};
 use tenure_adapters::decide::{AskedItem, Decider};
 use tenure_adapters::read::read_text;
 
-use crate::index::{Loaded, load, root_of};
+use crate::index::scan::read_inside;
+use crate::index::{Loaded, load, root_of, snapshot_id};
 use crate::sources::frontmatter;
 use crate::units::Fineness;
 use files::{Files, Happened, Recorded};
@@ -477,7 +478,11 @@ impl Packages {
         };
         let envelope = self.find(reference)?;
         let package = &envelope.package;
-        let (items, filtered, diagnostics) = self.readable(package, bearing)?;
+        let Readable {
+            items,
+            filtered,
+            diagnostics,
+        } = self.readable(package, bearing)?;
         let content = markdown(&envelope.id, package, &items, shown);
         let caller = serde_json::json!(bearing.caller).to_string();
         let parts = [envelope.id.as_bytes(), target.as_bytes(), caller.as_bytes()];
@@ -584,7 +589,7 @@ impl Packages {
         let mut all = Vec::new();
         for recorded in active {
             let mut envelope = self.files.package(&recorded.package)?;
-            let (items, ..) = self.readable(&envelope.package, bearing)?;
+            let items = self.readable(&envelope.package, bearing)?.items;
             let target = match recorded.target.as_str() {
                 "" => MemoryNamespace::default(),
                 target => MemoryNamespace::target(target)?,
@@ -605,11 +610,7 @@ impl Packages {
     }
 
     /// The items that the caller may read, then and now; those that they may not; what to say of their sources.
-    fn readable(
-        &self,
-        package: &ContextPackage,
-        bearing: &Bearing<'_>,
-    ) -> Result<(Vec<usize>, Vec<Filtered>, Vec<String>), Error> {
+    fn readable(&self, package: &ContextPackage, bearing: &Bearing<'_>) -> Result<Readable, Error> {
         if package
             .retention
             .expires
@@ -678,7 +679,11 @@ impl Packages {
                 format!("{count} of {} items {was}", package.items.len())
             })
             .collect();
-        Ok((items, filtered, told))
+        Ok(Readable {
+            items,
+            filtered,
+            diagnostics: told,
+        })
     }
 
     /// Removes the versions that have expired, and says what is due for review. With `dry`, removes nothing.
@@ -769,9 +774,17 @@ fn rules_now(
     rules
 }
 
+/// The items of a package that a caller may read, by their places; those that they may not; what to say of their sources.
+struct Readable {
+    items: Vec<usize>,
+    filtered: Vec<Filtered>,
+    diagnostics: Vec<String>,
+}
+
 /// The sources of items as they are now, each read once.
 struct Sources<'r> {
     root: &'r Path,
+    snapshots: BTreeMap<String, Option<String>>,
     loaded: BTreeMap<String, Option<Loaded>>,
 }
 
@@ -779,8 +792,19 @@ impl<'r> Sources<'r> {
     fn new(root: &'r Path) -> Sources<'r> {
         Sources {
             root,
+            snapshots: BTreeMap::new(),
             loaded: BTreeMap::new(),
         }
+    }
+
+    /// The id of the state of a file, without cutting it into units.
+    fn snapshot(&mut self, path: &str) -> Option<&str> {
+        let root = self.root;
+        let snapshot = self.snapshots.entry(path.to_owned()).or_insert_with(|| {
+            let bytes = read_inside(root, path).ok()?;
+            Some(snapshot_id(path, Digest::of(&bytes)))
+        });
+        snapshot.as_deref()
     }
 
     fn load(&mut self, path: &str) -> Option<&Loaded> {
@@ -798,12 +822,12 @@ impl<'r> Sources<'r> {
         span: &tenure::package::SourceSpan,
         name: &str,
     ) -> (Standing, Option<(u32, u32)>) {
+        if self.snapshot(&span.path) == Some(&span.snapshot_id) {
+            return (Standing::Same, Some(span.lines));
+        }
         let Some(loaded) = self.load(&span.path) else {
             return (Standing::Gone, None);
         };
-        if loaded.snapshot_id() == span.snapshot_id {
-            return (Standing::Same, Some(span.lines));
-        }
         if span.engine == Engine::Jsonpath {
             return value_standing(loaded, span, name);
         }

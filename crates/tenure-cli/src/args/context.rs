@@ -18,7 +18,7 @@ pub(crate) enum ContextCommand {
     ///
     /// Asks a selector of files (--source) or of the index (--path narrows it), searches the index by words (--search), or
     /// follows a manifest. What the budget leaves out is listed. The id is the digest of what is packed.
-    Pack(ContextPackArgs),
+    Pack(Box<ContextPackArgs>),
     /// Activate a package: print it as Markdown, and record it for compiles
     ///
     /// The items are framed as data; --raw prints them plain. Works where the sources are gone or changed, and says so.

@@ -105,7 +105,9 @@ fn query(args: &IndexQueryArgs) -> Result<(), Failure> {
         }
         let units = found.units.into_iter().zip(texts);
         let units: Vec<WithText> = units.map(|(unit, text)| WithText { unit, text }).collect();
-        return print_json(&serde_json::json!({"units": units, "left_out": found.left_out}));
+        return print_json(
+            &serde_json::json!({"units": units, "left_out": found.left_out, "files_left": found.files_left}),
+        );
     }
     told(&found);
     let mut out = String::new();
@@ -123,8 +125,18 @@ pub(super) fn told(found: &FoundUnits) {
     if let Some(nearest) = &found.nearest {
         anstream::eprintln!("nothing was found; {}", printable(nearest));
     }
-    if found.left_out > 0 {
-        anstream::eprintln!("{} more are left out by --limit", number(found.left_out));
+    let more = match (found.left_out, found.files_left) {
+        (0, 0) => String::new(),
+        (out, 0) => format!("{} more are", number(out)),
+        (0, left) => format!("{} files that may have more are", number(left)),
+        (out, left) => format!(
+            "{} more, and {} files that may have more, are",
+            number(out),
+            number(left)
+        ),
+    };
+    if !more.is_empty() {
+        anstream::eprintln!("{more} left out by --limit");
     }
     for path in found.changed.iter().take(MAX_LINES) {
         warning(&format!(

@@ -46,7 +46,8 @@ struct Gatherer<'a> {
     root: &'a Path,
     labels: &'a LabelTable,
     summaries: &'a BTreeMap<Digest, String>,
-    loaded: BTreeMap<String, Loaded>,
+    /// The documents that were read, each as fine as it was needed.
+    loaded: BTreeMap<String, (Fineness, Loaded)>,
     found: Gathered,
 }
 
@@ -158,6 +159,12 @@ impl Gatherer<'_> {
     fn select(&mut self, recipe: &RetrievalRecipe) -> Result<Option<String>, Error> {
         let selector = Selector::new(&recipe.query)?;
         let limit = recipe.limit.map_or(MOST, |limit| limit as usize);
+        let is_finer = selector.reaches().iter().any(|reach| reach.is_finer);
+        let fineness = if is_finer {
+            Fineness::All
+        } else {
+            Fineness::Sections
+        };
         let before = self.found.drafts.len();
         let index = if recipe.sources.is_empty() {
             Some(Index::open(self.root)?)
@@ -169,10 +176,14 @@ impl Gatherer<'_> {
             Some(index) => index.candidates(&selector, &scopes)?,
             None => sources(self.root, &recipe.sources)?,
         };
-        let mut left_out = 0;
-        for name in &names {
-            let loaded = match self.load(name) {
-                Ok(()) => self.loaded.get(name),
+        let (mut left_out, mut files_left) = (0, 0);
+        for (turn, name) in names.iter().enumerate() {
+            if self.found.drafts.len() - before >= limit {
+                files_left = names.len() - turn;
+                break;
+            }
+            let loaded = match self.load(name, fineness) {
+                Ok(()) => self.loaded.get(name).map(|(_, loaded)| loaded),
                 // A file that was named must be there; one of the index may have gone.
                 Err(error) if index.is_none() => return Err(error),
                 Err(error) => {
@@ -207,9 +218,10 @@ impl Gatherer<'_> {
                 self.found.drafts.extend(draft);
             }
         }
-        if left_out > 0 {
+        if left_out > 0 || files_left > 0 {
             let told = format!(
-                "`{}`: {left_out} more units are beyond the limit of {limit}",
+                "`{}`: the limit of {limit} was reached; {left_out} more units are left out, and {files_left} files that \
+                 may have more",
                 clip(&recipe.query)
             );
             self.found.diagnostics.push(told);
@@ -222,7 +234,7 @@ impl Gatherer<'_> {
             None => {
                 let documents = names.iter().filter_map(|name| self.loaded.get(name));
                 let documents: Vec<&DocumentUnits> =
-                    documents.map(|loaded| &loaded.document).collect();
+                    documents.map(|(_, loaded)| &loaded.document).collect();
                 selector.miss(documents)
             }
         }))
@@ -238,9 +250,18 @@ impl Gatherer<'_> {
             sources(self.root, &recipe.sources)?
         };
         let before = self.found.drafts.len();
-        for name in &names {
-            self.load(name)?;
-            let Some(loaded) = self.loaded.get(name) else {
+        for (turn, name) in names.iter().enumerate() {
+            if self.found.drafts.len() - before >= limit {
+                let told = format!(
+                    "`{}`: the limit of {limit} was reached; {} files that may have more are left out",
+                    clip(&recipe.query),
+                    names.len() - turn
+                );
+                self.found.diagnostics.push(told);
+                break;
+            }
+            self.load(name, Fineness::Sections)?;
+            let Some((_, loaded)) = self.loaded.get(name) else {
                 continue;
             };
             let units = match loaded.values(&query) {
@@ -304,8 +325,8 @@ impl Gatherer<'_> {
             return Ok(Some(found.nearest.unwrap_or_default()));
         }
         for unit in found.units {
-            self.load(&unit.path)?;
-            let Some(loaded) = self.loaded.get(&unit.path) else {
+            self.load(&unit.path, Fineness::Sections)?;
+            let Some((_, loaded)) = self.loaded.get(&unit.path) else {
                 continue;
             };
             if loaded.snapshot_id() != unit.snapshot_id {
@@ -338,15 +359,16 @@ impl Gatherer<'_> {
         Ok(None)
     }
 
-    fn load(&mut self, name: &str) -> Result<(), Error> {
-        if !self.loaded.contains_key(name) {
-            let loaded = load(self.root, name, Fineness::All)?;
-            if !loaded.note.is_empty() {
+    fn load(&mut self, name: &str, fineness: Fineness) -> Result<(), Error> {
+        let known = self.loaded.get(name).map(|(fineness, _)| *fineness);
+        if known != Some(Fineness::All) && known != Some(fineness) {
+            let loaded = load(self.root, name, fineness)?;
+            if !loaded.note.is_empty() && known.is_none() {
                 self.found
                     .diagnostics
                     .push(format!("{name}: {}", loaded.note));
             }
-            self.loaded.insert(name.to_owned(), loaded);
+            self.loaded.insert(name.to_owned(), (fineness, loaded));
         }
         Ok(())
     }

@@ -11,6 +11,9 @@ use super::unit::UnitKind;
 use crate::base::error::Error;
 use crate::base::tokenizer::Tokenizer;
 
+/// A first line and a last one.
+type LineSpan = (u32, u32);
+
 /// A change of one item.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ItemChange {
@@ -21,7 +24,7 @@ pub struct ItemChange {
     /// Its headings.
     pub name: String,
     /// The lines that it had, and has.
-    pub lines: (Option<(u32, u32)>, Option<(u32, u32)>),
+    pub lines: (Option<LineSpan>, Option<LineSpan>),
     /// The tokens that it had, and has.
     pub tokens: (u32, u32),
 }
@@ -191,10 +194,7 @@ pub fn merge(
     for (_, package) in &packages[1..] {
         // Borrowed from a copy: the items that were there before those of this package.
         let known = merged.clone();
-        let known: BTreeMap<Key<'_>, &ContextPackageItem> = keyed(&known)
-            .into_iter()
-            .map(|(key, item)| (key, item))
-            .collect();
+        let known: BTreeMap<Key<'_>, &ContextPackageItem> = keyed(&known).into_iter().collect();
         for (key, item) in keyed(package) {
             match known.get(&key) {
                 None => merged.items.push(item.clone()),

@@ -438,7 +438,7 @@ impl ContextPackage {
                 )));
             }
         }
-        if self.merged_from.contains(&self.id()?) {
+        if !self.merged_from.is_empty() && self.merged_from.contains(&self.id()?) {
             Err(damaged("the package was merged from itself".to_owned()))
         } else {
             Ok(())

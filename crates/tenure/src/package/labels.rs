@@ -183,7 +183,7 @@ mod tests {
                 && may(&["draft"], Action::Read, &director)
         );
         assert!(
-            !may(&["interal"], Action::Read, &plain),
+            !may(&["internals"], Action::Read, &plain),
             "a label that nobody knows opens nothing"
         );
         let contractor = Principal {
