@@ -6,6 +6,9 @@ use std::process::Command;
 
 use crate::support::{Bench, text};
 
+/// The fence of what one sees: longer than those within it.
+const FENCE: &str = "````";
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -55,8 +58,8 @@ fn the_use_cases_are_as_printed() {
         if line.starts_with("## ") {
             bench = handbook();
         }
-        if line.starts_with("```") {
-            is_console = line == "```console";
+        if line.starts_with(FENCE) {
+            is_console = line == format!("{FENCE}console");
         }
         out.push_str(line);
         out.push('\n');
@@ -66,7 +69,7 @@ fn the_use_cases_are_as_printed() {
         commands += 1;
         while lines
             .peek()
-            .is_some_and(|next| !next.starts_with("$ ") && *next != "```")
+            .is_some_and(|next| !next.starts_with("$ ") && *next != FENCE)
         {
             lines.next();
         }
