@@ -533,6 +533,8 @@ impl Packages {
         reference: &str,
         now: Instant,
     ) -> Result<Vec<ContextActivation>, Error> {
+        // Where there is none, nothing is made to look for it.
+        self.meant(reference)?;
         let held = self.files.hold()?;
         let mut ended = Vec::new();
         for mut recorded in self.meant(reference)? {
@@ -692,8 +694,11 @@ impl Packages {
     ///
     /// [`ErrorKind::Unavailable`] when the registry cannot be written.
     pub fn sweep(&self, now: Instant, dry: bool) -> Result<Swept, Error> {
-        let held = self.files.hold()?;
         let mut swept = Swept::default();
+        if self.files.names()?.is_empty() {
+            return Ok(swept);
+        }
+        let held = self.files.hold()?;
         for mut named in self.files.names()? {
             let before = named.clone();
             let mut expired = Vec::new();
