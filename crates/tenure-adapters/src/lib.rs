@@ -5,6 +5,7 @@
 //! | [`embed`] | vectors from the built-in table | |
 //! | [`embed`], [`relevance`] | vectors and scores of models in the ONNX format | `onnx` |
 //! | [`embed`], [`relevance`] | vectors and scores of OpenAI-compatible endpoints | `http` |
+//! | [`decide`] | what an external point allows to be packed and read | `http` |
 //! | [`code`] | outlines of source code | `code` |
 //! | [`tokenizer_json`] | counts by a `tokenizer.json` | `tokenizer-json` |
 //!
@@ -20,6 +21,7 @@
 #[cfg(feature = "http")]
 mod chat;
 pub mod code;
+pub mod decide;
 pub mod decompose;
 pub mod embed;
 mod encoder;

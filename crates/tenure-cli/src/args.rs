@@ -3,8 +3,10 @@
 mod allocate;
 mod cache;
 mod condense;
+mod context;
 mod eval;
 mod examples;
+mod index;
 mod log;
 mod models;
 mod pages;
@@ -23,7 +25,9 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use allocate::*;
 pub(crate) use cache::*;
 pub(crate) use condense::*;
+pub(crate) use context::*;
 pub(crate) use eval::*;
+pub(crate) use index::*;
 pub(crate) use log::*;
 pub(crate) use models::*;
 pub(crate) use pages::command;
@@ -89,6 +93,16 @@ pub(crate) enum Command {
     /// Answers as the tool `query_archive` does. Searches files, folders and the store, archived and demoted objects included, and prints the passages that are
     /// nearest to the query, within --tokens.
     Query(QueryArgs),
+    /// Index a tree of documents by their units
+    ///
+    /// Reads Markdown, text, JSON, YAML and source code below the root, but for what ignore files name, into
+    /// `.tenure/index.db`. What was not changed is not read again.
+    Index(IndexArgs),
+    /// Pack parts of documents as working memory, and activate it
+    ///
+    /// A package holds units that a selector or a search found, with their places, within a budget. Its id is its digest; it
+    /// is activated where its sources are gone, and says what has changed since.
+    Context(ContextArgs),
     /// Count the tokens of a text
     Tokens(TokensArgs),
     /// Check a request's messages, or an answer, against their rules
@@ -152,6 +166,8 @@ pub(crate) enum Command {
     /// Print a shell's completions
     Completions(CompletionsArgs),
     /// Print the man page (roff)
+    // For who packages the program; a screen of the help has no line for it.
+    #[command(hide = true)]
     Man,
 }
 
@@ -256,6 +272,13 @@ pub(crate) struct CompileArgs {
     /// LABEL@ENTRY takes its state at an entry of its log
     #[arg(long, value_name = "LABEL[@ENTRY]", conflicts_with = "no_store")]
     pub(crate) stored_registry: Option<String>,
+    /// Also take the items of an activated package (`tenure context activate`), by the activation's id or its target, such
+    /// as thread:wp-7; they are seen there alone (may be repeated)
+    #[arg(long = "activation", value_name = "ID|TARGET")]
+    pub(crate) activations: Vec<String>,
+    /// With --activation: a TOML file that names an external decision point, as for `tenure context activate`
+    #[arg(long, value_name = "FILE", requires = "activations", value_hint = ValueHint::FilePath)]
+    pub(crate) decisions: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) gate: GateLimits,
     #[command(flatten)]

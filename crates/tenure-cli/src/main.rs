@@ -32,6 +32,8 @@ fn main() -> ExitCode {
         Command::Condense(args) => commands::condense::run(&args),
         Command::Rehydrate(args) => commands::rehydrate::run(&args),
         Command::Query(args) => commands::query::run(&args),
+        Command::Context(args) => commands::context::run(&args),
+        Command::Index(args) => commands::index::run(&args),
         Command::Tokens(args) => commands::tokens::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Lint(args) => commands::check::lint(&args),

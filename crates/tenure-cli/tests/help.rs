@@ -95,6 +95,11 @@ fn folder() -> Bench {
             "skills/docx/SKILL.md",
             "---\nname: docx\ndescription: Writes documents.\n---\nWrite.\n",
         )
+        .file("norms.md", "# Norms\n\nReview each other's work.\n")
+        .file(
+            "manifest.yaml",
+            "title: Release\nretrieval_recipes:\n- kind: selector\n  query: sections\n  sources: [docs]\n",
+        )
         .file("kept.jsonl", "{\"object\":{\"name\":\"c\",\"content\":\"Pump 3 is gone.\"}}\n")
         .file(".local/share/bash-completion/completions/x", "");
     for (name, task) in [("before.json", "Fix the parser"), ("after.json", "Release")] {
@@ -105,6 +110,37 @@ fn folder() -> Bench {
     }
     for args in [
         &["store", "put", "docs", "--subject", "ada"][..],
+        &["index", "docs"],
+        &[
+            "context",
+            "pack",
+            "sections",
+            "--source",
+            "docs/release.md",
+            "--name",
+            "release",
+        ],
+        &[
+            "context",
+            "pack",
+            "sections",
+            "--source",
+            "docs/team.md",
+            "--name",
+            "team",
+        ],
+        &[
+            "context",
+            "pack",
+            "sections",
+            "--source",
+            "norms.md",
+            "--name",
+            "norms",
+            "--reviewed",
+        ],
+        &["context", "export", "release", "-o", "package.json"],
+        &["context", "activate", "release", "--target", "thread:wp-7"],
         &["session", "new", "talk"],
         &["session", "append", "talk", "--text", "How hot is pump 7?"],
         &["registry", "create", "agent.snapshot", "main"],
@@ -129,6 +165,8 @@ fn folder() -> Bench {
     ] {
         bench.ok(args);
     }
+    bench.file("norms.md", "# Norms\n\nReview in pairs.\n");
+    bench.ok(&["context", "refresh", "norms"]);
     bench
 }
 

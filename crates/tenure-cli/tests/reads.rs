@@ -4,7 +4,9 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 9] = [
+const WRITERS: [&str; 11] = [
+    "context pack",
+    "context import",
     "store put",
     "store import",
     "store policy",
@@ -28,6 +30,20 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["rehydrate", "5f0c2a9133d07b1e"],
     &["query", "pump", "a.md"],
     &["query", "pump"],
+    &["index", "query", "sections"],
+    &["index", "list"],
+    &["index", "status"],
+    &["context", "activate", "notes", "--target", "thread:t"],
+    &["context", "deactivate", "thread:t"],
+    &["context", "explain", "notes"],
+    &["context", "refresh", "notes"],
+    &["context", "list"],
+    &["context", "show", "notes"],
+    &["context", "diff", "notes", "more"],
+    &["context", "merge", "notes", "more", "--name", "both"],
+    &["context", "export", "notes"],
+    &["context", "accept", "notes", "--by", "ada"],
+    &["context", "sweep"],
     &["tokens", "a.md"],
     &["check", "body.json"],
     &["check", "--answer", "a.md", "--constraints", "a.md"],

@@ -60,6 +60,7 @@ mod sweep;
 mod tenant;
 #[cfg(feature = "tls")]
 pub mod tls;
+mod tree_index;
 
 pub use blobs::TextLine;
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
@@ -77,3 +78,4 @@ pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
     Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
 };
+pub use tree_index::{FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};

@@ -43,11 +43,13 @@ pub mod eval;
 mod files;
 mod frame_key;
 mod gates;
+pub mod index;
 mod job;
 mod json_schema;
 pub mod keys;
 mod logs;
 mod originals;
+pub mod packages;
 mod policies;
 mod prepare;
 mod read;
@@ -60,6 +62,7 @@ mod snapshot;
 pub mod sources;
 mod stored;
 mod template;
+mod units;
 mod views;
 mod walk;
 mod workspace;
@@ -85,7 +88,7 @@ pub use stored::{Gathered, ReadRegistry, RegistryRef, existing_store, project_st
 pub use template::load_template;
 pub use tenure_adapters::read::{read_bytes, read_bytes_from, read_text, text_of};
 pub use tenure_adapters::{
-    Encoder, Pooling, RelevanceScorer, code, decompose, embed, relevance, tokenizer_json,
+    Encoder, Pooling, RelevanceScorer, code, decide, decompose, embed, relevance, tokenizer_json,
 };
 pub use views::{Belief, KnownModel, object_id};
 pub use workspace::{Workspace, default_catalogue_path};

@@ -6,6 +6,9 @@
 //! between there may be calls for memory and for waiting on a lock, nothing else. A clock is read
 //! without a system call; `quiet.c` makes a call of it. The program can cheat in each way, and is
 //! caught at it.
+//!
+//! The second test watches an index, a pack and an activation: they read the tree, write its `.tenure` and nothing else,
+//! and open no socket.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,11 +22,15 @@ use std::{env, fs, io, net, process, thread};
 use tenure::gate::Gate;
 use tenure::num::Score;
 use tenure::object::Overrides;
+use tenure::package::{Engine, LabelTable, Plan, RetrievalRecipe, Shown};
 use tenure::registry::{Capability, Kind, Library, Op, Place, Registries, Secrets};
-use tenure::{Budget, Facts, FrameKey, ObjectDocument, Request, Target, compile};
+use tenure::{Budget, Facts, FrameKey, ObjectDocument, Principal, Request, Target, compile};
+use tenure_workspace::index::{Index, Indexing};
+use tenure_workspace::packages::{Bearing, Packages};
 use tenure_workspace::{Collect, ReadAs, Workspace};
 
 const NAME: &str = "a_thousand_compiles_touch_nothing_outside";
+const PACKAGES: &str = "packages_write_their_own_folder_alone";
 const COMPILES: usize = 1_000;
 
 const FROM_HERE: &str = "tenure: quiet from here";
@@ -60,23 +67,29 @@ fn main() {
         let compiles = argument(1).and_then(|number| number.parse().ok());
         return program(compiles.unwrap(), argument(2));
     }
+    if argument(0) == Some("--packages") {
+        return packages(Path::new(argument(1).unwrap()), argument(2));
+    }
     // What a test harness is asked for.
     let is_listed = arguments.iter().any(|argument| argument == "--list");
     let filters = arguments
         .iter()
         .filter(|argument| !argument.starts_with('-'));
-    let is_asked =
-        filters.clone().count() == 0 || filters.into_iter().any(|part| NAME.contains(part));
+    let filters: Vec<&String> = filters.collect();
     let is_ignored = arguments.iter().any(|argument| argument == "--ignored");
-    if is_listed {
-        if !is_ignored {
-            println!("{NAME}: test");
-        }
-    } else if is_asked && !is_ignored {
-        if cfg!(target_os = "linux") {
-            watch();
-        } else {
-            println!("test {NAME} ... passed over: strace is a program of Linux");
+    for (test, watch) in [(NAME, watch as fn()), (PACKAGES, watch_packages as fn())] {
+        let is_asked =
+            filters.is_empty() || filters.iter().any(|part| test.contains(part.as_str()));
+        if is_listed {
+            if !is_ignored {
+                println!("{test}: test");
+            }
+        } else if is_asked && !is_ignored {
+            if cfg!(target_os = "linux") {
+                watch();
+            } else {
+                println!("test {test} ... passed over: strace is a program of Linux");
+            }
         }
     }
 }
@@ -117,6 +130,107 @@ fn watch() {
         "test {NAME} ... ok: {COMPILES} compiles, system calls: {calls}; {} cheats caught",
         CHEATS.len()
     );
+}
+
+/// The calls that change a file, and those that reach others.
+const CHANGES: [&str; 14] = [
+    "creat",
+    "link",
+    "linkat",
+    "mkdir",
+    "mkdirat",
+    "mknod",
+    "open",
+    "openat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "symlink",
+    "unlink",
+    "unlinkat",
+];
+
+/// An index, a pack and an activation, with every call that opens, makes, renames or removes a file and every one of the
+/// network.
+fn watch_packages() {
+    let honest = packages_watched(None);
+    assert!(
+        honest.is_empty(),
+        "packages are not quiet:\n{}",
+        honest.join("\n")
+    );
+    for (cheat, call) in [
+        ("write", "openat"),
+        ("network", "socket"),
+        ("remove", "unlink"),
+    ] {
+        let calls = packages_watched(Some(cheat));
+        assert!(
+            calls.iter().any(|line| name(line).starts_with(call)),
+            "`{cheat}` was not caught: {calls:#?}"
+        );
+    }
+    println!("test {PACKAGES} ... ok: an index, a pack, an activation; 3 cheats caught");
+}
+
+/// The calls between the marks that change something outside of `.tenure`, or that are of the network.
+fn packages_watched(cheat: Option<&str>) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap().join("tree");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/handbook");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(&example)
+        .arg(&root)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let log = folder.path().join("calls");
+    let mut command = Command::new("strace");
+    command
+        .args(["-f", "-qq", "-s", "400", "-e"])
+        .arg("trace=%network,%file,write,openat,mkdir,rename,unlink");
+    command.arg("-o").arg(&log).arg(env::current_exe().unwrap());
+    command.arg("--packages").arg(&root).args(cheat);
+    let output = run(&mut command, "install strace: sudo apt-get install strace");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let calls = fs::read_to_string(&log).unwrap();
+    let calls: Vec<&str> = calls.lines().map(without_process).collect();
+    let mark = |mark: &str| {
+        let mark = format!("write(2, \"{mark}");
+        calls
+            .iter()
+            .position(|line| line.starts_with(&mark))
+            .unwrap()
+    };
+    let between = &calls[mark(FROM_HERE) + 1..mark(UNTIL_HERE)];
+    let own = format!("\"{}/.tenure", root.display());
+    let is_wrong = |line: &&&str| {
+        let call = name(line);
+        if call == "write" || line.contains("resumed>") || line.contains(" = -1 ") {
+            return false;
+        }
+        if CHANGES.contains(&call) {
+            let reads = call.starts_with("open")
+                && !["O_WRONLY", "O_RDWR", "O_CREAT"]
+                    .iter()
+                    .any(|flag| line.contains(flag));
+            return !reads && !line.contains(&own);
+        }
+        ["socket", "connect", "bind", "send", "recv"]
+            .iter()
+            .any(|of_network| call.starts_with(of_network))
+    };
+    assert!(
+        between.iter().any(|line| line.contains(&own)),
+        "nothing was written"
+    );
+    between
+        .iter()
+        .filter(is_wrong)
+        .map(|line| (*line).to_owned())
+        .collect()
 }
 
 fn run(command: &mut Command, hint: &str) -> Output {
@@ -307,6 +421,58 @@ fn program(compiles: usize, cheat: Option<&str>) {
         }
     }
     say(&format!("{UNTIL_HERE}, {compiles} compiles"));
+}
+
+/// Indexes, packs and activates the tree there.
+fn packages(root: &Path, cheat: Option<&str>) {
+    let workspace = Workspace::without_key().unwrap();
+    let world = workspace.world("gpt-4o").unwrap();
+    world
+        .tokenizer()
+        .count("the vocabulary is loaded when it is first needed");
+    let (labels, summaries, caller) = (LabelTable::default(), BTreeMap::new(), Principal::owner());
+    let bearing = Bearing {
+        caller: &caller,
+        labels: &labels,
+        decider: None,
+        tokenizer: world.tokenizer(),
+        now: workspace.clock().now(),
+        summaries: &summaries,
+    };
+    say(FROM_HERE);
+    Index::update(root, &[root.to_owned()], Indexing::default()).unwrap();
+    match cheat {
+        Some("write") => fs::write(root.join("stray.md"), "x").unwrap(),
+        Some("network") => drop(net::UdpSocket::bind("127.0.0.1:0")),
+        Some("remove") => fs::remove_file(root.join("README.md")).unwrap(),
+        _ => {}
+    }
+    let packages = Packages::of(root).unwrap();
+    let recipe = |kind, query: &str| RetrievalRecipe {
+        engine: None,
+        kind,
+        limit: None,
+        paths: Vec::new(),
+        query: query.to_owned(),
+        sources: Vec::new(),
+    };
+    let plan = Plan {
+        name: "quiet".to_owned(),
+        recipes: vec![
+            recipe(Engine::Selector, "sections[heading~=decision] or functions"),
+            recipe(Engine::Search, "who may raise a limit"),
+            recipe(Engine::Jsonpath, "$.title"),
+        ],
+        ..Plan::default()
+    };
+    packages.pack(plan, &bearing).unwrap();
+    packages.refresh("quiet", &bearing).unwrap();
+    let (activation, _) = packages
+        .activate("quiet", "thread:t", Shown::Framed, &bearing)
+        .unwrap();
+    assert!(packages.candidates(&activation.id, &bearing).unwrap().len() > 5);
+    packages.deactivate(&activation.id, bearing.now).unwrap();
+    say(UNTIL_HERE);
 }
 
 fn say(mark: &str) {

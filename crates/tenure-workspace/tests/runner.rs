@@ -32,6 +32,7 @@ mod gate;
 mod given_up;
 mod hostile;
 mod import;
+mod index;
 mod instructions;
 mod late_results;
 mod onnx;

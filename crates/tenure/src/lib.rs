@@ -40,6 +40,7 @@ pub mod condense;
 mod input;
 pub mod inspect;
 pub mod object;
+pub mod package;
 mod provider;
 mod rank;
 pub mod registry;

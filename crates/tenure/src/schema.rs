@@ -9,6 +9,7 @@ use crate::input::policy::PolicyDocument;
 use crate::input::request::Request;
 use crate::object::ObjectDocument;
 use crate::object::vocabulary::vocabulary;
+use crate::package::{ContextActivation, PackageEnvelope};
 use crate::registry::Entry;
 
 vocabulary! {
@@ -26,6 +27,10 @@ vocabulary! {
         Trace = "trace",
         /// An operation in a registry's log.
         Op = "op",
+        /// A package of working memory, with its id.
+        Package = "package",
+        /// An activation of a package.
+        Activation = "activation",
     }
 }
 
@@ -38,5 +43,7 @@ pub fn schema(form: Form) -> Schema {
         Form::Envelope => schema_for!(Envelope),
         Form::Trace => schema_for!(Trace),
         Form::Op => schema_for!(Entry),
+        Form::Package => schema_for!(PackageEnvelope),
+        Form::Activation => schema_for!(ContextActivation),
     }
 }

@@ -5,6 +5,8 @@
 //! declaration is lost in a body that only seems to enclose it.
 
 #[cfg(feature = "code")]
+mod declared;
+#[cfg(feature = "code")]
 mod grammars;
 mod languages;
 #[cfg(feature = "code")]
@@ -13,6 +15,8 @@ mod parts;
 use tenure::Error;
 use tenure::condense::code::Elidable;
 
+#[cfg(feature = "code")]
+pub use declared::{Declaration, Declares};
 pub use languages::Language;
 
 /// The parts of a source text that can go without changing what it declares, by where they start.
@@ -30,6 +34,22 @@ pub fn outline(text: &str, ending: &str) -> Result<Vec<Elidable>, Error> {
         Some(_) => Err(Error::without_feature("outlines of source code", "code")),
         None => Ok(Vec::new()),
     }
+}
+
+/// The functions and classes that a text declares, by where they start, those around others first. None of a file whose
+/// ending no parser knows, or of a text that its parser gives up.
+///
+/// ```
+/// # #[cfg(feature = "code")] {
+/// use tenure_adapters::code::{Declares, declarations};
+/// let found = declarations("struct Pump;\nimpl Pump { fn start(&self) {} }\n", "rs");
+/// let names: Vec<(Declares, &str)> = found.iter().map(|one| (one.declares, &*one.name)).collect();
+/// assert_eq!(names, [(Declares::Class, "Pump"), (Declares::Class, "Pump"), (Declares::Function, "start")]);
+/// # }
+/// ```
+#[cfg(feature = "code")]
+pub fn declarations(text: &str, ending: &str) -> Vec<Declaration> {
+    Language::of_ending(ending).map_or_else(Vec::new, |language| declared::declared(text, language))
 }
 
 #[cfg(all(test, feature = "code"))]

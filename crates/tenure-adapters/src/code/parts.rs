@@ -36,7 +36,8 @@ pub(super) fn parts(text: &str, language: Language) -> Vec<Elidable> {
     nested(parts)
 }
 
-fn parse(text: &str, language: Language) -> Option<Tree> {
+/// The tree of a text, unless it is too long or its parser gives up.
+pub(super) fn parse(text: &str, language: Language) -> Option<Tree> {
     if text.len() > LONGEST {
         return None;
     }

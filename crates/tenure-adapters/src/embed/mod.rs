@@ -15,7 +15,7 @@
 
 #[cfg(feature = "http")]
 #[cfg(test)]
-mod answering;
+pub(crate) mod answering;
 mod embedder;
 #[cfg(feature = "http")]
 mod endpoint;

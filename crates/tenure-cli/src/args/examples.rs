@@ -4,16 +4,10 @@
 pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "",
-        &[
-            (
-                "tenure compile . --task 'Fix the parser'",
-                "what a model would see",
-            ),
-            (
-                "tenure explain . --task 'Fix the parser'",
-                "why each object is in or out",
-            ),
-        ],
+        &[(
+            "tenure compile . --task 'Fix the parser'",
+            "what a model would see",
+        )],
     ),
     (
         "compile",
@@ -106,6 +100,102 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
         ],
     ),
+    (
+        "index",
+        &[
+            ("tenure index docs", "again: only what was changed is read"),
+            ("tenure index . --root . --no-ignore", ""),
+        ],
+    ),
+    (
+        "index query",
+        &[
+            ("tenure index query 'sections[heading=Release]'", ""),
+            (
+                "tenure index query 'sections[heading~=team] > paragraphs' --text",
+                "with texts",
+            ),
+            ("tenure index query 'parser tests' --search --limit 5", ""),
+            (
+                "tenure index query '$.title'",
+                "of JSON, YAML and frontmatter",
+            ),
+        ],
+    ),
+    ("index list", &[("tenure index list --format json", "")]),
+    (
+        "index status",
+        &[("tenure index status", "what was changed since")],
+    ),
+    (
+        "context",
+        &[
+            (
+                "tenure context pack 'sections[heading=Release]' --source docs --name notes",
+                "",
+            ),
+            ("tenure context activate notes --target thread:wp-7", ""),
+        ],
+    ),
+    (
+        "context pack",
+        &[
+            (
+                "tenure context pack 'sections[heading=Release]' --source docs/release.md",
+                "",
+            ),
+            (
+                "tenure context pack 'parser tests' --search --limit 5 --max-tokens 1200",
+                "",
+            ),
+            ("tenure context pack --manifest manifest.yaml", ""),
+        ],
+    ),
+    (
+        "context activate",
+        &[
+            (
+                "tenure context activate release --target thread:wp-7",
+                "for a model",
+            ),
+            ("tenure context activate release --raw", "for a person"),
+        ],
+    ),
+    (
+        "context deactivate",
+        &[("tenure context deactivate thread:wp-7", "all of the target")],
+    ),
+    ("context explain", &[("tenure context explain release", "")]),
+    ("context refresh", &[("tenure context refresh release", "")]),
+    (
+        "context list",
+        &[
+            ("tenure context list", ""),
+            ("tenure context list --activations", ""),
+        ],
+    ),
+    (
+        "context show",
+        &[("tenure context show release --format json", "")],
+    ),
+    ("context diff", &[("tenure context diff release team", "")]),
+    (
+        "context merge",
+        &[("tenure context merge release team --name both", "")],
+    ),
+    (
+        "context export",
+        &[("tenure context export release -o release.json", "")],
+    ),
+    (
+        "context import",
+        &[("tenure context import package.json", "")],
+    ),
+    (
+        "context accept",
+        &[("tenure context accept norms --by ada", "")],
+    ),
+    ("context sweep", &[("tenure context sweep --dry-run", "")]),
     (
         "tokens",
         &[

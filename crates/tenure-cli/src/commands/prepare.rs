@@ -1,7 +1,7 @@
 //! The inputs of a compile, read from the arguments.
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use tenure::{
     Candidates, Error, ErrorKind, Outcome, Payload, Principal, Request, Target, TaskState, Trace,
     World,
 };
+use tenure_workspace::packages::{Bearing, Packages};
 use tenure_workspace::{
     Ask, Choice, Collect, DEFAULT_MODEL, Done, Job, Mandatory, Progress, Reach, Reader, StoreAsk,
     Workspace, default_frame_key_path, load_template, read_text, symbols_in, write_whole,
@@ -165,11 +166,15 @@ pub(super) fn prepare_saying(args: &CompileArgs, said: Option<String>) -> Result
     } else {
         Choice::Named(&args.policy)
     };
-    let tenant = request.principal.tenant.clone();
+    let caller = request.principal.clone();
     let ask = Ask {
         request,
         policy,
-        sources: Box::new(|| sources(args, &workspace, tenant, &model, window)),
+        sources: Box::new(|| {
+            let tenant = caller.tenant.clone();
+            let sources = sources(args, &workspace, tenant, &model, window)?;
+            activated(args, &workspace, &caller, &model, sources)
+        }),
         store,
         originals: args.originals.clone(),
         view: match args.view {
@@ -229,6 +234,41 @@ fn store<'a>(args: &'a CompileArgs, tenant: &str) -> Result<Option<StoreAsk<'a>>
         names_registries: true,
         record: args.stored.record,
     }))
+}
+
+/// These objects, and those of the activations that the arguments name.
+fn activated(
+    args: &CompileArgs,
+    workspace: &Workspace,
+    caller: &Principal,
+    model: &str,
+    sources: Candidates,
+) -> Result<Candidates, Error> {
+    if args.activations.is_empty() {
+        return Ok(sources);
+    }
+    let packages = Packages::near(Path::new("."))?;
+    let world = workspace.world(model)?;
+    let decider = super::context::decider(args.decisions.as_deref())?;
+    let bearing = Bearing {
+        caller,
+        labels: &super::context::labels(None, packages.root())?,
+        decider: decider.as_deref(),
+        tokenizer: world.tokenizer(),
+        now: workspace.clock().now(),
+        summaries: &BTreeMap::new(),
+    };
+    let mut objects = Vec::new();
+    for reference in &args.activations {
+        for mut document in packages.candidates(reference, &bearing)? {
+            document.tenant_id = Some(caller.tenant.clone());
+            objects.push(document.seal()?);
+        }
+    }
+    Ok(Candidates::layered([
+        Arc::new(sources),
+        Arc::new(Candidates::new(objects)),
+    ]))
 }
 
 /// The objects of the sources that the arguments name.

@@ -16,7 +16,7 @@ const MAX_OPEN: usize = 64;
 /// # Errors
 ///
 /// [`ErrorKind::Input`](tenure::ErrorKind::Input) with the line in the YAML.
-pub(super) fn check_depth(yaml: &str) -> Result<(), Error> {
+pub(crate) fn check_depth(yaml: &str) -> Result<(), Error> {
     let mut open = 0usize;
     for (at, byte) in yaml.bytes().enumerate() {
         match byte {
@@ -149,7 +149,7 @@ fn strict(yaml: &str) -> Result<Map<String, Value>, Error> {
 }
 
 /// YAML as JSON. Keys that are no text are written out, tags are left out.
-fn json(value: Yaml) -> Value {
+pub(crate) fn json(value: Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
         Yaml::Bool(value) => Value::Bool(value),

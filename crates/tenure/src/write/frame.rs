@@ -480,6 +480,16 @@ impl Framed {
     }
 }
 
+/// A text as data in a frame of its own, outside a payload.
+pub(crate) fn framed(
+    key: &FrameKey,
+    tag: &str,
+    attributes: &[(&str, String)],
+    body: &str,
+) -> String {
+    enclose(key, tag, attributes, Digest::of(body.as_bytes()), body).text
+}
+
 fn enclose(
     key: &FrameKey,
     tag: &str,

@@ -21,6 +21,9 @@ use tenure::object::{
     Explicitness, Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity,
     Protection, Provenance, ProvenancePart, Rigidity, Role, TaskType, ToolCall,
 };
+use tenure::package::{
+    Engine, ItemPolicy, LabelRule, MemoryNamespace, Plan, SourceSpan, UnitKind, documents, pack,
+};
 use tenure::policy::{ContextMode, Overflow};
 use tenure::request::{
     Approval, Entity, IntermediateResult, PendingAction, Progress, ServedLedger, Step, Subtask,
@@ -29,6 +32,7 @@ use tenure::request::{
 use tenure::retrieval::{RetrievalPlan, RetrievalStrategy, Subquery};
 use tenure::session::{Checkpoint, Said, SessionPolicy, Shown, Summarizing};
 use tenure::time::Instant;
+use tenure::tokenizer::{Bpe, Vocabulary};
 use tenure::vectors::{VectorModel, Vectors};
 use tenure::{
     AsOf, Budget, Candidates, Catalogue, Compiled, Digest, Error, ErrorKind, Facts, FrameKey, Need,
@@ -512,6 +516,7 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
         9 => single().prop_map(|document| vec![document]),
         2 => exchange(),
         1 => summary(),
+        1 => activated(),
         // The same object twice.
         1 => single().prop_map(|document| vec![document.clone(), document]),
     ];
@@ -543,6 +548,62 @@ pub(crate) fn drafts() -> BoxedStrategy<Vec<Draft>> {
         });
     prop::collection::vec(numbered, 0..14)
         .prop_map(|groups| groups.concat())
+        .boxed()
+}
+
+/// Items of a package, as its activation gives them to a compile: in the scope of its target, with the rules of their labels.
+fn activated() -> BoxedStrategy<Vec<ObjectDocument>> {
+    let texts = prop::collection::vec(content(), 1..3);
+    (scoped(), texts, name())
+        .prop_map(|(scope, texts, name)| {
+            let permissions = scope.permission_scope.unwrap_or_default();
+            let rule = LabelRule {
+                allow_roles: permissions.allow_roles,
+                classification: scope.security_classification,
+                deny_roles: permissions.deny_roles,
+                ..LabelRule::default()
+            };
+            let target = MemoryNamespace {
+                project: scope.project_id,
+                task: scope.task_id,
+                thread: scope.session_id,
+                user: scope.user_id,
+                ..MemoryNamespace::default()
+            };
+            let drafts = texts.into_iter().zip(1_u32..);
+            let drafts = drafts.map(|(text, line)| tenure::package::Draft {
+                name: String::new(),
+                provenance: SourceSpan {
+                    bytes: (
+                        u64::from(line) << 20,
+                        (u64::from(line) << 20) + text.len() as u64,
+                    ),
+                    digest: Digest::of(text.as_bytes()),
+                    engine: Engine::Selector,
+                    lines: (line, line),
+                    path: "notes.md".to_owned(),
+                    selector: "sections".to_owned(),
+                    snapshot_id: String::new(),
+                    unit_index: line,
+                    unit_kind: UnitKind::Section,
+                },
+                policy: ItemPolicy {
+                    labels: Vec::new(),
+                    rules: vec![rule.clone()],
+                },
+                metadata: serde_json::Map::new(),
+                summary: None,
+                text,
+            });
+            let plan = Plan {
+                name,
+                ..Plan::default()
+            };
+            let counts = Bpe::new(Vocabulary::O200k);
+            let package = pack(plan, drafts.collect(), Vec::new(), &counts).unwrap();
+            let items: Vec<usize> = (0..package.items.len()).collect();
+            documents(&package, &items, &target).unwrap()
+        })
         .boxed()
 }
 
