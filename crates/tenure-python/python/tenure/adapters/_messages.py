@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .._compiled import Compiled
 from .._workspace import Workspace, default
 
 Message = TypeVar("Message")
@@ -15,6 +16,12 @@ def compiled_messages(messages: list[dict[str, Any]], workspace: Workspace | Non
     compiled = (workspace or default()).compile(messages=messages, target="openai-chat", **given)
     found: list[dict[str, Any]] = compiled.request["messages"]
     return found
+
+
+def standing(compiled: Compiled) -> set[int]:
+    """The places of the messages that stand in a compile, from 0; those of the system before them are not counted."""
+    history = (verdict.name for verdict in compiled.included if verdict.section == "history")
+    return {int(name.rsplit("-", 1)[1]) - 1 for name in history}
 
 
 def originals(

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from .._workspace import Workspace, default
+from ._messages import standing
 
 __all__ = ["history_processor"]
 
@@ -49,14 +50,7 @@ def history_processor(*, workspace: Workspace | None = None, **given: Any) -> An
         compiled = await asyncio.to_thread(
             (workspace or default()).compile, messages=plain, target="openai-chat", **given
         )
-        kept = {message.get("tool_call_id") or message.get("content") for message in compiled.request["messages"]}
-        stays = {owner for owner, said in zip(owners, plain) if (said.get("tool_call_id") or said["content"]) in kept}
-        calls = {
-            call["id"] for message in compiled.request["messages"] for call in message.get("tool_calls") or ()
-        }
-        stays |= {
-            owner for owner, said in zip(owners, plain) if any(call["id"] in calls for call in said.get("tool_calls") or ())
-        }
+        stays = {owners[at] for at in standing(compiled)}
         silent = {at for at in range(len(messages)) if at not in owners}
         return [message for at, message in enumerate(messages) if at in stays or at in silent]
 
