@@ -73,6 +73,11 @@ fn folder() -> Bench {
             "facts.jsonl",
             "{\"name\":\"a\",\"content\":\"Pump 7 is new.\"}\n{\"name\":\"b\",\"content\":\"Pump 9 is old.\"}\n",
         )
+        .file(
+            "offices.jsonl",
+            "{\"name\":\"office-2025\",\"content\":\"Chicago.\",\"normalized_claim\":\"office == Chicago\",\"subjects\":[\"ada\"]}\n\
+             {\"name\":\"office-2026\",\"content\":\"Denver.\",\"normalized_claim\":\"office == Denver\",\"subjects\":[\"ada\"]}\n",
+        )
         .file("policy.toml", "name = \"ours\"\nversion = \"1.0.0\"\n")
         .file(
             "completion.json",
@@ -105,6 +110,11 @@ fn folder() -> Bench {
     }
     for args in [
         &["store", "put", "docs", "--subject", "ada"][..],
+        &["store", "put", "offices.jsonl"],
+        &["entity", "add", "ada", "--name", "Ada Lovelace"],
+        &["entity", "add", "lovelace", "--name", "A. Lovelace"],
+        &["entity", "add", "countess", "--name", "The Countess"],
+        &["entity", "merge", "countess", "ada"],
         &["session", "new", "talk"],
         &["session", "append", "talk", "--text", "How hot is pump 7?"],
         &["registry", "create", "agent.snapshot", "main"],

@@ -19,7 +19,7 @@ use crate::stored::unwritable;
 const CHUNK: u64 = 256;
 /// The logs of sessions are named so.
 const SESSION: &str = "session/";
-/// The entry of a session's log that says that entries before it were rewritten.
+/// The entry of a session's log, or of the entities', that says that entries before it were rewritten.
 const NOTICE: &str = "{\"erased\":{}}";
 /// The logs by which the session of a request is found are named so.
 const CHAIN: &str = "chain/";
@@ -226,6 +226,11 @@ impl Logged {
                 let last = rows.last(log)?;
                 rows.append(log, last, &[NOTICE.to_owned()])?;
                 touched.insert(session);
+            }
+            // So does one that holds the entities.
+            if log == crate::resolution::LOG && !changed.is_empty() {
+                let last = rows.last(log)?;
+                rows.append(log, last, &[NOTICE.to_owned()])?;
             }
         }
         for log in self.logs.iter().filter(|log| log.starts_with(CHAIN)) {

@@ -4,7 +4,7 @@
 
 use crate::compile::reason::{Reason, Ruling, Stage};
 use crate::input::policy::Policy;
-use crate::object::claim::Claim;
+use crate::object::claim::WrittenClaim;
 use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
 
 vocabulary! {
@@ -149,7 +149,7 @@ fn convert(object: &ContextObject, policy: &Policy, task_type: Option<TaskType>)
         return Climb::held(Rung::ScopedMemory, Hold::Policy);
     }
     let revision = object.revision();
-    let claim = Claim::of(revision);
+    let claim = WrittenClaim::of(revision);
     let implication = revision.rare().behavioral_implication.as_deref();
     let implication = implication.map(str::trim).filter(|text| !text.is_empty());
     let mut fault = None;
