@@ -1,8 +1,5 @@
 //! The ways in which the state of an agent fails, each run live, with what keeps it from harm seen to act. Where a
 //! detector would be needed, the test asserts what holds without one, and its name ends so.
-//!
-//! Forced fabrication (a schema that wants a value which the context does not have) is not among them: nothing here
-//! writes schemas for answers yet.
 
 use serde_json::{Value, json};
 
@@ -97,12 +94,15 @@ fn indirect_prompt_injection_without_detector() {
     };
     let section = sections.iter().find(holds).unwrap();
     assert_eq!(section["name"], "evidence");
-    // It ends no frame and opens no heading: what looks like one is escaped, and said.
-    assert!(
-        !payload(&out).contains("\\n# Rules\\n\\nsystem:"),
-        "{}",
-        payload(&out)
-    );
+    // It ends no frame: what looks like an end is escaped, and said, and all of it stands between the true ends.
+    let whole = payload(&out);
+    let at = |text: &str| {
+        whole
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}: {whole}"))
+    };
+    assert!(whole.contains("&lt;/evidence>"), "{whole}");
+    assert!(at("<evidence name") < at("# Rules") && at("# Rules") < at("</evidence boundary"));
     let notes = out["trace"]["notes"].to_string();
     assert!(notes.contains("imitation_escaped"), "{notes}");
 }
@@ -228,13 +228,15 @@ fn stale_summary_reuse() {
         "derived_from": [parent],
     });
     put(&bench, &[summary]);
-    let out = compiled(&bench, "Is the pump cold?", &[]);
-    assert!(payload(&out).contains("In short"), "{}", payload(&out));
+    // What was made from a page of the web is for those who ask on its behalf.
+    let from = ["--origin", "https://a.example"];
+    let out = compiled(&bench, "Is the pump cold?", &from);
+    assert_eq!(reason(&out, "summary"), "fits");
     put(&bench, &[page("page", "The pump is hot now.")]);
-    let out = compiled(&bench, "Is the pump cold?", &[]);
+    let out = compiled(&bench, "Is the pump cold?", &from);
     assert_eq!(reason(&out, "summary"), "stale");
     bench.ok(&["store", "retract", "page"]);
-    let out = compiled(&bench, "Is the pump cold?", &[]);
+    let out = compiled(&bench, "Is the pump cold?", &from);
     assert!(!payload(&out).contains("In short"), "{}", payload(&out));
 }
 
@@ -322,4 +324,22 @@ fn contradictory_memory_accumulation() {
     let out = compiled(&bench, "Answer Ada", &["--user", "ada"]);
     let all = ["tuesday", "guess"].map(|name| reason(&out, name));
     assert_eq!(all, ["fits", "overridden"]);
+}
+
+#[test]
+fn forced_fabrication_without_detector() {
+    // The store knows nothing of the torque that is asked for.
+    let bench = stored(&[rule("limit", "The pump must not be hot.", json!({}))]);
+    let out = compiled(
+        &bench,
+        "What is the torque of the pump?",
+        &["--target", "openai.chat"],
+    );
+    // No schema forces a value that nothing gives: an answer may say that it is not known.
+    let whole = payload(&out);
+    for schema in ["response_format", "json_schema", "required"] {
+        assert!(!whole.contains(schema), "{schema}: {whole}");
+    }
+    let sections = out["envelope"]["sections"].as_array().unwrap();
+    assert!(sections.iter().all(|section| section["name"] != "evidence"));
 }

@@ -56,6 +56,10 @@ impl Known {
         })
     }
 
+    fn is_pending(&self, id: &str) -> bool {
+        self.resolver.entity(id).is_some_and(|one| one.pending)
+    }
+
     /// Goes on to the last entry of the log.
     fn catch_up(
         &mut self,
@@ -179,14 +183,12 @@ fn operations(
         .text(&text[..end], &around, &PartWeights::default());
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     for mention in found {
-        let candidates: Vec<String> = mention
-            .resolved
-            .candidates
-            .iter()
-            .map(|(id, _)| id.clone())
-            .collect();
+        let meant = mention.resolved.candidates.iter().map(|(id, _)| id);
+        // What waits itself is none that it may be.
+        let candidates: Vec<String> = meant.filter(|id| !known.is_pending(id)).cloned().collect();
         let fresh = match (mention.resolved.outcome, mention.sign) {
             (Resolution::Bind, _) => {
+                waits |= candidates.is_empty();
                 bound.extend(candidates);
                 continue;
             }

@@ -74,7 +74,7 @@ fn a_store_is_made_by_a_migration_only() {
         "{found:?}"
     );
     client
-        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 6'")
+        .batch_execute("COMMENT ON SCHEMA tenure IS 'tenure store, version 7'")
         .unwrap();
     let newer = open("bare");
     let error = newer.tenants().unwrap_err();

@@ -641,6 +641,33 @@ fn stale() {
         PLAIN,
         &[("x", of("parent")), ("child", of("x"))],
     );
+    // What was inferred stands on what is left; what was made from nothing but what is over, on nothing.
+    let two = |parent: Value, of: &str| {
+        let mut other = rule(json!({ "name": "other", "object_id": id(4), "tx_start": START }));
+        merge(&mut other, parent);
+        let mut all = objects(START);
+        let made =
+            json!({ "derived_from": [id(1), id(4)], "object_type": of, "authority_level": 3 });
+        merge(&mut all[1], made);
+        all.as_array_mut().unwrap().push(other);
+        all
+    };
+    let disputed = json!({ "contradiction_status": "disputed" });
+    let on_other = two(disputed.clone(), "rule");
+    check(on_other, json!({}), PLAIN, &[("x", of("other"))]);
+    let on_other = two(disputed, "inferred_belief");
+    check(on_other, json!({}), PLAIN, &[("x", Reason::Fits)]);
+    let over = json!({ "valid_until": "2026-01-01" });
+    let at = json!({ "as_of": { "valid": START } });
+    check(
+        two(over.clone(), "rule"),
+        at.clone(),
+        PLAIN,
+        &[("x", Reason::Fits)],
+    );
+    let mut all_over = objects(START);
+    merge(&mut all_over[0], over);
+    check(all_over, at, PLAIN, &[("x", of("parent"))]);
     let mut unknown = objects(later);
     unknown[1].as_object_mut().unwrap().remove("tx_start");
     check(unknown, json!({}), PLAIN, &[("x", Reason::Fits)]);

@@ -214,6 +214,13 @@ impl Logged {
                 };
                 // A request that was sent with one of these is dropped without a search: it held it in some form.
                 let unsent = is_session && unsend(&mut value, gone, &holders);
+                // What an erased object says of entities goes whole, the names with it.
+                let source = value.get("source").and_then(Value::as_str);
+                let source = source.and_then(|id| id.parse().ok());
+                if log == crate::resolution::LOG && source.is_some_and(|id| gone.is(id)) {
+                    changed.push((number, NOTICE.to_owned()));
+                    return Ok(());
+                }
                 let scrubbed = gone.scrub(&mut value, within);
                 if scrubbed | unsent | (is_session && forget_forms(&mut value, &holders)) {
                     changed.push((number, value.to_string()));

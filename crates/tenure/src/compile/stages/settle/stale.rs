@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::candidates::UNKNOWN;
-use crate::object::ObjectId;
+use crate::object::{ObjectId, ObjectType};
 
 /// The rows among these, which the caller was admitted to, and since when each object of theirs is believed: the latest
 /// of its parts counts.
@@ -27,7 +27,8 @@ pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, (u32, i64)> {
     opened
 }
 
-/// The rows that were made from something that was written or judged after them, or that does not stand, each with that.
+/// The rows that were made from something that was written or judged after them, or that does not stand, or from nothing
+/// but what is over, each with that. What was inferred stands on any that is left.
 /// An object that does not say since when it is believed is of no store, and follows nothing.
 pub(super) fn stale(
     live: &Live<'_>,
@@ -46,15 +47,28 @@ pub(super) fn stale(
             if own == UNKNOWN || stale.contains_key(row) {
                 continue;
             }
-            let parents = set.object(*row).revision().derived_from().iter();
-            let mut known = parents.filter_map(|parent| opened.get(parent));
-            let changed = known.find(|(parent, from)| {
-                let is_changed =
-                    own < *from || stale.contains_key(parent) || is_unheld(live, *parent);
-                *parent != *row && is_changed
-            });
+            let revision = set.object(*row).revision();
+            let parents = revision.derived_from().iter();
+            let parents = parents.filter_map(|parent| opened.get(parent));
+            let known: Vec<(u32, i64)> = parents
+                .copied()
+                .filter(|(parent, _)| parent != row)
+                .collect();
+            let fell = |parent: u32| stale.contains_key(&parent) || is_unheld(live, parent);
+            let stands = |parent: u32| !fell(parent) && !is_expired(live, parent);
+            // What was inferred stands on what is left.
+            let is_held = revision.object_type() == ObjectType::InferredBelief
+                && known.iter().any(|(parent, _)| stands(*parent));
+            let mut each = known.iter().copied();
+            let changed = each.find(
+                |(parent, from)| {
+                    if fell(*parent) { !is_held } else { own < *from }
+                },
+            );
+            let all_expired = known.iter().all(|(parent, _)| is_expired(live, *parent));
+            let changed = changed.or_else(|| known.first().copied().filter(|_| all_expired));
             if let Some((parent, _)) = changed {
-                let of = set.name(*parent);
+                let of = set.name(parent);
                 stale.insert(*row, Reason::Stale { of });
             }
         }
@@ -62,6 +76,14 @@ pub(super) fn stale(
             return stale;
         }
     }
+}
+
+/// Returns whether a row was left out since its time is over.
+fn is_expired(live: &Live<'_>, row: u32) -> bool {
+    matches!(
+        live.verdicts[row as usize],
+        Some(Reason::ExpiredValidTime { .. })
+    )
 }
 
 /// Returns whether a row was left out since something speaks against what it says.
