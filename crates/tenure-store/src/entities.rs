@@ -11,7 +11,7 @@ use tenure::{Digest, Error};
 
 use crate::engine::Read;
 use crate::labels::{Sees, open_objects};
-use crate::resolution::{LOG, entries, folded};
+use crate::resolution::{LOG, decided, entries, folded};
 use crate::stored::unwritable;
 use crate::tenant::{Tenant, Writing, Written};
 
@@ -109,7 +109,7 @@ impl Tenant {
         weights: &PartWeights,
         sees: Option<&Sees<'_>>,
     ) -> Result<Resolved, Error> {
-        let entities = self.entities(sees)?;
+        let entities = decided(self.entities(sees)?);
         let mention = Profile {
             tenant: self.name.to_string(),
             ..mention.clone()
@@ -131,7 +131,7 @@ impl Tenant {
         weights: &PartWeights,
         sees: Option<&Sees<'_>>,
     ) -> Result<Vec<ResolvedMention>, Error> {
-        let resolver = Resolver::new(self.entities(sees)?)?;
+        let resolver = Resolver::new(decided(self.entities(sees)?))?;
         let around = Profile {
             tenant: self.name.to_string(),
             ..around.clone()

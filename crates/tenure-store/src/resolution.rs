@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use tenure::belief::entity::{
-    Entities, EntityEntry, EntityOp, PartWeights, Profile, RelationType, Resolution, Resolver, Sign,
+    Entities, EntityEntry, EntityOp, MIN_ALIAS, PartWeights, Profile, RelationType, Resolution,
+    Resolver, SeenEntity, Sign,
 };
+use tenure::belief::folded as folded_name;
 use tenure::object::ObjectId;
 use tenure::{ContextObject, Digest, Error};
 
@@ -45,19 +47,21 @@ enum Followed {
     Lost,
 }
 
+/// Those that do not wait for a person: what waits is nothing that a mention may mean, whatever it is called.
+pub(crate) fn decided(mut entities: Vec<SeenEntity>) -> Vec<SeenEntity> {
+    entities.retain(|one| !one.pending);
+    entities
+}
+
 impl Known {
     fn read(rows: &mut dyn Read, tenant: &str, last: u64) -> Result<Known, Error> {
         let entities = folded(&entries(rows)?);
         Ok(Known {
             last,
-            resolver: Resolver::new(entities.seen(tenant, &|_| true))?,
+            resolver: Resolver::new(decided(entities.seen(tenant, &|_| true)))?,
             entities,
             changed: BTreeSet::new(),
         })
-    }
-
-    fn is_pending(&self, id: &str) -> bool {
-        self.resolver.entity(id).is_some_and(|one| one.pending)
     }
 
     /// Goes on to the last entry of the log.
@@ -89,7 +93,7 @@ impl Known {
             return Ok(Followed::Lost);
         }
         let seen = self.entities.seen_of(&self.changed, tenant, &|_| true);
-        self.resolver.replace(self.changed.clone(), seen)?;
+        self.resolver.replace(self.changed.clone(), decided(seen))?;
         self.last = last;
         Ok(Followed::All)
     }
@@ -183,12 +187,10 @@ fn operations(
         .text(&text[..end], &around, &PartWeights::default());
     let (mut operations, mut bound, mut waits) = (Vec::new(), BTreeSet::new(), false);
     for mention in found {
-        let meant = mention.resolved.candidates.iter().map(|(id, _)| id);
-        // What waits itself is none that it may be.
-        let candidates: Vec<String> = meant.filter(|id| !known.is_pending(id)).cloned().collect();
+        let candidates = mention.resolved.candidates.iter();
+        let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
         let fresh = match (mention.resolved.outcome, mention.sign) {
             (Resolution::Bind, _) => {
-                waits |= candidates.is_empty();
                 bound.extend(candidates);
                 continue;
             }
@@ -197,7 +199,7 @@ fn operations(
                 true
             }
             // A path and a role say too little to be something of their own.
-            (_, Sign::Mail | Sign::DocumentId) => true,
+            (_, Sign::Mail | Sign::DocumentId) => !known.resolver.knows(&mention.name),
             _ => false,
         };
         let id = fresh_id(key, &mention.name, &candidates);
@@ -229,9 +231,10 @@ fn aliases(known: &Known, object: &ContextObject) -> Vec<EntityOp> {
     };
     let has = |name: &String| {
         let mut known = std::iter::once(&entity.profile.name).chain(&entity.profile.aliases);
-        known.any(|one| tenure::belief::folded(one) == tenure::belief::folded(name))
+        known.any(|one| folded_name(one) == folded_name(name))
     };
-    let fresh = names.iter().filter(|name| !has(name));
+    let is_long = |name: &&String| folded_name(name).chars().nth(MIN_ALIAS - 1).is_some();
+    let fresh = names.iter().filter(is_long).filter(|name| !has(name));
     let named = fresh.map(|alias| EntityOp::Alias {
         id: about.clone(),
         alias: alias.clone(),

@@ -189,6 +189,16 @@ impl Resolver {
         changed.or_else(in_base)
     }
 
+    /// Returns whether an entity has this name or mark, folded.
+    pub fn knows(&self, name: &str) -> bool {
+        let mut base = self.base.whole.get(name).into_iter().flatten();
+        let in_base = base.any(|place| {
+            let one = self.base.entities.get(*place as usize);
+            one.is_some_and(|one| !self.replaced.contains(&one.id))
+        });
+        in_base || self.changed.whole.contains_key(name)
+    }
+
     /// Resolves a mention among those that share a whole name, a word, initials or a mark with it, and those that its
     /// session spoke of.
     pub fn resolve(&self, mention: &Profile, weights: &PartWeights) -> Resolved {
