@@ -1,6 +1,6 @@
 //! What finding mentions costs: a text of one megabyte against aliases of a registry; and claims on one slot.
 //!
-//! `cargo bench -p tenure --bench entities`; figures in `docs/benchmarks.md`.
+//! `cargo bench -p tenure --bench entities`.
 
 #![allow(clippy::expect_used)] // a benchmark that cannot start should say so
 
