@@ -1,9 +1,12 @@
 //! The arguments: one table that makes the parser, the help, the man page and the completions.
 
 mod allocate;
+mod belief;
 mod cache;
 mod condense;
+mod conflicts;
 mod context;
+mod entity;
 mod eval;
 mod examples;
 mod index;
@@ -23,9 +26,12 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use allocate::*;
+pub(crate) use belief::*;
 pub(crate) use cache::*;
 pub(crate) use condense::*;
+pub(crate) use conflicts::*;
 pub(crate) use context::*;
+pub(crate) use entity::*;
 pub(crate) use eval::*;
 pub(crate) use index::*;
 pub(crate) use log::*;
@@ -134,6 +140,19 @@ pub(crate) enum Command {
     /// A store keeps every revision of an object, and the time in which each was believed. `put` writes, `get` shows
     /// the beliefs of now or of an instant, `history` shows all, `erase` removes every trace.
     Store(StoreArgs),
+    /// List claims that cannot both hold, and decide between them
+    ///
+    /// A claim is the `normalized_claim` of an object: `slot op value`. Of two on one single-valued slot of an entity that
+    /// cannot both hold, a write judges which stands: by authority, then by the later `valid_from`, then by the source;
+    /// else neither is compiled until somebody decides.
+    Conflicts(ConflictsArgs),
+    /// Show the evidence of a claim, and the confidence that it gives
+    Belief(BeliefArgs),
+    /// Say who and what objects speak of
+    ///
+    /// A registry of people, projects, documents and systems with their names, for each tenant. Nothing is ever lost from it: a merge can be split,
+    /// and `show` lists all that was done.
+    Entity(EntityArgs),
     /// Keep conversations of any length, and compile their next requests
     ///
     /// A session keeps every message byte for byte. Its requests fit the budget, repeat byte for byte what was sent
@@ -164,6 +183,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of a published form
     Schema(SchemaArgs),
     /// Print a shell's completions
+    #[command(hide = true)]
     Completions(CompletionsArgs),
     /// Print the man page (roff)
     // For who packages the program; a screen of the help has no line for it.

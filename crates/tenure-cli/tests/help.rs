@@ -73,6 +73,11 @@ fn folder() -> Bench {
             "facts.jsonl",
             "{\"name\":\"a\",\"content\":\"Pump 7 is new.\"}\n{\"name\":\"b\",\"content\":\"Pump 9 is old.\"}\n",
         )
+        .file(
+            "offices.jsonl",
+            "{\"name\":\"office-2025\",\"content\":\"Chicago.\",\"normalized_claim\":\"office == Chicago\",\"subjects\":[\"ada\"]}\n\
+             {\"name\":\"office-2026\",\"content\":\"Denver.\",\"normalized_claim\":\"office == Denver\",\"subjects\":[\"ada\"]}\n",
+        )
         .file("policy.toml", "name = \"ours\"\nversion = \"1.0.0\"\n")
         .file(
             "completion.json",
@@ -141,6 +146,11 @@ fn folder() -> Bench {
         ],
         &["context", "export", "release", "-o", "package.json"],
         &["context", "activate", "release", "--target", "thread:wp-7"],
+        &["store", "put", "offices.jsonl"],
+        &["entity", "add", "ada", "--name", "Ada Lovelace"],
+        &["entity", "add", "lovelace", "--name", "A. Lovelace"],
+        &["entity", "add", "countess", "--name", "The Countess"],
+        &["entity", "merge", "countess", "ada"],
         &["session", "new", "talk"],
         &["session", "append", "talk", "--text", "How hot is pump 7?"],
         &["registry", "create", "agent.snapshot", "main"],

@@ -4,9 +4,10 @@ use crate::help::pages;
 use crate::support::{Bench, text};
 
 /// The pages of commands that write to a store, or whose parts do: what these make is wanted.
-const WRITERS: [&str; 11] = [
+const WRITERS: [&str; 12] = [
     "context pack",
     "context import",
+    "entity add",
     "store put",
     "store import",
     "store policy",
@@ -83,6 +84,18 @@ pub(crate) const READERS: &[&[&str]] = &[
     &["store", "records"],
     &["store", "check"],
     &["store", "check", "--repair"],
+    &["conflicts", "list"],
+    &["conflicts", "show", "a", "b"],
+    &["conflicts", "resolve", "a", "b", "--stands", "first"],
+    &["belief", "show", "a"],
+    &["belief", "revise", "a"],
+    &["belief", "log", "a"],
+    &["entity", "list"],
+    &["entity", "show", "ada"],
+    &["entity", "resolve", "Ada"],
+    &["entity", "merge", "ada", "eve"],
+    &["entity", "split", "ada"],
+    &["entity", "review"],
     &["session", "append", "talk", "--text", "x"],
     &["session", "show", "talk"],
     &["session", "list"],

@@ -102,6 +102,30 @@ impl Tenant {
         Ok(found.into_values().collect())
     }
 
+    /// The objects whose claims take part in no settlement, since they cannot be compared with others, each with the
+    /// reason. What is damaged is left to [`Tenant::check`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the store cannot be reached.
+    pub fn unparsed_claims(&self) -> Result<Vec<(String, String)>, Error> {
+        let mut found = BTreeMap::new();
+        self.read(|rows| {
+            let mut sealer = Sealer::default();
+            rows.each_held(None, &mut |_, row, body| {
+                if body.contains("\"normalized_claim\"")
+                    && let Ok(object) = read_revision(&mut sealer, row.revision, body)
+                    && let Some(claim) = object.revision().normalized_claim()
+                    && let Err(error) = claim.parse::<tenure::belief::Claim>()
+                {
+                    found.insert(row.object, (object.name().to_owned(), error.what));
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found.into_values().collect())
+    }
+
     /// Rebuilds the derived tables of the tenant, and sets damaged revisions aside: their rows stay as they are, and
     /// are left out from then on. No revision is rewritten. What the derived tables say of an object of which something
     /// is damaged stays, so that an erasure still reaches it.

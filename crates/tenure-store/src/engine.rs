@@ -161,6 +161,34 @@ pub struct Change {
     pub subjects: Vec<(ObjectId, String)>,
 }
 
+/// A claim of an object on a slot, as the index of claims has it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ClaimKey {
+    /// The keyed digest of the entity and the slot.
+    pub slot: i64,
+    /// The authority.
+    pub level: u8,
+    /// The negative begin of its time; the greatest number where it is unknown.
+    pub behind: i64,
+}
+
+/// A judgement on the claims of two objects on one slot, from one write to another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PairRow {
+    /// The object with the lower id.
+    pub first: ObjectId,
+    /// The other one.
+    pub second: ObjectId,
+    /// The keyed digest of the entity and the slot.
+    pub slot: i64,
+    /// The write that opened it.
+    pub opened: Stamp,
+    /// The write that closed it.
+    pub closed: Option<Stamp>,
+    /// The judgement, JSON.
+    pub body: String,
+}
+
 /// A line of the tenant's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteRow {
@@ -296,6 +324,21 @@ pub trait Read {
     fn last(&mut self, log: &str) -> Result<u64, Error>;
     /// The entries of a log in this range of numbers, the first being 1.
     fn entries(&mut self, log: &str, range: Range<u64>) -> Result<Vec<(u64, String)>, Error>;
+    /// At most `most` objects with a claim on this slot, the strongest first.
+    fn on_slot(&mut self, slot: i64, most: u32) -> Result<Vec<ObjectId>, Error>;
+    /// The slots that these objects have claims on.
+    fn slots(&mut self, ids: &[ObjectId]) -> Result<BTreeSet<i64>, Error>;
+    /// Those of these objects that are in the index of claims.
+    fn claiming(&mut self, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error>;
+    /// The judgements on pairs that were held at an instant (now where none is given): those that one of these objects
+    /// is in, or all.
+    fn pairs(
+        &mut self,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error>;
+    /// Every judgement on two objects, the oldest first.
+    fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error>;
     /// The damaged revisions that are left out.
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error>;
 }
@@ -309,6 +352,10 @@ pub trait Write: Read {
     fn take_places(&mut self, count: u64) -> Result<u64, Error>;
     /// Changes objects.
     fn change(&mut self, change: &Change) -> Result<(), Error>;
+    /// Replaces the claims of these objects in the index of claims.
+    fn set_claims(&mut self, objects: &[(ObjectId, Vec<ClaimKey>)]) -> Result<(), Error>;
+    /// Ends judgements on pairs, and begins others.
+    fn change_pairs(&mut self, close: &[PairRow], open: &[PairRow]) -> Result<(), Error>;
     /// Notes a write in the log.
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error>;
     /// Holds up other writers of the tenant from now on, where the engine does not do so anyway.

@@ -2,16 +2,19 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tenure::error::ErrorKind;
 use tenure::object::{ObjectId, Sealer, clip};
 use tenure::time::Instant;
-use tenure::{Digest, Error};
+use tenure::{ContextObject, Digest, Error};
 
 use crate::blobs::{Blobs, TextLine};
 use crate::buried::buried;
+use crate::claims::settle_claims;
 use crate::engine::{BeliefRow, Change, IndexRow};
 use crate::index::{Wording, digests};
+use crate::resolution::resolve_written;
 use crate::settle::overlap;
 use crate::stored::{Line, revision_row};
 use crate::tenant::{Outcome, Put, Tenant, Writing, Written, WrittenObject};
@@ -92,6 +95,7 @@ impl Tenant {
             sealed.push((line, object, opened, said));
         }
         let asked = texts.asked_with(Digest::of(&text));
+        let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         self.once(writing, "import", asked, move |rows| {
             texts.keep(rows)?;
             let stamp = rows.stamp()?;
@@ -143,7 +147,7 @@ impl Tenant {
                     .filter(|row| row.opened.at == *opened)
                     .count() as u32;
                 let row = revision_row(object)?;
-                let labels = std::sync::Arc::clone(&row.labels);
+                let labels = Arc::clone(&row.labels);
                 let belief = line.belief(object, *opened, stamp.version, part, labels);
                 if let Some(other) = beliefs.iter().find(|other| collide(other, &belief)) {
                     return Err(Error::input(format!(
@@ -172,6 +176,7 @@ impl Tenant {
                 name: None,
                 revision: None,
                 outcome: Outcome::Created,
+                note: None,
             });
             let written = written.collect();
             let indexed = places.iter().map(|(id, (place, _))| IndexRow {
@@ -186,6 +191,13 @@ impl Tenant {
                 .collect();
             rows.change(&change)?;
             rows.index(&indexed)?;
+            let claims = sealed.iter().map(|(_, object, ..)| object.revision());
+            let claims = claims.filter(|revision| revision.normalized_claim().is_some());
+            let claims: BTreeSet<ObjectId> = claims.map(|revision| revision.object_id()).collect();
+            settle_claims(rows, &claims.into_iter().collect::<Vec<_>>())?;
+            let believed = sealed.iter().filter(|(line, ..)| line.tx_end.is_none());
+            let believed: Vec<&ContextObject> = believed.map(|(_, object, ..)| &**object).collect();
+            resolve_written(rows, &tenant, &known, &believed)?;
             Ok(written)
         })
     }

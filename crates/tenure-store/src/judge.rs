@@ -6,13 +6,15 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId};
 use tenure::{Digest, Error, ErrorKind};
 
 use crate::engine::BeliefRow;
+use crate::evidence::{fallen, judged_with};
 use crate::judged::refuse_cycle;
 use crate::tenant::rejudge_all;
-use crate::tenant::{Expect, Tenant, Writing, Written, expected, with_descendants};
+use crate::tenant::{Expect, Tenant, Writing, Written, expected};
 
 impl Tenant {
     /// Judges what is believed of an object now: whether anything contradicts it, and what replaces it. A judgement
-    /// stays over later writes that say nothing of it.
+    /// stays over later writes that say nothing of it. What was inferred from it alone is judged so, too, and stays so until
+    /// it is judged otherwise; other beliefs that it was evidence for are lowered.
     ///
     /// # Errors
     ///
@@ -36,17 +38,25 @@ impl Tenant {
                 })?;
                 refuse_cycle(rows, id, by, &BTreeMap::new())?;
             }
-            rejudge_all(rows, &[id], |row| {
+            let ids = match contradiction {
+                ContradictionStatus::Clean => vec![id],
+                _ => judged_with(rows, &[id])?,
+            };
+            rejudge_all(rows, &ids, |row| {
                 Some(BeliefRow {
                     contradiction,
-                    superseded_by,
+                    superseded_by: if row.object == id {
+                        superseded_by
+                    } else {
+                        row.superseded_by
+                    },
                     ..row.clone()
                 })
             })
         })
     }
 
-    /// Says of objects and of everything made from them how far their lives have come.
+    /// Says of objects how far their lives have come; of what is archived, what was made from it alone is too.
     ///
     /// # Errors
     ///
@@ -64,7 +74,7 @@ impl Tenant {
                 expected(rows, *id, Expect::Any)?;
             }
             let all = match lifecycle {
-                Lifecycle::Archived => with_descendants(rows, &ids)?,
+                Lifecycle::Archived => fallen(rows, &ids)?,
                 _ => ids.clone(),
             };
             rejudge_all(rows, &all, |row| {

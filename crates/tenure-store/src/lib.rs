@@ -30,15 +30,21 @@
 //! |---|---|
 //! | the verbs | [`Tenant`] |
 //! | what a write does to beliefs | `settle.rs` |
+//! | what a write does to claims that cannot both hold | `claims.rs` |
 //! | rows and transactions, the wall to an engine | [`engine`] |
 //! | the engines | `sqlite/`, `postgres/` |
 
+mod beliefs;
 mod blobs;
 mod buried;
 mod check;
+mod claims;
+mod conflicts;
 mod damage;
 pub mod engine;
+mod entities;
 mod erase;
+mod evidence;
 mod export;
 mod idempotency;
 mod import;
@@ -46,11 +52,14 @@ mod index;
 mod judge;
 mod judged;
 mod labels;
+mod lineage;
 mod logs;
+mod notes;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod records;
 mod resident;
+mod resolution;
 mod search;
 mod settle;
 mod sqlite;
@@ -63,7 +72,10 @@ pub mod tls;
 mod tree_index;
 
 pub use blobs::TextLine;
+pub use claims::MOST_OPPONENTS;
+pub use conflicts::{Conflict, Party, ResolverAction};
 pub use erase::{Person, PersonObject, PersonRecord, PersonSession, Relation};
+pub use evidence::{BeliefWithEvidence, Link};
 pub use export::ExportLine;
 pub use idempotency::check_key;
 pub use labels::Sees;
@@ -76,6 +88,7 @@ pub use store::Store;
 pub use stored::{Line, StoredObject};
 pub use sweep::{Retention, Retired, Sweep};
 pub use tenant::{
-    Expect, MAX_BATCH, Outcome, Put, Tenant, Writing, Written, WrittenObject, true_at,
+    Expect, MAX_BATCH, Outcome, Put, Tenant, WriteNote, Writing, Written, WrittenObject, true_at,
 };
+pub use tenure::belief::entity::ResolvedMention;
 pub use tree_index::{FileEntry, FoundPart, IndexCounts, IndexedFile, IndexedPart, TreeIndex};

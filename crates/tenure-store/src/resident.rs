@@ -7,6 +7,7 @@ use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage};
 use tenure::time::Instant;
 use tenure::{Candidates, ContextObject, Error, ErrorKind, Unfetched};
 
+use crate::claims::Decisions;
 use crate::damage::{Reading, StandIn, nameless};
 use crate::engine::{BeliefRow, Read};
 use crate::labels::labelled;
@@ -259,12 +260,14 @@ impl Tenant {
         self.read(|rows| {
             let version = rows.version()?;
             let usage = rows.usage(None)?;
+            let decisions = Decisions::read(rows, None, None)?;
             let mut reading = Reading::of(rows)?;
             let mut resident = Resident::empty(whole);
             rows.each_held(None, &mut |place, row, body| {
                 if let Some(object) = reading.read(place, &row, body)? {
                     let usage = usage.get(&row.object).copied().unwrap_or_default();
-                    resident.put(place, &row, believed(&object, &row, usage, None));
+                    let object = decisions.on(believed(&object, &row, usage, None));
+                    resident.put(place, &row, object);
                 }
                 Ok(())
             })?;
@@ -294,6 +297,7 @@ impl Tenant {
             let state = Arc::make_mut(&mut resident.state);
             erased.into_iter().for_each(|id| state.erase(id));
             let usage = rows.usage(Some(&changed))?;
+            let decisions = Decisions::read(rows, Some(&changed), None)?;
             let mut reading = Reading::of(rows)?;
             let standing = rows.standing(&changed)?;
             let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
@@ -304,7 +308,8 @@ impl Tenant {
                     let body = bodies.get(&row.revision).map_or("", String::as_str);
                     if let Some(object) = reading.read(standing.place, row, body)? {
                         let usage = usage.get(&id).copied().unwrap_or_default();
-                        state.put(standing.place, row, believed(&object, row, usage, None));
+                        let object = decisions.on(believed(&object, row, usage, None));
+                        state.put(standing.place, row, object);
                     }
                 }
             }
@@ -350,6 +355,7 @@ impl Tenant {
     ) -> Result<Resident, Error> {
         self.read(|rows| {
             let version = rows.version()?;
+            let decisions = Decisions::read(rows, None, Some(known))?;
             let mut state: Vec<(u64, BeliefRow, Arc<ContextObject>)> = Vec::new();
             let mut reading = Reading::of(rows)?;
             rows.each_held(Some(known), &mut |place, row, body| {
@@ -398,7 +404,7 @@ impl Tenant {
                 // What ended later was open then.
                 row.closed = None;
                 let object = believed(&object, &row, Usage::default(), now);
-                resident.put(place, &row, object);
+                resident.put(place, &row, decisions.on(object));
             }
             Ok(resident.finish(version))
         })

@@ -3,7 +3,7 @@
 use tenure::object::RevisionId;
 use tenure::time::{Instant, Interval};
 
-use crate::engine::{BeliefRow, Stamp};
+use crate::engine::{BeliefRow, Change, Stamp};
 
 /// The new state of the beliefs about one object.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,18 @@ pub(crate) fn settle(current: &[BeliefRow], new: BeliefRow) -> Settlement {
     settlement.open.append(&mut rest);
     number(&mut settlement.open);
     settlement
+}
+
+/// Adds what a settlement changes.
+pub(crate) fn apply(change: &mut Change, current: &[BeliefRow], settlement: Settlement) {
+    let close = settlement
+        .close
+        .into_iter()
+        .filter_map(|at| current.get(at));
+    change
+        .close
+        .extend(close.map(|old| (old.object, old.opened, old.part)));
+    change.open.extend(settlement.open);
 }
 
 /// Settles that everything believed now is so no more, or is judged otherwise.

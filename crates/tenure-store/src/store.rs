@@ -9,6 +9,7 @@ use tenure::{Error, ErrorKind};
 use crate::engine::{Engine, Watch};
 #[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
+use crate::resolution::KnownEntities;
 use crate::sqlite::{Machine, Outside, Sqlite};
 use crate::tenant::Tenant;
 
@@ -19,6 +20,7 @@ const MAX_TENANT: usize = 256;
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<dyn Engine>,
+    known: Arc<KnownEntities>,
 }
 
 impl Store {
@@ -111,7 +113,10 @@ impl Store {
 
     /// A store over an engine of one's own.
     pub fn over(engine: Arc<dyn Engine>) -> Store {
-        Store { engine }
+        Store {
+            engine,
+            known: Arc::default(),
+        }
     }
 
     /// The address, without secrets.
@@ -164,7 +169,11 @@ impl Store {
                     .expected(format!("a name of 1 to {MAX_TENANT} bytes")),
             );
         }
-        Ok(Tenant::new(Arc::clone(&self.engine), name))
+        Ok(Tenant::new(
+            Arc::clone(&self.engine),
+            Arc::clone(&self.known),
+            name,
+        ))
     }
 }
 

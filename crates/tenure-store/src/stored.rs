@@ -125,6 +125,7 @@ pub(crate) fn believed(
         valid: (row.valid != object.revision().valid()).then_some(row.valid),
         access,
         damaged: object.status().damaged,
+        decisions: None,
     };
     Arc::new(object.judged(status, usage))
 }

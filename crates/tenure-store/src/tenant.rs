@@ -5,21 +5,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tenure::error::ErrorKind;
-use tenure::object::{Access, Lifecycle, ObjectId, RevisionId, Sealer, Usage, clip, inherit};
+use tenure::object::{
+    Access, ContradictionStatus, Lifecycle, ObjectId, RevisionId, Sealer, Usage, clip, inherit,
+};
 use tenure::time::{Instant, Interval};
 use tenure::{ContextObject, Digest, Error, ObjectDocument};
 
 use crate::blobs::Blobs;
 use crate::buried::buried;
+use crate::claims::settle_claims;
 use crate::engine::{
     Answered, BeliefRow, Change, Engine, IndexRow, Read, RevisionRow, Stamp, Standing, Write,
     WriteRow,
 };
+use crate::evidence::{Lowered, fallen, leaning_on, lower};
 use crate::idempotency::{check_key, repeated};
 use crate::index::{Wording, digests, index};
 use crate::judged::{Judged, refuse_cycle};
 use crate::labels::{Sees, head_access, labelled_or_hidden, open};
-use crate::settle::{Settlement, rejudge, settle};
+pub use crate::notes::WriteNote;
+use crate::notes::note_on;
+use crate::resolution::{KnownEntities, resolve_written};
+use crate::settle::{apply, rejudge, settle};
 use crate::stored::{Line, StoredObject, believed, read_revision, revision_row};
 use crate::stored::{each_line, unwritable};
 
@@ -101,6 +108,21 @@ pub struct WrittenObject {
     pub revision: Option<RevisionId>,
     /// The effect.
     pub outcome: Outcome,
+    /// A note on what was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<WriteNote>,
+}
+
+impl From<Lowered> for WrittenObject {
+    fn from(lowered: Lowered) -> WrittenObject {
+        WrittenObject {
+            object_id: lowered.object,
+            name: Some(lowered.name),
+            revision: Some(lowered.revision),
+            outcome: Outcome::Revised,
+            note: None,
+        }
+    }
 }
 
 /// The result of a write.
@@ -120,6 +142,8 @@ pub struct Written {
 pub struct Tenant {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) name: Arc<str>,
+    /// The entities as they were last read, for all handles on the tenant.
+    pub(crate) known: Arc<KnownEntities>,
 }
 
 impl std::fmt::Debug for Tenant {
@@ -134,10 +158,11 @@ impl std::fmt::Debug for Tenant {
 }
 
 impl Tenant {
-    pub(crate) fn new(engine: Arc<dyn Engine>, name: &str) -> Tenant {
+    pub(crate) fn new(engine: Arc<dyn Engine>, known: Arc<KnownEntities>, name: &str) -> Tenant {
         Tenant {
             engine,
             name: name.into(),
+            known,
         }
     }
 
@@ -218,10 +243,21 @@ impl Tenant {
         }
         let (drafts, wordings) = self.drafts(puts)?;
         let asked = texts.asked_with(asked(&drafts));
-        let tenant = Arc::clone(&self.name);
+        let (tenant, known) = (Arc::clone(&self.name), Arc::clone(&self.known));
         self.once(writing, "put", asked, move |rows| {
             texts.keep(rows)?;
-            put(rows, &tenant, &drafts, &wordings)
+            let mut written = put(rows, &tenant, &drafts, &wordings)?;
+            let changed = drafts.iter().zip(&written);
+            let changed = changed.filter(|(_, one)| one.outcome != Outcome::Unchanged);
+            let changed: Vec<&ContextObject> = changed.map(|(draft, _)| &*draft.object).collect();
+            let waiting = resolve_written(rows, &tenant, &known, &changed)?;
+            for one in written
+                .iter_mut()
+                .filter(|one| waiting.contains(&one.object_id))
+            {
+                one.note.get_or_insert(WriteNote::EntityPending);
+            }
+            Ok(written)
         })
     }
 
@@ -360,7 +396,8 @@ impl Tenant {
         })
     }
 
-    /// Says that an object is believed no more, and with it everything made from it. Its history stays.
+    /// Says that an object is believed no more, and with it everything made from it. What was inferred and has other
+    /// evidence stays, with the confidence that this gives it. Its history stays.
     ///
     /// # Errors
     ///
@@ -375,7 +412,7 @@ impl Tenant {
         let asked = Digest::of(id.to_string().as_bytes());
         self.once(writing, "retract", asked, move |rows| {
             expected(rows, id, expect)?;
-            let ids = with_descendants(rows, &[id])?;
+            let ids = fallen(rows, &[id])?;
             rejudge_all(rows, &ids, |_| None)
         })
     }
@@ -708,6 +745,7 @@ fn put(
             name: Some(object.name().to_owned()),
             revision: Some(revision.id()),
             outcome,
+            note: note_on(&object),
         });
         if derives {
             known.insert(id, object);
@@ -723,6 +761,20 @@ fn put(
     }
     rows.index(&indexed)?;
     index(rows, &mixed)?;
+    let revised = written.iter().filter(|one| one.outcome == Outcome::Revised);
+    let revised: Vec<ObjectId> = revised.map(|one| one.object_id).collect();
+    let mut claiming = rows.claiming(&revised)?;
+    let claims = |draft: &&Draft| draft.object.revision().normalized_claim().is_some();
+    let said = drafts.iter().filter(claims);
+    claiming.extend(said.map(|draft| draft.object.revision().object_id()));
+    let changed = written
+        .iter()
+        .filter(|one| one.outcome != Outcome::Unchanged);
+    let changed: Vec<ObjectId> = changed
+        .map(|one| one.object_id)
+        .filter(|id| claiming.contains(id))
+        .collect();
+    settle_claims(rows, &changed)?;
     Ok(written)
 }
 
@@ -823,35 +875,6 @@ fn derived(
     sealer.seal(document)
 }
 
-/// Adds what a settlement changes.
-pub(crate) fn apply(change: &mut Change, current: &[BeliefRow], settlement: Settlement) {
-    let close = settlement
-        .close
-        .into_iter()
-        .filter_map(|at| current.get(at));
-    change
-        .close
-        .extend(close.map(|old| (old.object, old.opened, old.part)));
-    change.open.extend(settlement.open);
-}
-
-/// These objects and everything made from them, each once.
-pub(crate) fn with_descendants(
-    rows: &mut dyn Read,
-    ids: &[ObjectId],
-) -> Result<Vec<ObjectId>, Error> {
-    let mut all: BTreeSet<ObjectId> = ids.iter().copied().collect();
-    let mut fresh: Vec<ObjectId> = ids.to_vec();
-    while !fresh.is_empty() {
-        let children = rows.children(&fresh)?;
-        fresh = children
-            .into_iter()
-            .filter(|child| all.insert(*child))
-            .collect();
-    }
-    Ok(all.into_iter().collect())
-}
-
 /// Checks that an object is in the expected state.
 pub(crate) fn expected(rows: &mut dyn Write, id: ObjectId, expect: Expect) -> Result<(), Error> {
     let standing = rows.standing(&[id])?.remove(&id);
@@ -922,11 +945,20 @@ pub(crate) fn rejudge_all(
     let stamp: Stamp = rows.stamp()?;
     let mut change = Change::default();
     let mut written = Vec::new();
-    let mut unsaid = Vec::new();
+    let (mut unsaid, mut fell, mut back) = (Vec::new(), Vec::new(), Vec::new());
     for (id, standing) in rows.standing(ids)? {
         let settlement = rejudge(&standing.beliefs, stamp, &judge);
         if settlement.ends_any(&standing.beliefs) {
             unsaid.push(id);
+        }
+        let speaks = |row: &BeliefRow| {
+            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
+        };
+        let mut ended = settlement.close.iter().map(|at| &standing.beliefs[*at]);
+        match (ended.any(speaks), settlement.open.iter().any(speaks)) {
+            (true, false) => fell.push(id),
+            (false, true) => back.push(id),
+            _ => {}
         }
         let outcome = if settlement.close.is_empty() {
             Outcome::Unchanged
@@ -942,9 +974,19 @@ pub(crate) fn rejudge_all(
             name: Some(standing.name),
             revision: Some(standing.head),
             outcome,
+            note: None,
         });
     }
     rows.change(&change)?;
     index(rows, &unsaid)?;
+    let leaning = leaning_on(rows, &fell)?;
+    let lowered = lower(rows, &leaning)?;
+    let mut changed: Vec<ObjectId> = change.objects.iter().map(|(id, ..)| *id).collect();
+    changed.extend(lowered.iter().map(|lowered| lowered.object));
+    written.extend(lowered.into_iter().map(WrittenObject::from));
+    let mut claiming = rows.claiming(&changed)?;
+    claiming.extend(back);
+    let claiming: Vec<ObjectId> = claiming.into_iter().collect();
+    settle_claims(rows, &claiming)?;
     Ok(written)
 }

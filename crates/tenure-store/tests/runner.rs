@@ -10,13 +10,16 @@
 #[macro_use]
 mod common;
 
+mod claims;
 mod crashes;
 mod damage;
 mod encrypted;
+mod evidence;
 mod migration;
 mod mutations;
 mod people;
 mod postgresql;
+mod resolution;
 mod search;
 mod verbs;
 mod walls;

@@ -16,7 +16,7 @@ on_both_engines!(
     what_cannot_be_a_tenant_is_refused,
 );
 
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 20] = [
     "tenants",
     "objects",
     "revisions",
@@ -35,6 +35,8 @@ const TABLES: [&str; 18] = [
     "search",
     "set_aside",
     "unsearched",
+    "claims",
+    "pairs",
 ];
 
 fn the_database_refuses_to_rewrite_history(home: &Home) {
@@ -191,12 +193,16 @@ fn furnish(home: &Home, number: usize, name: &str) -> Held {
         subjects: vec!["ada".into()],
         // The same id with everyone: only the tenant tells them apart.
         object_id: Some(ObjectId::from_bits(4711)),
+        normalized_claim: Some("power == 10".into()),
+        canonical_entity_ids: vec![mark.clone()],
         ..document("limit", &format!("{mark} parent"))
     };
     let id = put(&tenant, vec![about]).objects[0].object_id;
     let child = ObjectDocument {
         derived_from: vec![id],
         object_id: Some(ObjectId::from_bits(4712)),
+        normalized_claim: Some("power == 12".into()),
+        canonical_entity_ids: vec![mark.clone()],
         ..document("child", &format!("{mark} child"))
     };
     put(&tenant, vec![child]);

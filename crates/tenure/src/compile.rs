@@ -224,7 +224,7 @@ fn settled<'a>(
     // 3  Which entities do they speak of?
     let resolved = stages::resolve(admitted, request);
     // 4  What holds at the instants asked for?
-    stages::settle(resolved, request)
+    stages::settle(resolved, policy, request)
 }
 
 /// A request may name the model and the frame key that it was made for.

@@ -34,6 +34,7 @@
 //! ```
 
 mod base;
+pub mod belief;
 pub mod cache;
 mod compile;
 pub mod condense;

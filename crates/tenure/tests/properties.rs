@@ -13,10 +13,12 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tenure::belief::SlotClaim;
 use tenure::condense::Omission;
 use tenure::object::{Authority, Classification, ObjectDocument, ObjectType, Protection, Role};
-use tenure::policy::{Order, Overflow};
+use tenure::policy::{Contradictions, Order, Overflow};
 use tenure::section::{Section, section_of};
+use tenure::time::Position;
 use tenure::trace::{EpochCause, Form, Note, Stage};
 use tenure::{
     Candidates, Compiled, CountKind, Digest, ErrorKind, Item, Reason, Request, Ruling, Target,
@@ -276,6 +278,7 @@ fn conservation(case: &Case) -> Result<(), TestCaseError> {
         .count();
     prop_assert_eq!(stages[stages.len() - 1].left as usize, count);
 
+    no_claims_collide(&run, real)?;
     let bytes = real.envelope.payload.as_ref().unwrap().bytes();
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     prop_assert_eq!(*real.envelope.payload_digest.unwrap().bytes(), digest);
@@ -529,12 +532,40 @@ fn settled(reason: &Reason) -> bool {
                 | Reason::NotYetKnown { .. }
                 | Reason::NoLongerHeld { .. }
                 | Reason::Contradicted { .. }
+                | Reason::Overridden { .. }
+                | Reason::ConflictingClaimUnresolved { .. }
+                | Reason::Stale { .. }
                 | Reason::Superseded { .. }
                 | Reason::Duplicate { .. }
                 | Reason::NearDuplicate { .. }
                 | Reason::NextEpoch
                 | Reason::NextRequest
         )
+}
+
+/// No two claims stand in a payload that cannot both hold at the instant asked for.
+fn no_claims_collide(run: &Run, real: &Compiled) -> Result<(), TestCaseError> {
+    if run.policy.document().contradictions == Contradictions::Keep {
+        return Ok(());
+    }
+    let objects = run.candidates.objects().iter().zip(included(real));
+    let standing = objects.filter(|(_, included)| *included);
+    let claims: Vec<_> = standing
+        .filter_map(|(object, _)| Some((object, SlotClaim::of(object)?)))
+        .collect();
+    for (at, (one, (entities, ours))) in claims.iter().enumerate() {
+        for (other, (theirs_of, theirs)) in &claims[at + 1..] {
+            let same = entities.iter().any(|entity| theirs_of.contains(entity))
+                && ours.claim.slot() == theirs.claim.slot()
+                && one.revision().object_id() != other.revision().object_id();
+            let judged = ours.against(theirs).filter(|judged| {
+                let inside = |at| judged.window.locate(at) == Position::Inside;
+                run.request.as_of.valid.is_none_or(inside)
+            });
+            prop_assert!(!same || judged.is_none(), "{:?} {:?}", ours, theirs);
+        }
+    }
+    Ok(())
 }
 
 fn has_corpus(run: &Run) -> bool {

@@ -7,7 +7,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tenure::object::{Classification, ContradictionStatus, Modality, RevisionId, Status, TaskType};
+use tenure::belief::Ground;
+use tenure::object::{
+    Classification, ContradictionStatus, Decided, Decision, Modality, RevisionId, Status, TaskType,
+};
 use tenure::section::Section;
 use tenure::trace::{EpochCause, Factor, Note, Obligation, Stage};
 use tenure::vectors::{VectorModel, Vectors};
@@ -462,6 +465,216 @@ fn contradicted() {
         };
         check(objects, json!({}), STANDARD, &[("x", reason)]);
     }
+}
+
+/// A rule with a claim about `desk`.
+fn claims(name: &str, claim: &str, more: Value) -> Value {
+    let mut claims = rule(json!({
+        "name": name, "content": format!("{name}: {claim}"), "normalized_claim": claim, "canonical_entity_ids": ["desk"],
+    }));
+    merge(&mut claims, more);
+    claims
+}
+
+#[test]
+fn overridden() {
+    let objects = json!([
+        claims("x", "port == 80", json!({ "authority_level": 2 })),
+        claims("rule", "port == 443", json!({})),
+        claims("other", "host == a", json!({ "authority_level": 2 })),
+        claims("agrees", "port > 50", json!({ "authority_level": 2 })),
+    ]);
+    let lost = Reason::Overridden {
+        by: "rule".into(),
+        ground: Ground::Authority,
+    };
+    let stand = ["rule", "other", "agrees"].map(|name| (name, Reason::Fits));
+    let mut all = vec![("x", lost)];
+    all.extend(stand.clone());
+    check(objects.clone(), json!({}), PLAIN, &all);
+    let kept: Vec<_> = [("x", Reason::Fits)].into_iter().chain(stand).collect();
+    check(
+        objects.clone(),
+        json!({}),
+        &format!("contradictions = \"keep\"\n{PLAIN}"),
+        &kept,
+    );
+    // What the caller does not see overrides nothing.
+    let mut hidden = objects;
+    merge(
+        &mut hidden[1],
+        json!({ "permission_scope": { "allow_roles": ["nobody"] } }),
+    );
+    check(hidden, json!({}), PLAIN, &[("x", Reason::Fits)]);
+    // Nor does what holds at another time, or what is of another entity, or where the slot has several values.
+    for more in [
+        json!({ "valid_until": START }),
+        json!({ "canonical_entity_ids": ["chair"] }),
+        json!({ "slot_cardinality": "multiple" }),
+    ] {
+        let objects = json!([
+            claims("x", "port == 80", json!({ "authority_level": 2 })),
+            claims("rule", "port == 443", more),
+        ]);
+        let request = json!({ "as_of": { "valid": START } });
+        check(objects, request, PLAIN, &[("x", Reason::Fits)]);
+    }
+}
+
+#[test]
+fn a_claim_ends_where_a_later_one_begins() {
+    let objects = json!([
+        claims(
+            "x",
+            "office == Chicago",
+            json!({ "valid_from": "2025-01-01" })
+        ),
+        claims("newer", "office == Denver", json!({ "valid_from": START })),
+    ]);
+    let at = |instant: &str| json!({ "as_of": { "valid": instant } });
+    let by = Reason::Superseded { by: "newer".into() };
+    check(
+        objects.clone(),
+        at(START),
+        PLAIN,
+        &[("x", by.clone()), ("newer", Reason::Fits)],
+    );
+    check(
+        objects.clone(),
+        at(JUST_BEFORE),
+        PLAIN,
+        &[("x", Reason::Fits)],
+    );
+    check(objects, json!({}), PLAIN, &[("x", by)]);
+}
+
+#[test]
+fn conflicting_claim_unresolved() {
+    let mut objects = json!([
+        claims("x", "port == 80", json!({})),
+        claims("y", "port == 443", json!({})),
+    ]);
+    let with = |name: &str| Reason::ConflictingClaimUnresolved { with: name.into() };
+    let both = [("x", with("y")), ("y", with("x"))];
+    check(objects.clone(), json!({}), PLAIN, &both);
+    merge(&mut objects[1], json!({ "source_authority": 0.9 }));
+    let ground = Ground::SourceAuthority;
+    let lost = Reason::Overridden {
+        by: "x".into(),
+        ground,
+    };
+    check(
+        objects,
+        json!({}),
+        PLAIN,
+        &[("y", lost), ("x", Reason::Fits)],
+    );
+}
+
+#[test]
+fn a_decision_goes_before_what_claims_stand_on() {
+    let objects = json!([
+        claims("x", "port == 80", json!({ "authority_level": 2 })),
+        claims("rule", "port == 443", json!({})),
+    ]);
+    for (stands, x, rule) in [
+        (Decision::First, true, false),
+        (Decision::Second, false, true),
+        (Decision::Both, true, true),
+        (Decision::Neither, false, false),
+    ] {
+        let case = Case::new(&objects, json!({}), PLAIN);
+        let other = case.candidates.objects()[1].revision().object_id();
+        let sealed = case.candidates.objects().iter().map(|object| {
+            let decisions = (object.name() == "x").then(|| [Decided { other, stands }].into());
+            let status = Status {
+                decisions,
+                ..object.status().clone()
+            };
+            Arc::new(object.judged(status, *object.usage()))
+        });
+        let candidates = Candidates::new(sealed.collect());
+        let compiled = Case { candidates, ..case }.compile().unwrap();
+        let stood = ["x", "rule"].map(|name| tokens_in(&compiled, name).is_some());
+        assert_eq!(stood, [x, rule], "{stands}");
+    }
+}
+
+#[test]
+fn stale() {
+    let id = |last: u32| format!("11111111-1111-8111-8111-11111111111{last}");
+    let made = |name: &str, own: u32, from: u32, at: &str| {
+        let more =
+            json!({ "name": name, "content": format!("In short, {name}."), "object_id": id(own) });
+        let mut made = rule(more);
+        merge(
+            &mut made,
+            json!({ "derived_from": [id(from)], "tx_start": at }),
+        );
+        made
+    };
+    let objects = |parent_at: &str| {
+        let parent = rule(json!({ "name": "parent", "object_id": id(1), "tx_start": parent_at }));
+        json!([parent, made("x", 2, 1, START), made("child", 3, 2, START)])
+    };
+    let of = |name: &str| Reason::Stale { of: name.into() };
+    let later = "2026-07-02";
+    let both = [
+        ("parent", Reason::Fits),
+        ("x", of("parent")),
+        ("child", of("x")),
+    ];
+    check(objects(later), json!({}), PLAIN, &both);
+    let stand = ["parent", "x", "child"].map(|name| (name, Reason::Fits));
+    check(objects(START), json!({}), PLAIN, &stand);
+    check(
+        objects(later),
+        json!({}),
+        &format!("derived = \"keep\"\n{PLAIN}"),
+        &stand,
+    );
+    // What does not stand carries nothing; what the caller does not see, and what is of no store, changes nothing.
+    let mut judged = objects(START);
+    merge(
+        &mut judged[0],
+        json!({ "contradiction_status": "disputed" }),
+    );
+    check(
+        judged,
+        json!({}),
+        PLAIN,
+        &[("x", of("parent")), ("child", of("x"))],
+    );
+    // What was inferred stands on what is left; what was made from nothing but what is over, on nothing.
+    let two = |parent: Value, of: &str| {
+        let mut other = rule(json!({ "name": "other", "object_id": id(4), "tx_start": START }));
+        merge(&mut other, parent);
+        let mut all = objects(START);
+        let made =
+            json!({ "derived_from": [id(1), id(4)], "object_type": of, "authority_level": 3 });
+        merge(&mut all[1], made);
+        all.as_array_mut().unwrap().push(other);
+        all
+    };
+    let disputed = json!({ "contradiction_status": "disputed" });
+    let on_other = two(disputed.clone(), "rule");
+    check(on_other, json!({}), PLAIN, &[("x", of("other"))]);
+    let on_other = two(disputed, "inferred_belief");
+    check(on_other, json!({}), PLAIN, &[("x", Reason::Fits)]);
+    let over = json!({ "valid_until": "2026-01-01" });
+    let at = json!({ "as_of": { "valid": START } });
+    check(
+        two(over.clone(), "rule"),
+        at.clone(),
+        PLAIN,
+        &[("x", Reason::Fits)],
+    );
+    let mut all_over = objects(START);
+    merge(&mut all_over[0], over);
+    check(all_over, at, PLAIN, &[("x", of("parent"))]);
+    let mut unknown = objects(later);
+    unknown[1].as_object_mut().unwrap().remove("tx_start");
+    check(unknown, json!({}), PLAIN, &[("x", Reason::Fits)]);
 }
 
 /// A rule and a neighbour, where the row of the rule's revision was damaged.
@@ -1989,7 +2202,7 @@ fn one_of_each() -> Vec<Reason> {
         "valid_from": "2026-07-01", "valid_until": "2026-07-01", "tx_start": "2026-07-01", "tx_end": "2026-07-01",
         "status": "disputed", "revision": revision.to_string(), "by": "a", "of": "a", "similarity": 0.5, "task_type": null,
         "factor": "freshness", "floor": 0.5, "relevance": 0.5, "rank": 1, "subquery": null, "needed": 1, "limit": 1,
-        "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5,
+        "with": "a", "ground": "authority", "left": 1, "displaced_by": null, "share": 1, "worth": 1, "page": 1, "stopped_at": "a", "density": 0.5,
     });
     let of = |code: &String| {
         let mut reason = data.clone();
@@ -2048,7 +2261,7 @@ fn every_code_has_its_entry_and_its_test() {
         .collect();
     assert_eq!(
         all.len(),
-        48 + 16 + 6 + 9,
+        51 + 16 + 6 + 9,
         "a new code: give it a test here and an entry there"
     );
     for (test, code) in &all {

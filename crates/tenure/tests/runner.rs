@@ -14,6 +14,7 @@ mod activation;
 mod additivity;
 mod cache;
 mod compat;
+mod entities;
 mod examples;
 mod fidelity;
 mod hygiene;

@@ -35,8 +35,8 @@ const TELLING: [&str; 8] = [
 
 /// The rooms of the core, from the ground up. What a room imports stands below it; `ARCHITECTURE.md` says what each holds.
 #[rustfmt::skip]
-const ROOMS: [&str; 14] = [
-    "base", "object", "rank", "condense", "provider", "input", "session", "write", "compile", "cache",
+const ROOMS: [&str; 15] = [
+    "base", "object", "belief", "rank", "condense", "provider", "input", "session", "write", "compile", "cache",
     "registry", "inspect", "package", "schema",
 ];
 

@@ -441,6 +441,101 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         )],
     ),
     (
+        "conflicts",
+        &[
+            ("tenure conflicts list", ""),
+            ("tenure conflicts show office-2025 office-2026", ""),
+        ],
+    ),
+    (
+        "conflicts list",
+        &[
+            (
+                "tenure conflicts list --unresolved",
+                "what waits for a decision",
+            ),
+            ("tenure conflicts list --as-of 2026-06-01", ""),
+        ],
+    ),
+    (
+        "conflicts show",
+        &[(
+            "tenure conflicts show office-2025 office-2026",
+            "all that was ever judged",
+        )],
+    ),
+    (
+        "conflicts resolve",
+        &[(
+            "tenure conflicts resolve office-2025 office-2026 --stands second",
+            "",
+        )],
+    ),
+    (
+        "belief",
+        &[
+            ("tenure belief show office-2026", ""),
+            ("tenure belief log office-2026", ""),
+        ],
+    ),
+    (
+        "belief show",
+        &[(
+            "tenure belief show office-2026",
+            "what speaks for it and against it",
+        )],
+    ),
+    ("belief revise", &[("tenure belief revise office-2026", "")]),
+    (
+        "belief log",
+        &[("tenure belief log office-2026 --format json", "")],
+    ),
+    (
+        "entity",
+        &[
+            ("tenure entity add nova --name 'Project Nova'", ""),
+            ("tenure entity list", ""),
+        ],
+    ),
+    ("entity list", &[("tenure entity list --format json", "")]),
+    (
+        "entity show",
+        &[("tenure entity show ada", "its names, and all that was done")],
+    ),
+    (
+        "entity add",
+        &[
+            (
+                "tenure entity add kim --name 'Kim Lee' --kind person",
+                "a new one",
+            ),
+            ("tenure entity add ada --alias 'Ada L.'", "another name"),
+            (
+                "tenure entity add ada --role 'the CFO' --since 2026-01-01",
+                "",
+            ),
+        ],
+    ),
+    (
+        "entity resolve",
+        &[
+            ("tenure entity resolve 'Ada Lovelace'", ""),
+            ("tenure entity resolve --object office-2026", ""),
+        ],
+    ),
+    (
+        "entity merge",
+        &[(
+            "tenure entity merge lovelace ada",
+            "the first means the second",
+        )],
+    ),
+    ("entity split", &[("tenure entity split countess", "")]),
+    (
+        "entity review",
+        &[("tenure entity review", "what waits for a person")],
+    ),
+    (
         "store",
         &[
             ("tenure store put docs", ""),

@@ -85,6 +85,21 @@ const GROUPS: &[(&str, &[&str])] = &[
             "alone",
         ],
     ),
+    (
+        "Entity",
+        &[
+            "entity add name",
+            "object",
+            "write",
+            "kind",
+            "alias",
+            "of_project",
+            "mail",
+            "entity add role",
+            "since",
+            "until",
+        ],
+    ),
     ("Shares", &["demands", "claims", "sensitivity", "what_if"]),
     (
         "Registry",

@@ -114,6 +114,9 @@ pub(crate) struct CheckStoreArgs {
     /// Rebuild derived tables, and leave out damaged revisions from now on; no revision is rewritten
     #[arg(long)]
     pub(crate) repair: bool,
+    /// Fail as well if a claim (`normalized_claim`) cannot be compared with others
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// The tenant to check [default: all; in a PostgreSQL store only its owner may check all]
     #[arg(long, value_name = "NAME")]
     pub(crate) tenant: Option<String>,

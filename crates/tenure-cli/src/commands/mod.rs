@@ -1,12 +1,15 @@
 //! One file for each command.
 
 pub(crate) mod allocate;
+pub(crate) mod belief;
 pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod condense;
+pub(crate) mod conflicts;
 pub(crate) mod context;
 pub(crate) mod diff;
+pub(crate) mod entity;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod gate;

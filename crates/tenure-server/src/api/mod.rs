@@ -1,10 +1,13 @@
 //! The API: the workspace's verbs, as JSON. One table says what there is; the router, the description and
 //! the metrics all read it.
 
+mod beliefs;
 mod bodies;
 mod call;
 mod compile;
 mod condense;
+mod conflicts;
+mod entities;
 mod erase;
 mod fields;
 mod labels;
@@ -51,7 +54,7 @@ struct Operation {
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.
-const READS: [&str; 13] = [
+const READS: [&str; 14] = [
     "compile",
     "explain",
     "diff",
@@ -65,6 +68,7 @@ const READS: [&str; 13] = [
     "gate",
     "allocate",
     "replay",
+    "resolveEntity",
 ];
 
 impl Operation {
@@ -180,6 +184,14 @@ const AFTER_INSTANT: Parameter = parameter(
 .taking(Takes::Instant);
 const AS_OF: Parameter =
     parameter("as_of", "query", "What was believed at this instant").taking(Takes::Instant);
+const BELIEF: Parameter = parameter("object", "query", "The id or the name of the object");
+const ENTITY: Parameter = parameter("id", "query", "The entity's id");
+const FIRST: Parameter = parameter(
+    "first",
+    "query",
+    "With `second`: the id or the name of one object, for the judgements on these two alone",
+);
+const SECOND: Parameter = parameter("second", "query", "The id or the name of the other object");
 const SEARCH: Parameter = parameter(
     "search",
     "query",
@@ -546,6 +558,111 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(objects::judge),
+        ),
+        (
+            Operation {
+                parameters: &[AS_OF, FIRST, SECOND, PRINCIPAL],
+                answer: openapi::shape::<conflicts::Conflicts>,
+                ..operation(
+                    "get",
+                    "/api/v1/conflicts",
+                    "listConflicts",
+                    "List the pairs of claims that cannot both hold, or all that was ever judged of one pair",
+                )
+            },
+            get(conflicts::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<conflicts::Deciding>),
+                ..operators(
+                    "post",
+                    "/api/v1/conflicts",
+                    "resolveConflict",
+                    "Decide which of two claims that cannot both hold stands",
+                )
+            },
+            post(conflicts::resolve),
+        ),
+        (
+            Operation {
+                parameters: &[BELIEF],
+                answer: openapi::shape::<beliefs::Shown>,
+                ..operators(
+                    "get",
+                    "/api/v1/beliefs",
+                    "getBelief",
+                    "Show a claim with the evidence for it and against it",
+                )
+            },
+            get(beliefs::show),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<beliefs::Revising>),
+                answer: openapi::shape::<beliefs::Revised>,
+                ..operators(
+                    "post",
+                    "/api/v1/beliefs",
+                    "reviseBelief",
+                    "Write the confidence that the evidence gives a claim into it",
+                )
+            },
+            post(beliefs::revise),
+        ),
+        (
+            Operation {
+                parameters: &[PRINCIPAL],
+                answer: openapi::shape::<entities::Listed>,
+                ..operation(
+                    "get",
+                    "/api/v1/entities",
+                    "listEntities",
+                    "List the entities that the reader may see, with their names",
+                )
+            },
+            get(entities::list),
+        ),
+        (
+            Operation {
+                parameters: &[ONCE],
+                body: Some(openapi::shape::<entities::Changes>),
+                ..operators(
+                    "post",
+                    "/api/v1/entities",
+                    "changeEntities",
+                    "Add, name, relate, merge and split entities",
+                )
+            },
+            post(entities::change),
+        ),
+        (
+            Operation {
+                parameters: &[ENTITY],
+                answer: openapi::shape::<entities::EntityHistory>,
+                ..operators(
+                    "get",
+                    "/api/v1/entities/history",
+                    "getEntityHistory",
+                    "Show everything that was ever done to an entity",
+                )
+            },
+            get(entities::history),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<entities::Asking>),
+                answer: openapi::shape::<entities::Meaning>,
+                ..operation(
+                    "post",
+                    "/api/v1/entities/resolve",
+                    "resolveEntity",
+                    "Say which entity a mention means, with each part of the similarity",
+                )
+            },
+            post(entities::resolve),
         ),
         (
             Operation {

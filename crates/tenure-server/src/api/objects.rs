@@ -28,7 +28,7 @@ use crate::error::Refusal;
 const CHUNK: u32 = 256;
 
 /// On whose behalf objects are read.
-enum Reader {
+pub(super) enum Reader {
     /// An operator's own: past every access list.
     Operator,
     /// Somebody who sees what each object's labels and lists let them.
@@ -37,7 +37,7 @@ enum Reader {
 
 impl Reader {
     /// The caller, or whom the request names as JSON, which is no more than the caller is.
-    fn of(caller: &Caller, named: Option<&str>) -> Result<Reader, Error> {
+    pub(super) fn of(caller: &Caller, named: Option<&str>) -> Result<Reader, Error> {
         let principal = match named {
             None if caller.grant.operator => return Ok(Reader::Operator),
             None => caller.grant.principal(),
@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// Which objects may be shown, by their labels alone.
-    fn sees(&self) -> Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + '_> {
+    pub(super) fn sees(&self) -> Option<impl Fn(&[Arc<ContextObject>]) -> Vec<bool> + '_> {
         let Reader::Somebody(reader) = self else {
             return None;
         };
@@ -142,7 +142,7 @@ impl Reader {
     }
 
     /// The object that a path names, where there is one of which anything may be shown.
-    fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
+    pub(super) fn existing(&self, tenant: &Tenant, named: &str) -> Result<Option<ObjectId>, Error> {
         let Some(sees) = self.sees() else {
             return existing(tenant, named);
         };

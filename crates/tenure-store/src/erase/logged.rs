@@ -19,7 +19,7 @@ use crate::stored::unwritable;
 const CHUNK: u64 = 256;
 /// The logs of sessions are named so.
 const SESSION: &str = "session/";
-/// The entry of a session's log that says that entries before it were rewritten.
+/// The entry of a session's log, or of the entities', that says that entries before it were rewritten.
 const NOTICE: &str = "{\"erased\":{}}";
 /// The logs by which the session of a request is found are named so.
 const CHAIN: &str = "chain/";
@@ -214,6 +214,13 @@ impl Logged {
                 };
                 // A request that was sent with one of these is dropped without a search: it held it in some form.
                 let unsent = is_session && unsend(&mut value, gone, &holders);
+                // What an erased object says of entities goes whole, the names with it.
+                let source = value.get("source").and_then(Value::as_str);
+                let source = source.and_then(|id| id.parse().ok());
+                if log == crate::resolution::LOG && source.is_some_and(|id| gone.is(id)) {
+                    changed.push((number, NOTICE.to_owned()));
+                    return Ok(());
+                }
                 let scrubbed = gone.scrub(&mut value, within);
                 if scrubbed | unsent | (is_session && forget_forms(&mut value, &holders)) {
                     changed.push((number, value.to_string()));
@@ -226,6 +233,11 @@ impl Logged {
                 let last = rows.last(log)?;
                 rows.append(log, last, &[NOTICE.to_owned()])?;
                 touched.insert(session);
+            }
+            // So does one that holds the entities.
+            if log == crate::resolution::LOG && !changed.is_empty() {
+                let last = rows.last(log)?;
+                rows.append(log, last, &[NOTICE.to_owned()])?;
             }
         }
         for log in self.logs.iter().filter(|log| log.starts_with(CHAIN)) {

@@ -16,8 +16,11 @@ use self::gone::{Gone, TextSearch};
 use self::logged::Logged;
 use self::person::{nobody, person, texts_only_in};
 use crate::buried::{buried_as, log_buried_as};
+use crate::claims::settle_claims;
 use crate::engine::{Read, RecordRow, Write};
-use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject, with_descendants};
+use crate::evidence::{leaning_on, lower};
+use crate::lineage::with_descendants;
+use crate::tenant::{Outcome, Tenant, Writing, Written, WrittenObject};
 
 pub use self::person::{Person, PersonObject, PersonRecord, PersonSession, Relation};
 
@@ -151,7 +154,12 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
     let mut forgotten = chosen.logs;
     rows.erase_records(&chosen.records)?;
     let records = rewritten_records(rows, &gone, &ids)?;
-    rows.erase(&ids.iter().copied().collect::<Vec<_>>(), &tombstones)?;
+    let gone_ids: Vec<ObjectId> = ids.iter().copied().collect();
+    let leaning = leaning_on(rows, &gone_ids)?;
+    rows.erase(&gone_ids, &tombstones)?;
+    let lowered = lower(rows, &leaning)?;
+    let claiming: Vec<ObjectId> = lowered.iter().map(|lowered| lowered.object).collect();
+    settle_claims(rows, &claiming)?;
     rows.drop_blobs(&dropped)?;
     rows.put_records(&records)?;
     logged.rewrite(rows, &gone, &mut forgotten)?;
@@ -163,8 +171,11 @@ fn erase(rows: &mut dyn Write, wanted: &Wanted) -> Result<Vec<WrittenObject>, Er
         name: None,
         revision: None,
         outcome: Outcome::Erased,
+        note: None,
     });
-    Ok(erased.collect())
+    Ok(erased
+        .chain(lowered.into_iter().map(WrittenObject::from))
+        .collect())
 }
 
 /// The things that are named; each must be somewhere.

@@ -38,6 +38,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0003_search.sql"),
     include_str!("0004_set_aside.sql"),
     include_str!("0005_index_at_write.sql"),
+    include_str!("0006_claims.sql"),
 ];
 
 /// The comment on the schema, up to its version.

@@ -16,7 +16,8 @@ use tenure::{Digest, Error};
 use super::pool::Connection;
 use super::{Postgres, Trouble};
 use crate::engine::{
-    Answered, BeliefRow, Order, Read, RecordRow, Run, Stamp, Standing, Tombstone, WriteRow, logged,
+    Answered, BeliefRow, Order, PairRow, Read, RecordRow, Run, Stamp, Standing, Tombstone,
+    WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -32,6 +33,17 @@ macro_rules! belief {
     };
 }
 const BELIEF_COLUMNS: usize = 13;
+
+/// A judgement on a pair, in the order in which [`pair`] reads it.
+macro_rules! pair {
+    ($condition:literal) => {
+        concat!(
+            "SELECT first, second, slot, tx_start, opened, tx_end, closed, body FROM pairs \
+             WHERE tenant = $1 AND ",
+            $condition
+        )
+    };
+}
 
 /// A record with the objects that it speaks of.
 macro_rules! record {
@@ -316,6 +328,17 @@ pub(super) fn stamped(row: &Row, version_at: usize, at: usize) -> Result<Stamp, 
 fn term<T: std::str::FromStr<Err = Error>>(row: &Row, at: usize) -> Result<T, Error> {
     let text: &str = get(row, at)?;
     text.parse().map_err(|error: Error| unreadable(&error))
+}
+
+fn pair(row: &Row) -> Result<PairRow, Error> {
+    Ok(PairRow {
+        first: object(row, 0)?,
+        second: object(row, 1)?,
+        slot: get(row, 2)?,
+        opened: stamped(row, 4, 3)?,
+        closed: stamp(row, 6, 5)?,
+        body: get(row, 7)?,
+    })
 }
 
 fn belief(row: &Row) -> Result<BeliefRow, Error> {
@@ -720,6 +743,50 @@ impl Read for Rows<'_> {
         self.all(sql, &[&log, &start, &end], |row| {
             Ok((number(row, 0)?, get(row, 1)?))
         })
+    }
+
+    fn on_slot(&mut self, slot: i64, most: u32) -> Result<Vec<ObjectId>, Error> {
+        let sql = "SELECT object FROM claims WHERE tenant = $1 AND slot = $2 \
+                   ORDER BY level, behind, object LIMIT $3";
+        self.ids(sql, &[&slot, &i64::from(most)])
+    }
+
+    fn slots(&mut self, of: &[ObjectId]) -> Result<BTreeSet<i64>, Error> {
+        let sql = for_each!("uuid", "claims", "DISTINCT t.slot", "t.object = n.key");
+        let found = self.all(sql, &[&ids(of)], |row| get::<i64>(row, 0))?;
+        Ok(found.into_iter().collect())
+    }
+
+    fn claiming(&mut self, of: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
+        let sql = for_each!("uuid", "claims", "DISTINCT t.object", "t.object = n.key");
+        Ok(self.ids(sql, &[&ids(of)])?.into_iter().collect())
+    }
+
+    fn pairs(
+        &mut self,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error> {
+        let at = micros(known);
+        let Some(of) = of else {
+            let sql = pair!(
+                "(CASE WHEN $2::bigint IS NULL THEN tx_end IS NULL \
+                 ELSE tx_start <= $2 AND (tx_end IS NULL OR $2 < tx_end) END) \
+                 ORDER BY first, second, slot, tx_start"
+            );
+            return self.all(sql, &[&at], pair);
+        };
+        let sql = pair!(
+            "(first = ANY($3) OR second = ANY($3)) AND (CASE WHEN $2::bigint IS NULL THEN tx_end IS NULL \
+             ELSE tx_start <= $2 AND (tx_end IS NULL OR $2 < tx_end) END) \
+             ORDER BY first, second, slot, tx_start"
+        );
+        self.all(sql, &[&at, &ids(of)], pair)
+    }
+
+    fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error> {
+        let sql = pair!("first = $2 AND second = $3 ORDER BY tx_start, slot");
+        self.all(sql, &[&Id(first), &Id(second)], pair)
     }
 
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error> {

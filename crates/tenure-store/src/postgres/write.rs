@@ -9,7 +9,9 @@ use tenure::{Digest, Error, ErrorKind};
 use super::rows::{
     Id, Rows, Values, bytes, digests, ids, messages, micros, number, stamped, unreadable,
 };
-use crate::engine::{Answered, BeliefRow, Change, IndexRow, RecordRow, RevisionRow, Stamp, Write};
+use crate::engine::{
+    Answered, BeliefRow, Change, ClaimKey, IndexRow, PairRow, RecordRow, RevisionRow, Stamp, Write,
+};
 
 impl Write for Rows<'_> {
     fn stamp(&mut self) -> Result<Stamp, Error> {
@@ -115,6 +117,54 @@ impl Write for Rows<'_> {
         self.link(&change.links, &change.subjects)
     }
 
+    fn set_claims(&mut self, objects: &[(ObjectId, Vec<ClaimKey>)]) -> Result<(), Error> {
+        let of: Vec<Id> = objects.iter().map(|(id, _)| Id(*id)).collect();
+        let sql = "DELETE FROM claims WHERE tenant = $1 AND object = ANY($2)";
+        self.execute(sql, &[&of])?;
+        let each = objects.iter().flat_map(|(id, claims)| {
+            let id = Id(*id);
+            claims.iter().map(move |claim| (id, claim))
+        });
+        let each: Vec<(Id, &ClaimKey)> = each.collect();
+        let of: Vec<Id> = each.iter().map(|(id, _)| *id).collect();
+        let slots: Vec<i64> = each.iter().map(|(_, claim)| claim.slot).collect();
+        let levels: Vec<i32> = each.iter().map(|(_, claim)| claim.level.into()).collect();
+        let behind: Vec<i64> = each.iter().map(|(_, claim)| claim.behind).collect();
+        let sql = "INSERT INTO claims (tenant, object, slot, level, behind) SELECT $1, n.* \
+                   FROM unnest($2::uuid[], $3::bigint[], $4::integer[], $5::bigint[]) AS n \
+                   ON CONFLICT DO NOTHING";
+        self.execute(sql, &[&of, &slots, &levels, &behind])?;
+        Ok(())
+    }
+
+    fn change_pairs(&mut self, close: &[PairRow], open: &[PairRow]) -> Result<(), Error> {
+        let Stamp { version, at } = self.stamp()?;
+        let (version, at) = (version as i64, at.micros());
+        let side = |rows: &[PairRow], side: fn(&PairRow) -> ObjectId| -> Vec<Id> {
+            rows.iter().map(|row| Id(side(row))).collect()
+        };
+        let slots = |rows: &[PairRow]| -> Vec<i64> { rows.iter().map(|row| row.slot).collect() };
+        let starts: Vec<i64> = close.iter().map(|row| row.opened.at.micros()).collect();
+        let sql = "UPDATE pairs p SET tx_end = $2, closed = $3 \
+                   FROM unnest($4::uuid[], $5::uuid[], $6::bigint[], $7::bigint[]) AS n (first, second, slot, start) \
+                   WHERE p.tenant = $1 AND p.first = n.first AND p.second = n.second AND p.slot = n.slot \
+                   AND p.tx_start = n.start";
+        let (first, second) = (side(close, |row| row.first), side(close, |row| row.second));
+        self.execute(
+            sql,
+            &[&at, &version, &first, &second, &slots(close), &starts],
+        )?;
+        let sql = "INSERT INTO pairs (tenant, tx_start, opened, first, second, slot, body) SELECT $1, $2, $3, n.* \
+                   FROM unnest($4::uuid[], $5::uuid[], $6::bigint[], $7::text[]) AS n";
+        let (first, second) = (side(open, |row| row.first), side(open, |row| row.second));
+        let bodies: Vec<&str> = open.iter().map(|row| row.body.as_str()).collect();
+        self.execute(
+            sql,
+            &[&at, &version, &first, &second, &slots(open), &bodies],
+        )?;
+        Ok(())
+    }
+
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error> {
         let Stamp { version, at } = self.stamp()?;
         let sql = "INSERT INTO writes (tenant, version, at, verb, author, objects) \
@@ -211,6 +261,8 @@ impl Write for Rows<'_> {
             "DELETE FROM revisions WHERE tenant = $1 AND revision IN \
              (SELECT b.revision FROM beliefs b WHERE b.tenant = $1 AND b.object = ANY($2))",
             "DELETE FROM beliefs WHERE tenant = $1 AND object = ANY($2)",
+            "DELETE FROM claims WHERE tenant = $1 AND object = ANY($2)",
+            "DELETE FROM pairs WHERE tenant = $1 AND (first = ANY($2) OR second = ANY($2))",
             "DELETE FROM subjects WHERE tenant = $1 AND object = ANY($2)",
             "DELETE FROM usage WHERE tenant = $1 AND object = ANY($2)",
             "DELETE FROM record_objects WHERE tenant = $1 AND object = ANY($2)",

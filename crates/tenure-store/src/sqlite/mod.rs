@@ -4,6 +4,7 @@
 //! share the next one, each in a savepoint of its own, so that many of them pay for one flush.
 
 mod file;
+mod places;
 mod rows;
 mod sum;
 mod whole;
@@ -28,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("0003_search.sql"),
     include_str!("0004_sums.sql"),
     include_str!("0005_index_at_write.sql"),
+    include_str!("0006_claims.sql"),
 ];
 
 /// The number of connections that are kept for reading.

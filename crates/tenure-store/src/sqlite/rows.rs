@@ -10,9 +10,11 @@ use tenure::object::{ContradictionStatus, Lifecycle, ObjectId, RevisionId, Usage
 use tenure::time::{Instant, Interval};
 use tenure::{Digest, Error};
 
+use super::places::{MAX_PLACE, parse_ranges, ranges, search_row, words};
 use super::{Outside, failed, sum};
 use crate::engine::{
-    Answered, BeliefRow, Order, Read, RecordRow, Run, Stamp, Standing, Tombstone, WriteRow, logged,
+    Answered, BeliefRow, Order, PairRow, Read, RecordRow, Run, Stamp, Standing, Tombstone,
+    WriteRow, logged,
 };
 use crate::settle::covers_all;
 
@@ -24,12 +26,12 @@ const BELIEF: &str = "b.object, b.tx_start, b.part, b.opened, b.tx_end, b.closed
                       b.contradiction, b.superseded_by, b.lifecycle, b.labels)";
 const BELIEF_COLUMNS: usize = 14;
 
+/// The columns of a judgement on a pair, in the order in which [`pair`] reads them.
+const PAIR: &str = "first, second, slot, tx_start, opened, tx_end, closed, body";
+const PAIR_COLUMNS: usize = 8;
+
 /// The place of the object `?2` of the tenant `?1`.
 const PLACE: &str = "(SELECT o.place FROM objects o WHERE o.tenant = ?1 AND o.object = ?2)";
-
-/// The number of bits of a row of the index of terms that hold the place.
-const PLACE_BITS: u32 = 40;
-const MAX_PLACE: u64 = Run::END;
 
 /// The number of no tenant.
 const NO_TENANT: i64 = 0;
@@ -206,53 +208,6 @@ impl<'c> Rows<'c> {
     }
 }
 
-/// The row of an object in the index of terms.
-pub(super) fn search_row(tenant: i64, place: u64) -> Result<i64, Error> {
-    if tenant >= 1 << (63 - PLACE_BITS) || place > MAX_PLACE {
-        let what = "the file holds too many tenants or objects to search them";
-        return Err(Error::unsupported(what));
-    }
-    Ok(tenant << PLACE_BITS | place as i64)
-}
-
-/// Terms as the index has them: a word of 16 hexadecimal digits each.
-pub(super) fn words(terms: &[i64]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut words = String::with_capacity(terms.len() * 17);
-    for term in terms {
-        if !words.is_empty() {
-            words.push(' ');
-        }
-        let halves = (0..16).rev().map(|at| (*term >> (4 * at)) as usize & 15);
-        words.extend(halves.map(|half| char::from(DIGITS[half])));
-    }
-    words
-}
-
-/// Places as ranges: `0-99,104-104`.
-fn ranges(places: &BTreeSet<u64>) -> String {
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for place in places {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *place => *last = *place,
-            _ => ranges.push((*place, *place)),
-        }
-    }
-    let shown: Vec<String> = ranges
-        .iter()
-        .map(|(first, last)| format!("{first}-{last}"))
-        .collect();
-    shown.join(",")
-}
-
-fn parse_ranges(text: &str) -> Option<Vec<(u64, u64)>> {
-    let range = |range: &str| {
-        let (first, last) = range.split_once('-')?;
-        Some((first.parse().ok()?, last.parse().ok()?))
-    };
-    text.split(',').map(range).collect()
-}
-
 fn object(row: &Row<'_>, at: usize) -> rusqlite::Result<ObjectId> {
     Ok(ObjectId::from_bits(u128::from_be_bytes(row.get(at)?)))
 }
@@ -312,6 +267,28 @@ fn belief(row: &Row<'_>, from: usize) -> rusqlite::Result<BeliefRow> {
         superseded_by: superseded.map(|bits| ObjectId::from_bits(u128::from_be_bytes(bits))),
         lifecycle: term::<Lifecycle>(row, from + 11)?,
         labels: row.get(from + 12)?,
+    })
+}
+
+fn pair(row: &Row<'_>) -> rusqlite::Result<PairRow> {
+    whole(row, PAIR_COLUMNS)?;
+    let closed = match instant(row, 5)? {
+        None => None,
+        Some(at) => Some(Stamp {
+            version: version(row, 6)?,
+            at,
+        }),
+    };
+    Ok(PairRow {
+        first: object(row, 0)?,
+        second: object(row, 1)?,
+        slot: row.get(2)?,
+        opened: Stamp {
+            version: version(row, 4)?,
+            at: Instant::from_micros(row.get(3)?),
+        },
+        closed,
+        body: row.get(7)?,
     })
 }
 
@@ -902,6 +879,79 @@ impl Read for Rows<'_> {
             whole(row, 2)?;
             Ok((version(row, 0)?, row.get(1)?))
         })
+    }
+
+    fn on_slot(&mut self, slot: i64, most: u32) -> Result<Vec<ObjectId>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT object FROM claims WHERE tenant = ?1 AND slot = ?2 \
+                   ORDER BY level, behind, object LIMIT ?3";
+        self.ids(sql, params![tenant, slot, most])
+    }
+
+    fn slots(&mut self, ids: &[ObjectId]) -> Result<BTreeSet<i64>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT slot FROM claims WHERE tenant = ?1 AND object = ?2";
+        let mut found = BTreeSet::new();
+        for id in ids {
+            found.extend(self.all(sql, params![tenant, blob(*id)], |row| row.get::<_, i64>(0))?);
+        }
+        Ok(found)
+    }
+
+    fn claiming(&mut self, ids: &[ObjectId]) -> Result<BTreeSet<ObjectId>, Error> {
+        let tenant = self.number()?;
+        let sql = "SELECT 1 FROM claims WHERE tenant = ?1 AND object = ?2 LIMIT 1";
+        let mut found = BTreeSet::new();
+        for id in ids {
+            if self
+                .one(sql, params![tenant, blob(*id)], |_| Ok(()))?
+                .is_some()
+            {
+                found.insert(*id);
+            }
+        }
+        Ok(found)
+    }
+
+    fn pairs(
+        &mut self,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Vec<PairRow>, Error> {
+        let tenant = self.number()?;
+        let held = match known {
+            None => "tx_end IS NULL",
+            Some(_) => "tx_start <= ?2 AND (tx_end IS NULL OR ?2 < tx_end)",
+        };
+        let select = format!("SELECT {PAIR}, sum = row_sum({}) FROM pairs", sum::PAIR);
+        let at = known.map_or(0, Instant::micros);
+        let Some(ids) = of else {
+            let sql = format!(
+                "{select} WHERE tenant = ?1 AND ?2 IS NOT NULL AND {held} ORDER BY first, second, slot, tx_start"
+            );
+            return self.all(&sql, params![tenant, at], pair);
+        };
+        let mut found = BTreeMap::new();
+        for side in ["first", "second"] {
+            let sql =
+                format!("{select} WHERE tenant = ?1 AND {side} = ?3 AND ?2 IS NOT NULL AND {held}");
+            for id in ids {
+                for row in self.all(&sql, params![tenant, at, blob(*id)], pair)? {
+                    found.insert((row.first, row.second, row.slot, row.opened), row);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn pair_history(&mut self, first: ObjectId, second: ObjectId) -> Result<Vec<PairRow>, Error> {
+        let tenant = self.number()?;
+        let sql = format!(
+            "SELECT {PAIR}, sum = row_sum({}) FROM pairs \
+             WHERE tenant = ?1 AND first = ?2 AND second = ?3 ORDER BY tx_start, slot",
+            sum::PAIR
+        );
+        self.all(&sql, params![tenant, blob(first), blob(second)], pair)
     }
 
     fn set_aside(&mut self) -> Result<BTreeSet<RevisionId>, Error> {

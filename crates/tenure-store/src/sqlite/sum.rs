@@ -8,7 +8,7 @@ use rusqlite::{Connection, Result};
 use tenure::Digest;
 
 /// The tables whose rows have a sum, with the columns that it is over.
-pub(super) const SUMMED: [(&str, &str); 11] = [
+pub(super) const SUMMED: [(&str, &str); 12] = [
     ("tenants", TENANT),
     ("objects", OBJECT),
     ("beliefs", BELIEF),
@@ -20,6 +20,7 @@ pub(super) const SUMMED: [(&str, &str); 11] = [
     ("records", RECORD),
     ("record_objects", RECORD_OBJECT),
     ("entries", ENTRY),
+    ("pairs", PAIR),
 ];
 
 pub(super) const TENANT: &str = "'tenants', number, tenant, version, at, places, key";
@@ -33,6 +34,8 @@ pub(super) const TOMBSTONE: &str = "'tombstones', tenant, digest, version, at";
 pub(super) const ANSWER: &str = "'answers', tenant, key, asked, answer";
 pub(super) const RECORD: &str = "'records', tenant, record, compiled_at, body";
 pub(super) const RECORD_OBJECT: &str = "'record_objects', tenant, object, record";
+pub(super) const PAIR: &str =
+    "'pairs', tenant, first, second, slot, tx_start, opened, tx_end, closed, body";
 pub(super) const ENTRY: &str = "'entries', tenant, log, number, body";
 
 /// Adds the function to a connection.

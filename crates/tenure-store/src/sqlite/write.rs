@@ -7,9 +7,12 @@ use tenure::object::{ObjectId, RevisionId, Usage};
 use tenure::time::Instant;
 use tenure::{Digest, Error};
 
-use super::rows::{Rows, blob, micros, search_row, stamp, version, whole, words};
+use super::places::{search_row, words};
+use super::rows::{Rows, blob, micros, stamp, version, whole};
 use super::sum;
-use crate::engine::{Answered, Change, IndexRow, Read as _, RecordRow, Stamp, Write};
+use crate::engine::{
+    Answered, Change, ClaimKey, IndexRow, PairRow, Read as _, RecordRow, Stamp, Write,
+};
 
 /// Among how many of the newest beliefs about an object a revision is looked for that may be there already.
 const NEWEST: i64 = 16;
@@ -255,6 +258,58 @@ impl Write for Rows<'_> {
         self.link(&change.links, &change.subjects)
     }
 
+    fn set_claims(&mut self, objects: &[(ObjectId, Vec<ClaimKey>)]) -> Result<(), Error> {
+        let tenant = self.number()?;
+        for (id, claims) in objects {
+            let sql = "DELETE FROM claims WHERE tenant = ?1 AND object = ?2";
+            self.execute(sql, params![tenant, blob(*id)])?;
+            let sql = "INSERT INTO claims (tenant, slot, level, behind, object) \
+                       VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+            for claim in claims {
+                let values = params![tenant, claim.slot, claim.level, claim.behind, blob(*id)];
+                self.execute(sql, values)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_pairs(&mut self, close: &[PairRow], open: &[PairRow]) -> Result<(), Error> {
+        let stamp = self.stamp()?;
+        let tenant = self.number()?;
+        let (at, version) = (stamp.at.micros(), stamp.version as i64);
+        let sql = "UPDATE pairs SET tx_end = ?6, closed = ?7, \
+                   sum = row_sum('pairs', tenant, first, second, slot, tx_start, opened, ?6, ?7, body) \
+                   WHERE tenant = ?1 AND first = ?2 AND second = ?3 AND slot = ?4 AND tx_start = ?5";
+        for row in close {
+            let opened = row.opened.at.micros();
+            let values = params![
+                tenant,
+                blob(row.first),
+                blob(row.second),
+                row.slot,
+                opened,
+                at,
+                version
+            ];
+            self.execute(sql, values)?;
+        }
+        let sql = "INSERT INTO pairs (tenant, first, second, slot, tx_start, opened, body, sum) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, row_sum('pairs', ?1, ?2, ?3, ?4, ?5, ?6, NULL, NULL, ?7))";
+        for row in open {
+            let values = params![
+                tenant,
+                blob(row.first),
+                blob(row.second),
+                row.slot,
+                at,
+                version,
+                row.body
+            ];
+            self.execute(sql, values)?;
+        }
+        Ok(())
+    }
+
     fn note(&mut self, verb: &str, author: Option<&str>, objects: u64) -> Result<(), Error> {
         let stamp = self.stamp()?;
         let sql = "INSERT INTO writes (tenant, version, at, verb, author, objects, sum) \
@@ -377,6 +432,14 @@ impl Write for Rows<'_> {
             self.execute(
                 "DELETE FROM answers WHERE tenant = ?1 AND instr(answer, ?2)",
                 params![self.tenant, id.to_string()],
+            )?;
+            self.execute(
+                "DELETE FROM claims WHERE tenant = ?1 AND object = ?2",
+                params![tenant, blob(*id)],
+            )?;
+            self.execute(
+                "DELETE FROM pairs WHERE tenant = ?1 AND (first = ?2 OR second = ?2)",
+                params![tenant, blob(*id)],
             )?;
             for table in ["subjects", "usage", "record_objects"] {
                 self.execute(

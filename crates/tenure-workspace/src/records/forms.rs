@@ -99,8 +99,14 @@ impl Records<'_> {
             .sum();
         let choice = record.choice();
         let usage = record.record.usage;
-        let disputed =
-            |seen: &&Seen<'_>| matches!(seen.verdict.reason, Reason::Contradicted { .. });
+        let disputed = |seen: &&Seen<'_>| {
+            matches!(
+                seen.verdict.reason,
+                Reason::Contradicted { .. } | Reason::ConflictingClaimUnresolved { .. }
+            )
+        };
+        let ambiguous = trace.notes.iter();
+        let ambiguous = ambiguous.filter(|note| matches!(note, Note::AmbiguousAlias { .. }));
         let compiled = seen.iter().filter(|seen| seen.is_in());
         let left = seen.iter().filter(|seen| !seen.is_in() && !disputed(seen));
         let decayed = seen
@@ -147,7 +153,7 @@ impl Records<'_> {
                 "context_precision": choice.and_then(|choice| choice.context_precision),
                 "context_recall": choice.and_then(|choice| choice.context_recall),
                 "state_decay_evictions": decayed,
-                "entity_resolution_conflicts": 0,
+                "entity_resolution_conflicts": ambiguous.count(),
                 "compilation_latency_ms": record.record.compilation_latency_us as f64 / 1000.0,
             },
         }))
@@ -418,6 +424,9 @@ impl Records<'_> {
 }
 
 fn contradiction(seen: &Seen<'_>) -> Option<ContradictionStatus> {
+    if let Reason::ConflictingClaimUnresolved { .. } = seen.verdict.reason {
+        return Some(ContradictionStatus::Disputed);
+    }
     seen.object
         .as_ref()
         .map(|object| object.status().contradiction)

@@ -5,7 +5,7 @@
 use crate::compile::reason::{Reason, Ruling, Stage};
 use crate::input::candidates::Row;
 use crate::input::policy::Policy;
-use crate::object::claim::Claim;
+use crate::object::claim::WrittenClaim;
 use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
 
 vocabulary! {
@@ -130,7 +130,7 @@ pub(crate) fn convert(
         };
     }
     let revision = object.revision();
-    let claim = Claim::of(revision);
+    let claim = WrittenClaim::of(revision);
     let implication = revision.rare().behavioral_implication.as_deref();
     let implication = implication.map(str::trim).filter(|text| !text.is_empty());
     let mut fault = None;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::num::Score;
 use crate::base::time::Instant;
+use crate::belief::Ground;
 use crate::condense::Omission;
 use crate::object::{
     Classification, ContradictionStatus, Modality, RevisionId, TaskType, vocabulary::vocabulary,
@@ -160,6 +161,23 @@ pub enum Reason {
     Contradicted {
         /// The judgement.
         status: ContradictionStatus,
+    },
+    /// Omitted: another claim on its slot, which cannot hold beside it, stands on better ground.
+    Overridden {
+        /// The object with that claim.
+        by: Arc<str>,
+        /// The ground.
+        ground: Ground,
+    },
+    /// Omitted, as is the other one: their claims cannot both hold, and nothing says which does.
+    ConflictingClaimUnresolved {
+        /// The other one.
+        with: Arc<str>,
+    },
+    /// Omitted: it was made from something that was written or judged again since, or that does not stand.
+    Stale {
+        /// That object.
+        of: Arc<str>,
     },
     /// Omitted: what the store holds of it is damaged.
     Damaged {
@@ -351,6 +369,9 @@ impl Reason {
             | Reason::NotYetKnown { .. }
             | Reason::NoLongerHeld { .. }
             | Reason::Contradicted { .. }
+            | Reason::Overridden { .. }
+            | Reason::ConflictingClaimUnresolved { .. }
+            | Reason::Stale { .. }
             | Reason::Damaged { .. }
             | Reason::Superseded { .. }
             | Reason::Overwritten { .. }
@@ -401,6 +422,9 @@ impl Reason {
             | Reason::NotYetKnown { .. }
             | Reason::NoLongerHeld { .. }
             | Reason::Contradicted { .. }
+            | Reason::Overridden { .. }
+            | Reason::ConflictingClaimUnresolved { .. }
+            | Reason::Stale { .. }
             | Reason::Damaged { .. }
             | Reason::Superseded { .. } => &[Stage::Settle],
             Reason::LeftToRetrieval
@@ -477,6 +501,9 @@ impl Reason {
             Reason::NotYetKnown { .. } => "not_yet_known",
             Reason::NoLongerHeld { .. } => "no_longer_held",
             Reason::Contradicted { .. } => "contradicted",
+            Reason::Overridden { .. } => "overridden",
+            Reason::ConflictingClaimUnresolved { .. } => "conflicting_claim_unresolved",
+            Reason::Stale { .. } => "stale",
             Reason::Damaged { .. } => "damaged",
             Reason::Superseded { .. } => "superseded",
             Reason::Overwritten { .. } => "overwritten",
@@ -543,6 +570,13 @@ impl Reason {
             Reason::NotYetKnown { tx_start } => format!("not known before {tx_start}"),
             Reason::NoLongerHeld { tx_end } => format!("no longer held from {tx_end}"),
             Reason::Contradicted { status } => format!("judged {status}"),
+            Reason::Overridden { by, ground } => format!("overridden by `{by}`: {ground}"),
+            Reason::ConflictingClaimUnresolved { with } => {
+                format!("contradicts `{with}`, and nothing says which holds")
+            }
+            Reason::Stale { of } => {
+                format!("made from `{of}`, which has changed or does not stand")
+            }
             Reason::Damaged { revision } => format!("its revision {revision} is damaged"),
             Reason::Superseded { by } => format!("superseded by `{by}`"),
             Reason::Overwritten { by } => format!("`{by}` claims the same later"),

@@ -2,6 +2,7 @@
 
 pub(crate) mod candidates;
 pub mod facts;
+pub(crate) mod following;
 pub mod gate;
 pub(crate) mod outlines;
 pub mod policy;

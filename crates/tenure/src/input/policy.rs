@@ -8,6 +8,7 @@ mod guidance;
 mod hygiene;
 mod lay_over;
 mod quality;
+mod ranking;
 mod session;
 
 use std::collections::BTreeMap;
@@ -19,10 +20,11 @@ use serde::{Deserialize, Serialize};
 use crate::base::digest::Digest;
 use crate::base::error::{Error, parse_error, unknown_name};
 use crate::base::num::Score;
-use crate::object::claim::Claim;
+pub use crate::input::following::{Contradictions, Derived};
+use crate::input::following::{is_kept, is_made, kept, made};
+use crate::object::claim::WrittenClaim;
 use crate::object::section::{Section, Zone};
 use crate::object::{Authority, ContextObject, ObjectType, TaskType, vocabulary::vocabulary};
-use crate::rank::ranker::Weights;
 
 use guidance::{Templates, Told};
 use lay_over::{line_of, merge};
@@ -31,6 +33,7 @@ pub use answers::AnswersPolicy;
 pub use guidance::{Equals, Guidance, MAX_TEMPLATE};
 pub use hygiene::{Age, AgeUnit, Decay, HygienePolicy};
 pub use quality::{Bounds, MissedByClass, OnMiss, QualityMetric, QualityPolicy};
+pub use ranking::Ranking;
 pub use session::SessionPolicy;
 
 vocabulary! {
@@ -171,6 +174,13 @@ pub struct PolicyDocument {
     /// 0: none is needed.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unasked_floor: Score,
+    /// The effect of two claims on one single-valued slot of an entity that cannot both hold. A policy that does not
+    /// say so, keeps both.
+    #[serde(default = "kept", skip_serializing_if = "is_kept")]
+    pub contradictions: Contradictions,
+    /// The effect of a change on what was made from the changed object. A policy that does not say so, keeps it.
+    #[serde(default = "made", skip_serializing_if = "is_made")]
+    pub derived: Derived,
     /// The settings by which memory and guidance enter a payload.
     #[serde(default, skip_serializing_if = "Guidance::is_none")]
     pub guidance: Guidance,
@@ -242,97 +252,6 @@ pub struct ContextPolicy {
     pub mode: ContextMode,
     /// For `auto`: the share of the window that the corpus must stay below.
     pub share: Score,
-}
-
-/// The weights of the built-in ranker (`docs/ranking.md`). What an object's speaker is named, only the ranker is
-/// told.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Ranking {
-    /// The share of the vectors' similarity in the sum with the terms.
-    pub dense: Score,
-    /// The weight of a term in the name.
-    pub name: f64,
-    /// The weight of a term in the tags.
-    pub tags: f64,
-    /// The weight of a term in the date from which it is valid.
-    pub date: f64,
-    /// The weight of a term in the text.
-    pub text: f64,
-    /// The saturation of a term that is repeated (BM25's k₁).
-    pub saturation: f64,
-    /// The discount of longer texts (BM25's b).
-    pub length: Score,
-    /// The shares that a turn or passage has of the terms of the one before it, the one after it, those two places
-    /// away and those three places away.
-    pub neighbours: [f64; 4],
-    /// The most by which one is raised whose section, a run of neighbours, is near as a whole, as a share of its score.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub section: Score,
-    /// The raise of the one that opens a section, likewise.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub opener: Score,
-    /// The weight of a term in what an object says of its purpose: `why_it_matters` and `behavioral_implication`.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub purpose: Score,
-    /// The bonus of a unit whose speaker the query names, where the greatest score is 1. It helps some conversations and hurts
-    /// others.
-    #[serde(default = "named_before", skip_serializing_if = "is_named_before")]
-    pub named: Score,
-    /// The most by which one is raised that is of the days which the query names, as a share of its score; what is days away
-    /// is raised less.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub dates: Score,
-    /// The share of the similarity by an encoder of one's own in the sum with the terms and the built-in table. 0: the encoder
-    /// takes the table's place.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub encoder: Score,
-    /// The share of the table's similarity beside such an encoder.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub beside: Score,
-}
-
-/// The bonus of who is named, of policies that do not say it.
-fn named_before() -> Score {
-    Score::from_millionths(200_000)
-}
-
-fn is_named_before(named: &Score) -> bool {
-    *named == named_before()
-}
-
-impl Ranking {
-    /// The same for the ranker.
-    pub fn weights(&self) -> Weights {
-        let standard = Weights::default();
-        let [_, _, speaker, ..] = standard.fields;
-        Weights {
-            fields: [
-                self.name,
-                self.tags,
-                speaker,
-                self.date,
-                self.purpose.to_f64(),
-                self.text,
-            ],
-            saturation: self.saturation,
-            length: self.length.to_f64(),
-            neighbours: self.neighbours,
-            dense: self.dense.to_f64(),
-            section: self.section.to_f64(),
-            opener: self.opener.to_f64(),
-            named: self.named.to_f64(),
-            dates: self.dates.to_f64(),
-            encoder: self.encoder.to_f64(),
-            beside: self.beside.to_f64(),
-        }
-    }
-
-    fn is_sound(&self) -> bool {
-        let rest = [self.name, self.tags, self.date, self.text, self.saturation];
-        let mut all = rest.into_iter().chain(self.neighbours);
-        all.all(|weight| (0.0..=1_000.0).contains(&weight))
-    }
 }
 
 /// The attachment of small units, omitted because they are far from the task, to objects that stand: the weights of
@@ -765,7 +684,7 @@ impl Policy {
         &self,
         task_type: TaskType,
         object: &ContextObject,
-        claim: &Claim<'_>,
+        claim: &WrittenClaim<'_>,
     ) -> Result<Option<String>, String> {
         if !self.document.guidance.templates.contains_key(&task_type) {
             return Ok(None);
@@ -778,7 +697,7 @@ impl Policy {
             object_type: revision.object_type().term(),
             claim: &claim.to_string(),
             slot: &claim.slot,
-            op: claim.op,
+            op: claim.op.term(),
             value: &claim.plain_value(),
             implication: implication.unwrap_or_default(),
             why: revision.why_it_matters().unwrap_or_default(),
@@ -812,6 +731,7 @@ fn preset_text(name: &str) -> Result<&'static str, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank::ranker::Weights;
 
     #[test]
     fn presets_are_sound_and_differ() {
@@ -863,6 +783,17 @@ mod tests {
         assert_eq!(Policy::seal(read).unwrap().digest(), ordered.digest());
         let standard = Policy::preset("standard").unwrap();
         assert_eq!(standard.document().unasked_floor, Score::HALF);
+        let mut older = serde_json::to_value(standard.document()).unwrap();
+        let said = older.as_object_mut().unwrap().remove("contradictions");
+        assert_eq!(said, Some("settle".into()));
+        let said = older.as_object_mut().unwrap().remove("derived");
+        assert_eq!(said, Some("follow".into()));
+        let older: PolicyDocument = serde_json::from_value(older).unwrap();
+        assert_eq!(
+            (older.contradictions, older.derived),
+            (Contradictions::Keep, Derived::Keep)
+        );
+        assert_ne!(Policy::seal(older).unwrap().digest(), standard.digest());
         // One that was kept before there was any of it has none of it, whatever the preset says now.
         let mut kept = serde_json::to_value(standard.document()).unwrap();
         kept.as_object_mut().unwrap().remove("guidance");

@@ -172,6 +172,13 @@ fn remedy_for(reason: &Reason, verdict: &Verdict, policy: &Policy) -> String {
         Reason::NotYetKnown { tx_start } => format!("an `as_of.known` at or after {tx_start}"),
         Reason::NoLongerHeld { tx_end } => format!("an `as_of.known` before {tx_end}"),
         Reason::Contradicted { status } => format!("a judgement that it is clean: it is {status}"),
+        Reason::Overridden { by, .. } => {
+            format!("a decision for it against `{by}`, or `contradictions = \"keep\"` in the policy")
+        }
+        Reason::ConflictingClaimUnresolved { with } => {
+            format!("a decision between it and `{with}` (`tenure conflicts resolve`)")
+        }
+        Reason::Stale { of } => format!("a revision of it that is made from `{of}` as it is now"),
         Reason::Damaged { .. } => "a store that is whole: restore it, or write the object again".into(),
         Reason::Superseded { by } => format!("an `as_of` at which `{by}` does not hold"),
         Reason::Overwritten { by } => {

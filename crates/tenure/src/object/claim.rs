@@ -5,8 +5,55 @@ use std::fmt;
 
 use super::{ObjectType, Revision};
 
-/// The operators, the longer before those that they begin with.
-const OPERATORS: [&str; 7] = ["==", "!=", "<=", ">=", "<", ">", " in "];
+/// The operator of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Op {
+    /// `==`: this value.
+    Is,
+    /// `!=`: any other value.
+    IsNot,
+    /// `<`: below.
+    Below,
+    /// `<=`: at most.
+    AtMost,
+    /// `>`: above.
+    Above,
+    /// `>=`: at least.
+    AtLeast,
+    /// `in`: one of these.
+    In,
+}
+
+crate::terms! {
+    Op ("operator") {
+        Is = "==",
+        IsNot = "!=",
+        Below = "<",
+        AtMost = "<=",
+        Above = ">",
+        AtLeast = ">=",
+        In = "in",
+    }
+}
+
+/// The slot, the operator and the value of a text, each as it is written: the one way in which claims are read. Any of the
+/// two may be empty. The first operator before any quote counts, and of those that begin there the longest.
+pub(crate) fn parts(text: &str) -> Option<(&str, Op, &str)> {
+    let unquoted = &text[..text.find('"').unwrap_or(text.len())];
+    let place = |op: Op| match op {
+        // A word of its own, but for the list that may stand right behind it.
+        Op::In => unquoted.match_indices("in").find_map(|(at, word)| {
+            let begins = text[..at].ends_with(char::is_whitespace);
+            let rest = &text[at + word.len()..];
+            let ends = rest.starts_with(|c: char| c.is_whitespace() || c == '[');
+            (begins && ends).then_some(at)
+        }),
+        _ => unquoted.find(op.term()),
+    };
+    let found = Op::ALL.iter().filter_map(|op| Some((place(*op)?, *op)));
+    let (at, op) = found.min_by_key(|(at, op)| (*at, usize::MAX - op.term().len()))?;
+    Some((text[..at].trim(), op, text[at + op.term().len()..].trim()))
+}
 
 /// The openings of an observation about a person, in small letters, and the slot that the rest is the value of.
 const OPENINGS: [(&str, &str); 16] = [
@@ -28,37 +75,31 @@ const OPENINGS: [(&str, &str); 16] = [
     ("i work as ", "user.role"),
 ];
 
-/// A claim in normal form.
+/// A claim in normal form, in the words in which it is written. [`Claim`](crate::belief::Claim) is what it says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Claim<'c> {
+pub(crate) struct WrittenClaim<'c> {
     pub(crate) slot: Cow<'c, str>,
-    pub(crate) op: &'static str,
+    pub(crate) op: Op,
     /// As it is written: a text is a JSON string.
     pub(crate) value: Cow<'c, str>,
 }
 
-impl<'c> Claim<'c> {
+impl<'c> WrittenClaim<'c> {
     /// Reads `slot op value`.
-    pub(crate) fn read(text: &'c str) -> Option<Claim<'c>> {
-        let quote = text.find('"').unwrap_or(text.len());
-        let found = OPERATORS
-            .iter()
-            .filter_map(|op| Some((text[..quote].find(op)?, *op)));
-        // The first, and of those that begin there the longest.
-        let (at, op) = found.min_by_key(|(at, op)| (*at, usize::MAX - op.len()))?;
-        let (slot, value) = (text[..at].trim(), text[at + op.len()..].trim());
-        (!slot.is_empty() && !value.is_empty()).then_some(Claim {
+    pub(crate) fn read(text: &'c str) -> Option<WrittenClaim<'c>> {
+        let (slot, op, value) = parts(text)?;
+        (!slot.is_empty() && !value.is_empty()).then_some(WrittenClaim {
             slot: slot.into(),
-            op: op.trim(),
+            op,
             value: value.into(),
         })
     }
 
     /// The claim of an observation: the one that its author or whoever read it supplied, else the one that rules make of
     /// its words: by its opening, or by its type. It quotes them, so that they are a value and no instruction.
-    pub(crate) fn of(revision: &'c Revision) -> Claim<'c> {
+    pub(crate) fn of(revision: &'c Revision) -> WrittenClaim<'c> {
         let supplied = revision.rare().normalized_claim.as_deref();
-        if let Some(claim) = supplied.and_then(Claim::read) {
+        if let Some(claim) = supplied.and_then(WrittenClaim::read) {
             return claim;
         }
         let text = supplied.unwrap_or(revision.content()).trim();
@@ -76,9 +117,9 @@ impl<'c> Claim<'c> {
         };
         let said = said.trim().trim_end_matches('.');
         let said = if said.is_empty() { text } else { said };
-        Claim {
+        WrittenClaim {
             slot: slot.into(),
-            op: "==",
+            op: Op::Is,
             value: serde_json::Value::from(said).to_string().into(),
         }
     }
@@ -92,14 +133,20 @@ impl<'c> Claim<'c> {
     }
 }
 
-impl fmt::Display for Claim<'_> {
+impl fmt::Display for WrittenClaim<'_> {
     /// Writes one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = |text: &str| {
             let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
             text.replace(is_break, " ")
         };
-        write!(f, "{} {} {}", line(&self.slot), self.op, line(&self.value))
+        write!(
+            f,
+            "{} {} {}",
+            line(&self.slot),
+            self.op.term(),
+            line(&self.value)
+        )
     }
 }
 
@@ -110,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_claim_is_read_by_its_first_operator() {
-        let read = |text| Claim::read(text).map(|claim| claim.to_string());
+        let read = |text| WrittenClaim::read(text).map(|claim| claim.to_string());
         assert_eq!(read("user.age>=18").as_deref(), Some("user.age >= 18"));
         assert_eq!(read("a == \"b != c\"").as_deref(), Some("a == \"b != c\""));
         assert_eq!(read("city in \"x\"").as_deref(), Some("city in \"x\""));
@@ -128,7 +175,7 @@ mod tests {
                 ..ObjectDocument::named("x", content)
             };
             let object = document.seal().unwrap();
-            Claim::of(object.revision()).to_string()
+            WrittenClaim::of(object.revision()).to_string()
         };
         let (likes, fact) = (ObjectType::Preference, ObjectType::IdentityFact);
         assert_eq!(

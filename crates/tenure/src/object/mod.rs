@@ -36,6 +36,8 @@ pub use identity::{ObjectId, RevisionId};
 pub use inherit::inherit;
 pub use message::{Format, Wire};
 pub(crate) use origin::{is_web, web_origin};
-pub use revision::{Access, ContextObject, Overrides, Revision, Scope, Status, Tool, Usage};
+pub use revision::{
+    Access, ContextObject, Decided, Overrides, Revision, Scope, Status, Tool, Usage,
+};
 pub use seal::Sealer;
 pub use vocabulary::*;

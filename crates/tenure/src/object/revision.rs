@@ -283,6 +283,16 @@ impl Revision {
         self.parts.confidence
     }
 
+    /// Returns its claim as it was written: `slot op value`, or what its author took for that.
+    pub fn normalized_claim(&self) -> Option<&str> {
+        self.rare().normalized_claim.as_deref()
+    }
+
+    /// Returns the ids of the entities that it is about, and the names that it gives them.
+    pub fn names(&self) -> (&[String], &[String]) {
+        (&self.rare().entities, &self.rare().aliases)
+    }
+
     /// Returns whether anyone but its author may remove it.
     pub fn is_removable(&self) -> bool {
         self.parts.removable
@@ -505,6 +515,17 @@ pub struct Status {
     /// The revision that should stand here, where its row was damaged: the object is a stand-in that says who might
     /// see it and whether it must go in, and nothing of its content.
     pub damaged: Option<RevisionId>,
+    /// The decisions between its claims and those of other objects, by which they hold where a compile has both.
+    pub decisions: Option<Arc<[Decided]>>,
+}
+
+/// A decision between the claims of two objects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Decided {
+    /// The other object.
+    pub other: ObjectId,
+    /// The one of both that stands.
+    pub stands: Decision,
 }
 
 /// The conditions for seeing a revision.
@@ -528,6 +549,7 @@ impl Status {
         valid: None,
         access: None,
         damaged: None,
+        decisions: None,
     };
 }
 

@@ -111,6 +111,20 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// The decision between two claims that cannot both hold.
+    Decision ("decision") {
+        /// The first stands.
+        First = "first",
+        /// The second stands.
+        Second = "second",
+        /// Both stand.
+        Both = "both",
+        /// Neither stands.
+        Neither = "neither",
+    }
+}
+
+vocabulary! {
     /// The rule for an object that is no longer of use.
     RetirementRule ("retirement rule") {
         /// Kept, not compiled.

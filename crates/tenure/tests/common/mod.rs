@@ -19,7 +19,7 @@ use tenure::num::Score;
 use tenure::object::{
     Authority, ChunkBounds, Classification, ConstraintDocument, ContradictionStatus, DecayRule,
     Explicitness, Layer, Modality, ObjectDocument, ObjectId, ObjectType, PermissionScope, Polarity,
-    Protection, Provenance, ProvenancePart, Rigidity, Role, TaskType, ToolCall,
+    Protection, Provenance, ProvenancePart, Rigidity, Role, SlotCardinality, TaskType, ToolCall,
 };
 use tenure::package::{
     Engine, ItemPolicy, LabelRule, MemoryNamespace, Plan, SourceSpan, UnitKind, documents, pack,
@@ -219,9 +219,18 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
         rarely(30, select(Modality::ALL)),
         rarely(9, select(TaskType::ALL)),
         rarely(6, select(&WORDS[..])),
-        rarely(6, select(&["e1", "e2"][..])),
+        rarely(2, select(&["e1", "e2"][..])),
         (rarely(8, 1u32..60), observed()),
         rarely(8, select(Step::ALL)),
+        rarely(
+            3,
+            (
+                select(&["port", "office"][..]),
+                select(&["==", "!=", ">"][..]),
+                0u8..3,
+            ),
+        ),
+        rarely(9, select(SlotCardinality::ALL)),
     );
     (scoped(), times, weights, links)
         .prop_map(|(scoped, times, weights, links)| {
@@ -249,7 +258,11 @@ fn tenure() -> BoxedStrategy<ObjectDocument> {
                 applicable_task_types: links.3.into_iter().collect(),
                 why_it_matters: links.4.map(str::to_owned),
                 canonical_entity_ids: links.5.map(str::to_owned).into_iter().collect(),
-                normalized_claim: links.6.1.0,
+                normalized_claim: links
+                    .8
+                    .map(|(slot, op, value)| format!("{slot} {op} {value}"))
+                    .or(links.6.1.0),
+                slot_cardinality: links.9,
                 behavioral_implication: links.6.1.1,
                 decay_rule: links.6.0.map(|days| DecayRule {
                     half_life_days: Some(f64::from(days)),

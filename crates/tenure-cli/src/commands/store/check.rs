@@ -15,6 +15,7 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
     let read = to_read(&args.url)?;
     let mut found = look(&read, args)?;
     let web = trusted(&read, args)?;
+    let claims = unparsed(&read, args)?;
     drop(read);
     let first = found.len();
     if args.repair && first > 0 {
@@ -31,6 +32,9 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
             "repaired": first - found.len().min(first),
             "trusted_from_the_web": web.iter().map(|(tenant, name, level)| {
                 json!({ "tenant": tenant, "name": name, "authority_level": level })
+            }).collect::<Vec<_>>(),
+            "claim_not_parsed": claims.iter().map(|(tenant, name, why)| {
+                json!({ "tenant": tenant, "name": name, "why": why })
             }).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -57,7 +61,20 @@ pub(super) fn check(args: &CheckStoreArgs) -> Result<(), Failure> {
                 cell(name)
             ));
         }
+        for (tenant, name, why) in &claims {
+            let (tenant, name, why) = (cell(tenant), cell(name), cell(why));
+            text.push_str(&format!(
+                "claim      {tenant:<12}  {name}: claim_not_parsed: {why}\n"
+            ));
+        }
         print(&text)?;
+    }
+    if found.is_empty() && args.strict && !claims.is_empty() {
+        let what = format!("{} claims cannot be compared with others", claims.len());
+        return Err(Error::input(what)
+            .expected("`slot op value` with one of == != < <= > >= in")
+            .hint("write the objects again, or without `normalized_claim`")
+            .into());
     }
     if found.is_empty() {
         Ok(())
@@ -100,6 +117,17 @@ fn trusted(
         trusted.extend(found.map(|(name, level)| (tenant.clone(), name, level)));
     }
     Ok(trusted)
+}
+
+/// Claims that take part in no settlement, with their tenants and objects.
+fn unparsed(store: &Store, args: &CheckStoreArgs) -> Result<Vec<(String, String, String)>, Error> {
+    let mut unparsed = Vec::new();
+    for tenant in unless_damaged(tenants(store, args))? {
+        let found = store.tenant(&tenant)?.unparsed_claims();
+        let found = unless_damaged(found)?.into_iter();
+        unparsed.extend(found.map(|(name, why)| (tenant.clone(), name, why)));
+    }
+    Ok(unparsed)
 }
 
 /// Nothing of what is damaged: that is told where damage is looked for.

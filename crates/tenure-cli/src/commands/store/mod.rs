@@ -10,7 +10,7 @@ use serde_json::json;
 use tenure::Error;
 use tenure::object::ObjectId;
 use tenure::time::Instant;
-use tenure_store::{StoredObject, Tenant, Writing, Written};
+use tenure_store::{StoredObject, Tenant, WriteNote, Writing, Written};
 use tenure_workspace::{Belief, object_id};
 
 use super::{print, print_json};
@@ -50,11 +50,11 @@ pub(crate) fn tenant(args: &TenantArgs) -> Result<Tenant, Error> {
 }
 
 /// The same, in a store that is made where there is none.
-pub(super) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
+pub(crate) fn tenant_to_write(args: &TenantArgs) -> Result<Tenant, Error> {
     stores::to_write(&args.url)?.tenant(&args.tenant)
 }
 
-fn writing(args: &WritingArgs) -> Writing {
+pub(crate) fn writing(args: &WritingArgs) -> Writing {
     Writing {
         idempotency_key: args.idempotency_key.clone(),
         author: args.author.clone(),
@@ -66,7 +66,7 @@ fn objects(tenant: &Tenant, named: &[String]) -> Result<Vec<ObjectId>, Error> {
 }
 
 /// Prints the result of a write, for people or for programs.
-fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
+pub(crate) fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return print_json(written);
     }
@@ -80,6 +80,15 @@ fn print_written(written: &Written, format: Format) -> Result<(), Failure> {
             object.object_id,
             cell(name)
         ));
+        match &object.note {
+            Some(WriteNote::ClaimNotParsed { why }) => {
+                text.push_str(&format!("  claim_not_parsed: {}\n", cell(why)));
+            }
+            Some(WriteNote::EntityPending) => {
+                text.push_str("  entity_pending: `tenure entity review` shows which it may be\n");
+            }
+            _ => {}
+        }
     }
     text.push_str(&format!("version {} at {}\n", written.version, written.at));
     print(&text)

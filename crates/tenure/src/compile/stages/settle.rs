@@ -1,6 +1,9 @@
 //! Stage 4: what holds at the instants asked for? Valid and transaction time, the store's
 //! judgements, supersession.
 
+mod contradictions;
+mod stale;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::error::Error;
@@ -9,6 +12,7 @@ use crate::compile::stages::Live;
 use crate::compile::stages::resolve::Resolved;
 use crate::compile::trace::{Note, Reason, Stage};
 use crate::input::candidates::{Normalized, OPEN, UNKNOWN};
+use crate::input::policy::{Contradictions, Derived, Policy};
 use crate::input::request::Request;
 use crate::object::{ContradictionStatus, ObjectId};
 
@@ -19,8 +23,18 @@ pub(crate) struct Settled<'a> {
 }
 
 /// Omits what does not hold. Fails where the store damaged something that would have to go in.
-pub(crate) fn settle<'a>(resolved: Resolved<'a>, request: &Request) -> Result<Settled<'a>, Error> {
+pub(crate) fn settle<'a>(
+    resolved: Resolved<'a>,
+    policy: &Policy,
+    request: &Request,
+) -> Result<Settled<'a>, Error> {
     let Resolved { mut live, related } = resolved;
+    let follows = policy.document().derived == Derived::Follow;
+    let opened = if follows {
+        stale::opened(&live)
+    } else {
+        BTreeMap::new()
+    };
     let set = live.set;
     let now = request.as_of.valid.map(Instant::micros);
     let known = request.as_of.known.map(Instant::micros);
@@ -103,6 +117,12 @@ pub(crate) fn settle<'a>(resolved: Resolved<'a>, request: &Request) -> Result<Se
         return Err(Error::damaged(what));
     }
     note_cycles(&mut live, &cycles);
+    if policy.document().contradictions == Contradictions::Settle {
+        let defeated = contradictions::defeated(&live, request.as_of.valid);
+        live.judge_further(|at| defeated.get(&at).cloned());
+    }
+    let stale = stale::stale(&live, &opened);
+    live.judge_further(|at| stale.get(&at).cloned());
     Ok(Settled { live, related })
 }
 

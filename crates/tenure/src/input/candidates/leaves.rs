@@ -103,6 +103,10 @@ pub(crate) fn leaves_of<'a>(
             leaves.extend_from_slice(revision.bytes());
             leaves.push(b'd');
         }
+        for decided in status.decisions.iter().flat_map(|all| all.iter()) {
+            leaves.extend_from_slice(&decided.other.bits().to_le_bytes());
+            leaves.extend_from_slice(&[decided.stands as u8, b'j']);
+        }
         if said {
             leaves.push(b's');
         }

@@ -13,6 +13,7 @@ use crate::base::digest::Digest;
 use crate::base::num::Score;
 use crate::base::text::{Hygiene, examine};
 use crate::base::time::Instant;
+use crate::belief::SlotClaim;
 use crate::condense::duplicates::{Prints, Signed};
 use crate::condense::{ContentType, detect};
 use crate::input::profile::Profile;
@@ -136,9 +137,19 @@ struct Layer {
     terms: OnceLock<Arc<Part>>,
     /// The guidance, by its place.
     stances: OnceLock<Vec<Stance>>,
+    /// The claims, by their places.
+    claims: OnceLock<Vec<ClaimRow>>,
     signed: [OnceLock<Arc<Signed>>; TENTHS],
     types: Vec<OnceLock<ContentType>>,
     profiles: Vec<OnceLock<Profile>>,
+}
+
+/// An object with a claim, and the entities that the claim is about.
+#[derive(Debug)]
+struct ClaimRow {
+    at: u32,
+    entities: Vec<String>,
+    claim: SlotClaim,
 }
 
 /// Guidance that asks or forbids.
@@ -198,6 +209,21 @@ impl Layer {
 }
 
 impl Layer {
+    fn claims(&self) -> &[ClaimRow] {
+        self.claims.get_or_init(|| {
+            let objects = (0u32..).zip(self.objects.iter());
+            let claim = |(at, object): (u32, &Arc<ContextObject>)| {
+                let (entities, claim) = SlotClaim::of(object)?;
+                Some(ClaimRow {
+                    at,
+                    entities,
+                    claim,
+                })
+            };
+            objects.filter_map(claim).collect()
+        })
+    }
+
     fn stance(&self, at: usize) -> Option<&Stance> {
         let stances = self.stances();
         let found = stances.binary_search_by_key(&(at as u32), |stance| stance.at);
@@ -260,6 +286,14 @@ impl Normalized {
     pub(crate) fn index(&self) -> &Index {
         self.index
             .get_or_init(|| Index::of(self.layers.iter().map(|(_, layer)| layer.terms())))
+    }
+
+    /// The claims that take part in settlement, each with the entities that it is about, in order.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (u32, &[String], &SlotClaim)> {
+        self.layers.iter().flat_map(|(first, layer)| {
+            let own = layer.claims().iter();
+            own.map(move |row| (first + row.at, row.entities.as_slice(), &row.claim))
+        })
     }
 
     /// Guidance that asks or forbids, found when something is first ranked, in order.
@@ -537,6 +571,7 @@ impl Normalized {
                     leaves: OnceLock::new(),
                     terms: OnceLock::new(),
                     stances: OnceLock::new(),
+                    claims: OnceLock::new(),
                     signed: Default::default(),
                 }),
             )],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::compile::stages::Live;
 use crate::compile::trace::Reason;
 use crate::input::policy::Policy;
-use crate::object::claim::Claim;
+use crate::object::claim::{Op, WrittenClaim};
 use crate::object::{Authority, SlotCardinality};
 
 /// Omits what a later object overwrites. What `must` stand does, whatever is said later.
@@ -20,8 +20,11 @@ pub(super) fn omit(live: &mut Live<'_>, policy: &Policy, must: impl Fn(u32) -> b
         let row = set.row(at);
         let rare = set.object(at).revision().rare();
         let single = rare.slot_cardinality != Some(SlotCardinality::Multiple);
-        let claim = rare.normalized_claim.as_deref().and_then(Claim::read);
-        let Some(claim) = claim.filter(|claim| claim.op == "==" && single) else {
+        let claim = rare
+            .normalized_claim
+            .as_deref()
+            .and_then(WrittenClaim::read);
+        let Some(claim) = claim.filter(|claim| claim.op == Op::Is && single) else {
             continue;
         };
         if row.authority == Authority::Data {

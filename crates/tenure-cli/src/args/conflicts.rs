@@ -1,0 +1,80 @@
+//! The arguments of `tenure conflicts`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{TenantArgs, WritingArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct ConflictsArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConflictsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConflictsCommand {
+    /// List the pairs of claims that cannot both hold, and which of the two stands
+    List(ListConflictsArgs),
+    /// Show what was ever judged of the claims of two objects
+    Show(ShowConflictArgs),
+    /// Decide which of two claims stands
+    ///
+    /// The decision goes before authority, time and source, and stays as long as both claims are believed and cannot
+    /// both hold.
+    Resolve(ResolveConflictArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListConflictsArgs {
+    /// List only those in which nothing says which stands
+    #[arg(long)]
+    pub(crate) unresolved: bool,
+    /// List those of this instant in transaction time [default: now]
+    #[arg(long, value_name = "T")]
+    pub(crate) as_of: Option<String>,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowConflictArgs {
+    /// The name or id of the one object
+    #[arg(value_name = "FIRST")]
+    pub(crate) first: String,
+    /// The name or id of the other
+    #[arg(value_name = "SECOND")]
+    pub(crate) second: String,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stands {
+    /// The claim of the object that is named first
+    First,
+    /// The claim of the other one
+    Second,
+    /// Both claims
+    Both,
+    /// None of the two
+    Neither,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResolveConflictArgs {
+    /// The name or id of the one object
+    #[arg(value_name = "FIRST")]
+    pub(crate) first: String,
+    /// The name or id of the other
+    #[arg(value_name = "SECOND")]
+    pub(crate) second: String,
+    /// The one that stands
+    #[arg(long, value_enum)]
+    pub(crate) stands: Stands,
+    /// A note on the decision
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}

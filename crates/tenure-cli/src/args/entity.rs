@@ -1,0 +1,153 @@
+//! The arguments of `tenure entity`.
+
+use clap::{Args, Subcommand};
+
+use super::{TenantArgs, WritingArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct EntityArgs {
+    #[command(subcommand)]
+    pub(crate) command: EntityCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EntityCommand {
+    /// List the entities
+    List(ListEntitiesArgs),
+    /// Show an entity, and everything that was ever done to it
+    Show(EntityIdArgs),
+    /// Add an entity, or names and roles to one that is there
+    Add(AddEntityArgs),
+    /// Show which entity a name means, or the names in an object
+    ///
+    /// Prints each part of the similarity. From 0.95 on a name is bound, up to 0.7 it is new; between, it waits for a
+    /// person. `--write` keeps that: names that are bound, and entities that wait.
+    Resolve(ResolveEntityArgs),
+    /// Say that an entity means another
+    Merge(MergeEntityArgs),
+    /// Take a merge back
+    Split(WriteEntityArgs),
+    /// List what waits for a person, or decide
+    Review(ReviewEntityArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListEntitiesArgs {
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EntityIdArgs {
+    /// The entity's id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteEntityArgs {
+    /// The entity's id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddEntityArgs {
+    /// The entity's id, as `canonical_entity_ids` of objects have it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The canonical name; needed for a new one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The type: person, project, document, system, tenant, tool or role
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+    /// Another name (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) alias: Vec<String>,
+    /// The project that it is of
+    #[arg(long, value_name = "P")]
+    pub(crate) of_project: Option<String>,
+    /// The mail address
+    #[arg(long, value_name = "MAIL")]
+    pub(crate) mail: Option<String>,
+    /// A role that it has, as `the CFO`
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// Since when it has that role
+    #[arg(long, value_name = "T", requires = "role")]
+    pub(crate) since: Option<String>,
+    /// Until when it has that role
+    #[arg(long, value_name = "T", requires = "role")]
+    pub(crate) until: Option<String>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResolveEntityArgs {
+    /// The name [default: those in --object]
+    #[arg(value_name = "NAME", required_unless_present = "object")]
+    pub(crate) mention: Option<String>,
+    /// Find the names in this object of the store
+    #[arg(long, value_name = "NAME|ID", conflicts_with = "mention")]
+    pub(crate) object: Option<String>,
+    /// Keep the outcome
+    #[arg(long, requires = "object")]
+    pub(crate) write: bool,
+    /// The type: person, project, document, system, tenant, tool or role
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+    /// The project that it stands in
+    #[arg(long, value_name = "P")]
+    pub(crate) of_project: Option<String>,
+    /// The mail address beside it
+    #[arg(long, value_name = "MAIL")]
+    pub(crate) mail: Option<String>,
+    /// The instant of which it speaks
+    #[arg(long, value_name = "T")]
+    pub(crate) at: Option<String>,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeEntityArgs {
+    /// The entity
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The one that it means
+    #[arg(value_name = "INTO")]
+    pub(crate) into: String,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewEntityArgs {
+    /// The entity that waits [default: all, listed]
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// It is this one
+    #[arg(long, value_name = "ID", requires = "id", conflicts_with = "new")]
+    pub(crate) same_as: Option<String>,
+    /// It is one of its own
+    #[arg(long, requires = "id")]
+    pub(crate) new: bool,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArgs,
+}

@@ -1,0 +1,99 @@
+//! `tenure belief`: claims with their evidence.
+
+use serde_json::json;
+use tenure::time::Instant;
+use tenure_store::BeliefWithEvidence;
+use tenure_workspace::object_id;
+
+use super::store::{print_written, tenant, writing};
+use super::{print, print_json};
+use crate::args::{BeliefArgs, BeliefCommand, Format, ObjectArgs, ReviseBeliefArgs};
+use crate::failure::{Failure, cell};
+
+/// Does what the subcommand says.
+pub(crate) fn run(args: &BeliefArgs) -> Result<(), Failure> {
+    match &args.command {
+        BeliefCommand::Show(args) => show(args),
+        BeliefCommand::Revise(args) => revise(args),
+        BeliefCommand::Log(args) => log(args),
+    }
+}
+
+fn show(args: &ObjectArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let belief = tenant.belief(object_id(&tenant, &args.object)?)?;
+    if args.tenant.format == Format::Json {
+        return print_json(&belief);
+    }
+    print(&text_of(&belief))
+}
+
+fn text_of(belief: &BeliefWithEvidence) -> String {
+    let mut text = format!("{}  {}\n", cell(&belief.name), cell(&belief.claim));
+    text.push_str(&format!(
+        "  confidence  {}, stated {}\n",
+        belief.confidence, belief.stated
+    ));
+    for link in &belief.evidence {
+        let claim = link
+            .claim
+            .as_deref()
+            .map_or(String::new(), |claim| format!("  {}", cell(claim)));
+        let (name, origin) = (cell(&link.name), cell(&link.origin));
+        text.push_str(&format!(
+            "  {:<7}  {}  {name}{claim}  from {origin}\n",
+            link.direction, link.source_authority
+        ));
+    }
+    if let Some(refused) = belief.refused {
+        text.push_str(&format!("  not enough for something inferred: {refused}\n"));
+    }
+    text
+}
+
+fn revise(args: &ReviseBeliefArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.object.tenant)?;
+    let id = object_id(&tenant, &args.object.object)?;
+    let (belief, written) = tenant.revise_belief(id, &writing(&args.writing))?;
+    match args.object.tenant.format {
+        Format::Json => print_json(&json!({ "belief": belief, "written": written })),
+        Format::Text => {
+            print(&text_of(&belief))?;
+            print_written(&written, Format::Text)
+        }
+    }
+}
+
+fn log(args: &ObjectArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let history = tenant.history(object_id(&tenant, &args.object)?)?;
+    let line = |stored: &tenure_store::StoredObject| {
+        let held = stored.object.status().transaction;
+        json!({
+            "tx_start": held.from,
+            "tx_end": held.until,
+            "confidence": stored.object.revision().confidence(),
+            "claim": stored.object.revision().normalized_claim(),
+            "status": stored.object.status().contradiction,
+        })
+    };
+    if args.tenant.format == Format::Json {
+        return print_json(&history.iter().map(line).collect::<Vec<_>>());
+    }
+    let shown = |instant: Option<Instant>, missing: &str| {
+        instant.map_or(missing.to_owned(), |instant| instant.to_string())
+    };
+    let text = history.iter().map(|stored| {
+        let held = stored.object.status().transaction;
+        let revision = stored.object.revision();
+        format!(
+            "{} to {}  {}  {}  {}\n",
+            shown(held.from, "unknown"),
+            shown(held.until, "now"),
+            revision.confidence(),
+            stored.object.status().contradiction,
+            cell(revision.normalized_claim().unwrap_or("-")),
+        )
+    });
+    print(&text.collect::<String>())
+}

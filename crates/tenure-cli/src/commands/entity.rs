@@ -1,0 +1,333 @@
+//! `tenure entity`: who and what objects speak of.
+
+use serde_json::json;
+use tenure::belief::entity::{
+    Bound, EntityOp, EntityType, Metadata, PartWeights, Profile, Resolution, Resolved, SeenEntity,
+};
+use tenure::object::ObjectId;
+use tenure::{Digest, Error};
+use tenure_store::{Tenant, Written};
+use tenure_workspace::object_id;
+
+use super::store::{tenant, tenant_to_write, writing};
+use super::{flagged, instant, print, print_json};
+use crate::args::{
+    AddEntityArgs, EntityArgs, EntityCommand, EntityIdArgs, Format, ListEntitiesArgs,
+    MergeEntityArgs, ResolveEntityArgs, ReviewEntityArgs, TenantArgs, WriteEntityArgs,
+};
+use crate::failure::{Failure, cell};
+
+/// Does what the subcommand says.
+pub(crate) fn run(args: &EntityArgs) -> Result<(), Failure> {
+    match &args.command {
+        EntityCommand::List(args) => list(args),
+        EntityCommand::Show(args) => show(args),
+        EntityCommand::Add(args) => add(args),
+        EntityCommand::Resolve(args) => resolve(args),
+        EntityCommand::Merge(args) => merge(args),
+        EntityCommand::Split(args) => split(args),
+        EntityCommand::Review(args) => review(args),
+    }
+}
+
+fn list(args: &ListEntitiesArgs) -> Result<(), Failure> {
+    print_entities(&tenant(&args.tenant)?.entities(None)?, args.tenant.format)
+}
+
+fn print_entities(entities: &[SeenEntity], format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return print_json(&entities);
+    }
+    if entities.is_empty() {
+        return print("there are no entities\n");
+    }
+    print(&entities.iter().map(line_of).collect::<String>())
+}
+
+/// An entity in a list.
+fn line_of(entity: &SeenEntity) -> String {
+    let profile = &entity.profile;
+    let kind = profile.kind.map_or("-", EntityType::term);
+    let mut line = format!("{}  {kind}  {}", cell(&entity.id), cell(&profile.name));
+    if !profile.aliases.is_empty() {
+        line.push_str(&format!("  also {}", cell(&profile.aliases.join(", "))));
+    }
+    if entity.pending {
+        line.push_str(&format!(
+            "  waits: is it {}?",
+            cell(&entity.candidates.join(", "))
+        ));
+    }
+    line.push('\n');
+    line
+}
+
+fn entity(tenant: &Tenant, id: &str) -> Result<SeenEntity, Error> {
+    let found = tenant.entities(None)?.into_iter();
+    let mut found =
+        found.filter(|one| one.id == id || one.merged.iter().any(|merged| merged == id));
+    let missing = || Error::not_found(format!("there is no entity `{}`", cell(id)));
+    found.next().ok_or_else(missing)
+}
+
+fn show(args: &EntityIdArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let entity = entity(&tenant, &args.id)?;
+    let history = tenant.entity_history(&entity.id)?;
+    if args.tenant.format == Format::Json {
+        return print_json(&json!({ "entity": entity, "history": history }));
+    }
+    let mut text = line_of(&entity);
+    for merged in &entity.merged {
+        text.push_str(&format!("  merged  {}\n", cell(merged)));
+    }
+    for (relation, to) in &entity.relations {
+        text.push_str(&format!("  {relation}  {}\n", cell(to)));
+    }
+    for (role, held) in &entity.profile.roles {
+        let from = held.from.map_or("unknown".to_owned(), |at| at.to_string());
+        let until = held.until.map_or("open".to_owned(), |at| at.to_string());
+        text.push_str(&format!("  {}  {from} to {until}\n", cell(role)));
+    }
+    for entry in &history {
+        let does = serde_json::to_value(&entry.does).unwrap_or_default();
+        let op = does["op"].as_str().unwrap_or_default().to_owned();
+        let by = entry.by.as_deref().unwrap_or("-");
+        text.push_str(&format!(
+            "  {}  {op}  {}  by {}\n",
+            entry.at,
+            cell(entry.does.id()),
+            cell(by)
+        ));
+    }
+    print(&text)
+}
+
+fn print_changed(written: &Written, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return print_json(written);
+    }
+    print(&format!("version {} at {}\n", written.version, written.at))
+}
+
+fn kind_of(kind: Option<&str>) -> Result<Option<EntityType>, Error> {
+    kind.map(|kind| flagged("--kind", kind.parse())).transpose()
+}
+
+fn add(args: &AddEntityArgs) -> Result<(), Failure> {
+    let tenant = tenant_to_write(&args.tenant)?;
+    let mut operations = Vec::new();
+    if let Some(name) = &args.name {
+        operations.push(EntityOp::Create {
+            id: args.id.clone(),
+            name: name.clone(),
+            kind: kind_of(args.kind.as_deref())?,
+            project: args.of_project.clone(),
+            metadata: Metadata {
+                mail: args.mail.clone(),
+                ..Metadata::default()
+            },
+            confidence: None,
+            pending: false,
+            candidates: Vec::new(),
+        });
+    }
+    operations.extend(args.alias.iter().map(|alias| EntityOp::Alias {
+        id: args.id.clone(),
+        alias: alias.clone(),
+    }));
+    if let Some(role) = &args.role {
+        let end = |text: &Option<String>, flag: &str| {
+            let text = text.as_deref();
+            text.map(|text| instant(text, flag)).transpose()
+        };
+        operations.push(EntityOp::Role {
+            id: args.id.clone(),
+            role: role.clone(),
+            held: Bound {
+                from: end(&args.since, "--since")?,
+                until: end(&args.until, "--until")?,
+            },
+        });
+    }
+    change(
+        &tenant,
+        operations,
+        None,
+        &args.tenant,
+        writing(&args.writing),
+    )
+}
+
+fn change(
+    tenant: &Tenant,
+    operations: Vec<EntityOp>,
+    source: Option<ObjectId>,
+    args: &TenantArgs,
+    writing: tenure_store::Writing,
+) -> Result<(), Failure> {
+    let operations = operations.into_iter().map(|op| (op, source)).collect();
+    print_changed(&tenant.change_entities(operations, &writing)?, args.format)
+}
+
+fn resolve(args: &ResolveEntityArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let at = args.at.as_deref();
+    let around = Profile {
+        kind: kind_of(args.kind.as_deref())?,
+        project: args.of_project.clone(),
+        metadata: Metadata {
+            mail: args.mail.clone(),
+            ..Metadata::default()
+        },
+        at: at.map(|at| instant(at, "--at")).transpose()?,
+        ..Profile::default()
+    };
+    let weights = PartWeights::default();
+    if let Some(name) = &args.mention {
+        let mention = Profile {
+            name: name.clone(),
+            ..around
+        };
+        let resolved = tenant.resolve_entity(&mention, &weights, None)?;
+        if args.tenant.format == Format::Json {
+            return print_json(&resolved);
+        }
+        return print(&text_of(name, &resolved));
+    }
+    let id = object_id(&tenant, args.object.as_deref().unwrap_or_default())?;
+    let beliefs = tenant.get(id)?;
+    let text: Vec<&str> = beliefs
+        .iter()
+        .map(|one| one.object.revision().content())
+        .collect();
+    let found = tenant.resolve_text(&text.join("\n"), &around, &weights, None)?;
+    if args.write {
+        let mut operations = Vec::new();
+        for mention in &found {
+            let candidates = mention.resolved.candidates.iter();
+            let candidates: Vec<String> = candidates.map(|(id, _)| id.clone()).collect();
+            match (mention.resolved.outcome, candidates.first()) {
+                (Resolution::Bind, Some(id)) => operations.push(EntityOp::Alias {
+                    id: id.clone(),
+                    alias: mention.name.clone(),
+                }),
+                (outcome, _) => operations.push(EntityOp::Create {
+                    id: fresh_id(id, &mention.name),
+                    name: mention.name.clone(),
+                    kind: mention.mention.kind,
+                    project: mention.mention.project.clone(),
+                    metadata: mention.mention.metadata.clone(),
+                    confidence: None,
+                    pending: outcome == Resolution::Review,
+                    candidates,
+                }),
+            }
+        }
+        return change(
+            &tenant,
+            operations,
+            Some(id),
+            &args.tenant,
+            writing(&args.writing),
+        );
+    }
+    if args.tenant.format == Format::Json {
+        return print_json(&found);
+    }
+    if found.is_empty() {
+        return print("it names no entity\n");
+    }
+    let text = found
+        .iter()
+        .map(|mention| text_of(&mention.name, &mention.resolved));
+    print(&text.collect::<String>())
+}
+
+/// The id of an entity that an object names first.
+fn fresh_id(object: ObjectId, name: &str) -> String {
+    let digest = Digest::of(format!("{object} {name}").as_bytes()).to_string();
+    let hex = digest.rsplit(':').next().unwrap_or_default();
+    format!("e-{}", hex.get(..12).unwrap_or(hex))
+}
+
+/// A mention, for people.
+fn text_of(name: &str, resolved: &Resolved) -> String {
+    let mut text = format!("{}  {}\n", cell(name), resolved.outcome);
+    for (id, found) in &resolved.candidates {
+        let parts = found
+            .parts
+            .iter()
+            .map(|(part, score)| format!("{part} {score}"));
+        let parts: Vec<String> = parts.collect();
+        text.push_str(&format!(
+            "  {}  {}  ({})\n",
+            found.score,
+            cell(id),
+            parts.join(", ")
+        ));
+        for limit in &found.limits {
+            text.push_str(&format!("    {limit}\n"));
+        }
+    }
+    text
+}
+
+fn merge(args: &MergeEntityArgs) -> Result<(), Failure> {
+    let merge = EntityOp::Merge {
+        id: args.id.clone(),
+        into: args.into.clone(),
+    };
+    let writing = writing(&args.writing);
+    change(
+        &tenant(&args.tenant)?,
+        vec![merge],
+        None,
+        &args.tenant,
+        writing,
+    )
+}
+
+fn split(args: &WriteEntityArgs) -> Result<(), Failure> {
+    let split = EntityOp::Split {
+        id: args.id.clone(),
+    };
+    let writing = writing(&args.writing);
+    change(
+        &tenant(&args.tenant)?,
+        vec![split],
+        None,
+        &args.tenant,
+        writing,
+    )
+}
+
+fn review(args: &ReviewEntityArgs) -> Result<(), Failure> {
+    let tenant = tenant(&args.tenant)?;
+    let does = match (&args.id, &args.same_as) {
+        (Some(id), Some(into)) => EntityOp::Merge {
+            id: id.clone(),
+            into: into.clone(),
+        },
+        (Some(id), None) if args.new => EntityOp::Confirm { id: id.clone() },
+        (Some(id), None) => {
+            let waits = entity(&tenant, id)?;
+            return print_entities(&[waits], args.tenant.format);
+        }
+        (None, _) => {
+            let mut waiting = tenant.entities(None)?;
+            waiting.retain(|one| one.pending);
+            if waiting.is_empty() && args.tenant.format == Format::Text {
+                return print("nothing waits for a person\n");
+            }
+            return print_entities(&waiting, args.tenant.format);
+        }
+    };
+    change(
+        &tenant,
+        vec![does],
+        None,
+        &args.tenant,
+        writing(&args.writing),
+    )
+}

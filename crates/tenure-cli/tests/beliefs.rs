@@ -1,0 +1,62 @@
+//! Claims with their evidence: weighed all at once, revised once, and gone with what they stood on.
+
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+
+fn claims(name: &str, value: &str, origin: &str, more: Value) -> String {
+    let mut object = json!({
+        "name": name, "content": format!("{name} says {value}."), "object_type": "project_decision",
+        "normalized_claim": format!("office == {value}"), "canonical_entity_ids": ["ada"],
+        "source_origin": origin, "source_authority": 0.6,
+    });
+    object
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    format!("{object}\n")
+}
+
+fn belief(bench: &Bench) -> Value {
+    bench.json(&["belief", "show", "guess", "--format", "json"])
+}
+
+#[test]
+fn confidence_comes_from_all_evidence_and_falls_with_it() {
+    let bench = Bench::new();
+    let guess = json!({ "object_type": "inferred_belief" });
+    let put = |lines: &[String]| {
+        bench.file("claims.jsonl", lines.concat());
+        bench.ok(&["store", "put", "claims.jsonl"]);
+    };
+    put(&[
+        claims("guess", "Denver", "notes/guess", guess),
+        claims("lease", "Denver", "legal/lease", json!({})),
+    ]);
+    let one = belief(&bench);
+    assert_eq!(one["refused"], "too_little_evidence");
+    let refused = bench.refused(4, &["belief", "revise", "guess"]);
+    assert!(refused.contains("must not persist"), "{refused}");
+    // What comes from one origin has one vote.
+    put(&[claims("annex", "Denver", "legal/lease", json!({}))]);
+    assert_eq!(belief(&bench)["confidence"], one["confidence"]);
+    put(&[claims("badge", "Denver", "security/badge", json!({}))]);
+    let two = belief(&bench);
+    assert!(two["confidence"].as_f64() > one["confidence"].as_f64());
+    assert_eq!(two.get("refused"), None);
+    bench.ok(&["belief", "revise", "guess"]);
+    let said = bench.ok(&["belief", "revise", "guess"]);
+    assert!(said.contains("unchanged"), "{said}");
+    assert_eq!(belief(&bench)["stated"], two["confidence"]);
+    // What speaks against it weighs as much, and what is retracted nothing.
+    put(&[claims("rumour", "Chicago", "chat/rumour", json!({}))]);
+    assert_eq!(belief(&bench)["confidence"], one["confidence"]);
+    for gone in ["rumour", "lease", "annex", "badge"] {
+        bench.ok(&["store", "retract", gone]);
+    }
+    assert_eq!(belief(&bench)["confidence"], 0.5);
+    let log = bench.ok(&["belief", "log", "guess"]);
+    // It fell twice by itself: with the last of each origin.
+    assert_eq!(log.lines().count(), 4, "{log}");
+    bench.refused(2, &["belief", "show", "rumour"]);
+}

@@ -1,0 +1,95 @@
+//! Beliefs: claims with the evidence for them and against them.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::Error;
+use tenure::object::clip;
+use tenure_store::BeliefWithEvidence;
+
+use super::call::{Asked, Json, Said, tenant, writing};
+use super::fields::InField;
+use super::objects::existing;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Refusal;
+
+/// The belief that is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    object: String,
+}
+
+/// A claim with its evidence.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Shown {
+    /// The claim, the confidence that was stated and the one that the evidence gives, and each link.
+    belief: Value,
+}
+
+fn json(value: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(value)
+        .map_err(|error| Error::assertion(format!("a belief is written as JSON: {error}")))
+}
+
+fn shown(belief: &BeliefWithEvidence) -> Result<Shown, Error> {
+    let belief = json(belief)?;
+    Ok(Shown { belief })
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Which>,
+) -> Result<Said<Shown>, Refusal> {
+    let found = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let id = existing(&tenant, &asked.object).in_field("object")?;
+        let missing = || Error::not_found(format!("there is no object `{}`", clip(&asked.object)));
+        Ok(shown(&tenant.belief(id.ok_or_else(missing)?)?)?)
+    });
+    Ok(Said(found.await?))
+}
+
+/// The belief to revise.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Revising {
+    /// The id or the name of the object.
+    object: String,
+}
+
+/// A belief, and the write that revised it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Revised {
+    /// The claim with its evidence.
+    belief: Value,
+    /// The write: the version, the instant and the objects that it touched.
+    written: Value,
+}
+
+pub(super) async fn revise(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(revising): Json<Revising>,
+) -> Result<Said<Revised>, Refusal> {
+    let writing = writing(&headers, &caller)?;
+    let done = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let id = existing(&tenant, &revising.object).in_field("object")?;
+        let missing = || Error::input(format!("there is no object `{}`", clip(&revising.object)));
+        let id = id.ok_or_else(|| missing().at("object", None))?;
+        let (belief, written) = tenant.revise_belief(id, &writing)?;
+        let Shown { belief } = shown(&belief)?;
+        let written = json(&written)?;
+        Ok(Revised { belief, written })
+    });
+    Ok(Said(done.await?))
+}

@@ -1,0 +1,113 @@
+//! Claims that cannot both hold, and decisions between them.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure::Error;
+use tenure::object::{Decision, clip};
+use tenure_store::{Sees, Written};
+
+use super::call::{Asked, Json, Said, instant, tenant, writing};
+use super::fields::InField;
+use super::objects::{Reader, existing};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Refusal;
+
+/// The conflicts that are asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    as_of: Option<String>,
+    first: Option<String>,
+    second: Option<String>,
+    principal: Option<String>,
+}
+
+/// Pairs of claims that cannot both hold.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Conflicts {
+    /// Each with both objects, their claims, the one that does not stand, and the ground.
+    conflicts: Vec<Value>,
+}
+
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Listing>,
+) -> Result<Said<Conflicts>, Refusal> {
+    let known = instant(asked.as_of.as_deref(), "as_of")?;
+    let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let tenant = tenant(&app, &caller)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let found = match (&asked.first, &asked.second) {
+            (None, None) => tenant.conflicts(known, sees)?,
+            (Some(first), Some(second)) => {
+                // What is not there, or hidden, has no conflicts.
+                match (
+                    reader.existing(&tenant, first)?,
+                    reader.existing(&tenant, second)?,
+                ) {
+                    (Some(first), Some(second)) => tenant.conflict_history(first, second, sees)?,
+                    _ => Vec::new(),
+                }
+            }
+            _ => {
+                return Err(Error::input("a pair has two objects")
+                    .at("second", None)
+                    .expected("`first` and `second`, or neither")
+                    .into());
+            }
+        };
+        let conflicts = found.iter().map(serde_json::to_value);
+        let conflicts = conflicts
+            .collect::<Result<_, _>>()
+            .map_err(|error| Error::assertion(format!("a conflict is written as JSON: {error}")))?;
+        Ok(Conflicts { conflicts })
+    });
+    Ok(Said(found.await?))
+}
+
+/// A decision between the claims of two objects.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deciding {
+    /// The id or the name of the one object.
+    first: String,
+    /// The id or the name of the other.
+    second: String,
+    /// The one that stands.
+    stands: Decision,
+    /// A note on the decision.
+    #[serde(default)]
+    note: Option<String>,
+}
+
+pub(super) async fn resolve(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(deciding): Json<Deciding>,
+) -> Result<Said<Written>, Refusal> {
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let named = |named: &str, field: &str| {
+            let found = existing(&tenant, named).in_field(field)?;
+            let missing = || Error::input(format!("there is no object `{}`", clip(named)));
+            found.ok_or_else(|| missing().at(field, None))
+        };
+        let first = named(&deciding.first, "first")?;
+        let second = named(&deciding.second, "second")?;
+        let note = deciding.note.as_deref();
+        Ok(tenant.resolve_conflict(first, second, deciding.stands, note, &writing)?)
+    });
+    Ok(Said(written.await?))
+}

@@ -1,0 +1,148 @@
+//! The registry of entities: who and what objects speak of.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure::belief::entity::{EntityEntry, EntityOp, PartWeights, Profile, SeenEntity};
+use tenure::object::ObjectId;
+use tenure_store::{Sees, Written};
+
+use super::call::{Asked, Json, Said, tenant, writing};
+use super::fields::InField;
+use super::objects::{Reader, existing, unknown};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::Refusal;
+
+/// On whose behalf entities are read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    principal: Option<String>,
+}
+
+/// The entities that a reader may see.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Listed {
+    /// The entities, by id.
+    entities: Vec<SeenEntity>,
+}
+
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Listing>,
+) -> Result<Said<Listed>, Refusal> {
+    let found = crate::blocking(move || {
+        let reader = Reader::of(&caller, asked.principal.as_deref())?;
+        let tenant = tenant(&app, &caller)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let entities = tenant.entities(sees)?;
+        Ok(Listed { entities })
+    });
+    Ok(Said(found.await?))
+}
+
+/// The log of the registry about one entity.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct EntityHistory {
+    /// Everything that was done to it and to what was merged into it, the oldest first.
+    entries: Vec<EntityEntry>,
+}
+
+/// The entity that is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    id: String,
+}
+
+pub(super) async fn history(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Asked(asked): Asked<Wanted>,
+) -> Result<Said<EntityHistory>, Refusal> {
+    let found = crate::blocking(move || {
+        let entries = tenant(&app, &caller)?.entity_history(&asked.id)?;
+        Ok(EntityHistory { entries })
+    });
+    Ok(Said(found.await?))
+}
+
+/// A change of the registry.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Changes {
+    /// The operations, in order: all of it, or nothing.
+    operations: Vec<EntityOp>,
+    /// The id or the name of the object that it comes from: it acts only for who may see that. Default: somebody says so.
+    #[serde(default)]
+    source: Option<String>,
+}
+
+pub(super) async fn change(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Json(changes): Json<Changes>,
+) -> Result<Said<Written>, Refusal> {
+    let writing = writing(&headers, &caller)?;
+    let written = crate::blocking(move || {
+        let tenant = tenant(&app, &caller)?;
+        let source: Option<ObjectId> = match &changes.source {
+            None => None,
+            Some(named) => {
+                let found = existing(&tenant, named).in_field("source")?;
+                Some(found.ok_or_else(|| unknown(named))?)
+            }
+        };
+        let operations = changes.operations.into_iter().map(|op| (op, source));
+        Ok(tenant
+            .change_entities(operations.collect(), &writing)
+            .in_field("operations")?)
+    });
+    Ok(Said(written.await?))
+}
+
+/// A mention, where it stands.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asking {
+    /// Everything known of it. The tenant is the key's.
+    mention: Profile,
+    /// The weights of the parts. Default: the standard ones.
+    #[serde(default)]
+    weights: PartWeights,
+}
+
+/// The meaning of a mention.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Meaning {
+    /// The outcome, and the candidates with each part of their similarity.
+    resolved: serde_json::Value,
+}
+
+pub(super) async fn resolve(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Json(asking): Json<Asking>,
+) -> Result<Said<Meaning>, Refusal> {
+    let found = crate::blocking(move || {
+        asking.weights.check().in_field("weights")?;
+        let reader = Reader::of(&caller, None)?;
+        let tenant = tenant(&app, &caller)?;
+        let sees = reader.sees();
+        let sees = sees.as_ref().map(|sees| sees as &Sees<'_>);
+        let resolved = tenant.resolve_entity(&asking.mention, &asking.weights, sees)?;
+        let resolved = serde_json::to_value(resolved).map_err(|error| {
+            tenure::Error::assertion(format!("a resolution is written as JSON: {error}"))
+        })?;
+        Ok(Meaning { resolved })
+    });
+    Ok(Said(found.await?))
+}

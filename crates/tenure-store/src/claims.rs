@@ -1,0 +1,308 @@
+//! Claims: what a write does to the judgements on pairs of claims that cannot both hold, in its own transaction.
+//!
+//! A judgement follows from the two claims alone, so that the order of writes changes nothing. Where many claims
+//! contradict each other, each write judges its own against the strongest [`MOST_OPPONENTS`]; a compile judges the
+//! other pairs that its caller sees by the same function. Somebody's decision stays as long as both claims stand and
+//! cannot both hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tenure::belief::{Ground, Loser, SlotClaim};
+use tenure::object::{ContradictionStatus, Decided, Decision, Lifecycle, ObjectId, Sealer, Usage};
+use tenure::time::Instant;
+use tenure::{ContextObject, Digest, Error};
+
+use crate::engine::{BeliefRow, ClaimKey, PairRow, Read, Write};
+use crate::stored::{believed, read_revision, unwritable};
+
+/// The number of the strongest claims on a slot that a write judges its own against.
+pub const MOST_OPPONENTS: u32 = 64;
+
+/// The judgement on a pair, as it is kept.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) entity: String,
+    pub(crate) slot: String,
+    pub(crate) loser: Loser,
+    pub(crate) ground: Ground,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<Instant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Instant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
+}
+
+/// The claims of one object that hold in the view of all, each with its entity.
+pub(crate) type Claims = Vec<(String, SlotClaim)>;
+
+/// The claims of these objects that take part in settlement: those of beliefs that are active and clean.
+pub(crate) fn claims_of(
+    rows: &mut dyn Read,
+    ids: &[ObjectId],
+) -> Result<BTreeMap<ObjectId, Claims>, Error> {
+    let standing = rows.standing(ids)?;
+    let beliefs = standing.values().flat_map(|standing| &standing.beliefs);
+    let beliefs: Vec<&BeliefRow> = beliefs
+        .filter(|row| {
+            row.contradiction == ContradictionStatus::Clean && row.lifecycle == Lifecycle::Active
+        })
+        .collect();
+    let bodies = rows.bodies(&beliefs)?;
+    let mut sealer = Sealer::default();
+    let mut claims: BTreeMap<ObjectId, Claims> = BTreeMap::new();
+    for row in beliefs {
+        let Some(body) = bodies.get(&row.revision) else {
+            continue;
+        };
+        if !body.contains("\"normalized_claim\"") {
+            continue;
+        }
+        // What is damaged claims nothing; a compile says of it that it is.
+        let Ok(object) = read_revision(&mut sealer, row.revision, body) else {
+            continue;
+        };
+        let object = believed(&object, row, Usage::default(), None);
+        if let Some((entities, claim)) = SlotClaim::of(&object) {
+            let own = claims.entry(row.object).or_default();
+            own.extend(entities.into_iter().map(|entity| (entity, claim.clone())));
+        }
+    }
+    Ok(claims)
+}
+
+fn slot_key(key: &[u8; 32], entity: &str, slot: &str) -> i64 {
+    let digest = Digest::keyed(key, &[b"slot", entity.as_bytes(), slot.as_bytes()]);
+    (digest.key() >> 64) as i64
+}
+
+/// The keys of the slots of this name of these entities.
+pub(crate) fn slots_of(
+    rows: &mut dyn Read,
+    entities: &[String],
+    slot: &str,
+) -> Result<Vec<i64>, Error> {
+    let Some(key) = rows.key()? else {
+        return Ok(Vec::new());
+    };
+    let slots = entities.iter().map(|entity| slot_key(&key, entity, slot));
+    Ok(slots.collect())
+}
+
+/// Judges the claims of these objects, which this transaction has changed, against all others on their slots.
+pub(crate) fn settle_claims(rows: &mut dyn Write, touched: &[ObjectId]) -> Result<(), Error> {
+    if touched.is_empty() {
+        return Ok(());
+    }
+    let Some(key) = rows.key()? else {
+        return Ok(());
+    };
+    let own = claims_of(rows, touched)?;
+    let index: Vec<(ObjectId, Vec<ClaimKey>)> = touched
+        .iter()
+        .map(|id| {
+            let claims = own.get(id).map_or(&[][..], Vec::as_slice);
+            let keys = claims.iter().map(|(entity, claim)| ClaimKey {
+                slot: slot_key(&key, entity, claim.claim.slot()),
+                level: claim.standing.authority.level(),
+                behind: claim
+                    .standing
+                    .valid
+                    .from
+                    .map_or(i64::MAX, |from| from.micros().saturating_neg()),
+            });
+            let keys: BTreeSet<ClaimKey> = keys.collect();
+            (*id, keys.into_iter().collect())
+        })
+        .collect();
+    rows.set_claims(&index)?;
+    let slots = index.iter().flat_map(|(_, keys)| keys);
+    let slots: BTreeSet<i64> = slots.map(|claim| claim.slot).collect();
+    let known = rows.pairs(Some(touched), None)?;
+    let mut opponents: BTreeMap<i64, BTreeSet<ObjectId>> = BTreeMap::new();
+    for slot in &slots {
+        let strongest = rows.on_slot(*slot, MOST_OPPONENTS)?;
+        opponents.insert(*slot, strongest.into_iter().collect());
+    }
+    for row in &known {
+        let members = opponents.entry(row.slot).or_default();
+        members.extend([row.first, row.second]);
+    }
+    let others: BTreeSet<ObjectId> = opponents.values().flatten().copied().collect();
+    let others: Vec<ObjectId> = others
+        .into_iter()
+        .filter(|id| !own.contains_key(id) && !touched.contains(id))
+        .collect();
+    let mut all = claims_of(rows, &others)?;
+    all.extend(own);
+    let mut wanted: BTreeMap<(ObjectId, ObjectId, i64), Kept> = BTreeMap::new();
+    for (id, keys) in &index {
+        for slot in keys.iter().map(|claim| claim.slot) {
+            for other in opponents.get(&slot).into_iter().flatten() {
+                let (first, second) = (*id.min(other), *id.max(other));
+                if first == second || wanted.contains_key(&(first, second, slot)) {
+                    continue;
+                }
+                let on = |id| on_slot(&all, &key, id, slot);
+                if let Some(kept) = judged(&on(first), &on(second)) {
+                    wanted.insert((first, second, slot), kept);
+                }
+            }
+        }
+    }
+    let (mut close, mut open) = (Vec::new(), Vec::new());
+    for row in known {
+        let place = (row.first, row.second, row.slot);
+        let before: Option<Kept> = serde_json::from_str(&row.body).ok();
+        let decided = before
+            .as_ref()
+            .is_some_and(|kept| kept.ground == Ground::Person);
+        match wanted.remove(&place) {
+            Some(_) if decided => {}
+            Some(now) if before.as_ref() == Some(&now) => {}
+            Some(now) => {
+                open.push(pair_row(&row, &now)?);
+                close.push(row);
+            }
+            None => close.push(row),
+        }
+    }
+    let stamp = rows.stamp()?;
+    for ((first, second, slot), kept) in wanted {
+        let row = PairRow {
+            first,
+            second,
+            slot,
+            opened: stamp,
+            closed: None,
+            body: String::new(),
+        };
+        open.push(pair_row(&row, &kept)?);
+    }
+    if close.is_empty() && open.is_empty() {
+        return Ok(());
+    }
+    rows.change_pairs(&close, &open)
+}
+
+/// The claims of an object on a slot.
+fn on_slot<'c>(
+    all: &'c BTreeMap<ObjectId, Claims>,
+    key: &[u8; 32],
+    id: ObjectId,
+    slot: i64,
+) -> Vec<(&'c str, &'c SlotClaim)> {
+    let claims = all.get(&id).into_iter().flatten();
+    claims
+        .filter(|(entity, claim)| slot_key(key, entity, claim.claim.slot()) == slot)
+        .map(|(entity, claim)| (entity.as_str(), claim))
+        .collect()
+}
+
+/// The judgement on the claims of two objects on one slot; the latest, where they collide at several times.
+fn judged(first: &[(&str, &SlotClaim)], second: &[(&str, &SlotClaim)]) -> Option<Kept> {
+    let pairs = first.iter().flat_map(|(entity, ours)| {
+        let theirs = second.iter();
+        theirs.filter_map(move |(_, theirs)| Some((*entity, *ours, ours.against(theirs)?)))
+    });
+    let latest = pairs.max_by_key(|(_, _, judgement)| judgement.window.from);
+    latest.map(|(entity, ours, judgement)| Kept {
+        entity: entity.to_owned(),
+        slot: ours.claim.slot().to_owned(),
+        loser: judgement.loser,
+        ground: judgement.ground,
+        from: judgement.window.from,
+        until: judgement.window.until,
+        by: None,
+        note: None,
+    })
+}
+
+pub(crate) fn pair_row(row: &PairRow, kept: &Kept) -> Result<PairRow, Error> {
+    Ok(PairRow {
+        closed: None,
+        body: serde_json::to_string(kept).map_err(|error| unwritable(&error))?,
+        ..row.clone()
+    })
+}
+
+pub(crate) fn kept(row: &PairRow) -> Result<Kept, Error> {
+    serde_json::from_str(&row.body).map_err(|error| unwritable(&error))
+}
+
+/// The decisions on pairs, by object: what a compile is told.
+#[derive(Default)]
+pub(crate) struct Decisions(BTreeMap<ObjectId, Vec<Decided>>);
+
+impl Decisions {
+    /// The decisions that were held at an instant, or are now: those that one of these objects is in, or all.
+    pub(crate) fn read(
+        rows: &mut dyn Read,
+        of: Option<&[ObjectId]>,
+        known: Option<Instant>,
+    ) -> Result<Decisions, Error> {
+        let mut decisions: BTreeMap<ObjectId, Vec<Decided>> = BTreeMap::new();
+        for row in rows.pairs(of, known)? {
+            let kept = kept(&row)?;
+            if kept.ground == Ground::Person {
+                let stands = stands(kept.loser);
+                let other = row.second;
+                decisions
+                    .entry(row.first)
+                    .or_default()
+                    .push(Decided { other, stands });
+                let stands = swapped(stands);
+                let other = row.first;
+                decisions
+                    .entry(row.second)
+                    .or_default()
+                    .push(Decided { other, stands });
+            }
+        }
+        Ok(Decisions(decisions))
+    }
+
+    /// An object with the decisions that it is in.
+    pub(crate) fn on(
+        &self,
+        object: std::sync::Arc<ContextObject>,
+    ) -> std::sync::Arc<ContextObject> {
+        let Some(own) = self.0.get(&object.revision().object_id()) else {
+            return object;
+        };
+        let mut status = object.status().clone();
+        status.decisions = Some(own.as_slice().into());
+        std::sync::Arc::new(object.judged(status, *object.usage()))
+    }
+}
+
+/// The decision that leaves this loser.
+const fn stands(loser: Loser) -> Decision {
+    match loser {
+        Loser::Second => Decision::First,
+        Loser::Both => Decision::Neither,
+        Loser::Neither => Decision::Both,
+        _ => Decision::Second,
+    }
+}
+
+/// The loser that a decision leaves.
+pub(crate) const fn loser(stands: Decision) -> Loser {
+    match stands {
+        Decision::First => Loser::Second,
+        Decision::Neither => Loser::Both,
+        Decision::Both => Loser::Neither,
+        _ => Loser::First,
+    }
+}
+
+pub(crate) const fn swapped(stands: Decision) -> Decision {
+    match stands {
+        Decision::First => Decision::Second,
+        Decision::Second => Decision::First,
+        other => other,
+    }
+}

@@ -1,0 +1,141 @@
+//! The registry of a tenant's entities, as a log that is only appended to: its history is its audit.
+
+use std::collections::BTreeSet;
+
+use tenure::belief::entity::{
+    EntityEntry, EntityOp, PartWeights, Profile, Resolved, ResolvedMention, Resolver, SeenEntity,
+    resolve,
+};
+use tenure::object::ObjectId;
+use tenure::{Digest, Error};
+
+use crate::engine::Read;
+use crate::labels::{Sees, open_objects};
+use crate::resolution::{LOG, decided, entries, folded};
+use crate::stored::unwritable;
+use crate::tenant::{Tenant, Writing, Written};
+
+/// The entities that may be seen.
+fn seen(
+    rows: &mut dyn Read,
+    tenant: &str,
+    sees: Option<&Sees<'_>>,
+) -> Result<Vec<SeenEntity>, Error> {
+    let entries = entries(rows)?;
+    let sources: BTreeSet<ObjectId> = entries.iter().filter_map(|entry| entry.source).collect();
+    let entities = folded(&entries);
+    if sees.is_none() {
+        return Ok(entities.seen(tenant, &|_| true));
+    }
+    let open = open_objects(rows, tenant, sources.into_iter().collect(), sees)?;
+    let open: BTreeSet<ObjectId> = open.into_iter().collect();
+    Ok(entities.seen(tenant, &|id| open.contains(&id)))
+}
+
+impl Tenant {
+    /// The entities, as a caller may see them: an alias, a relation or a merge acts only for who may see the object that
+    /// it came from.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be reached.
+    pub fn entities(&self, sees: Option<&Sees<'_>>) -> Result<Vec<SeenEntity>, Error> {
+        self.read(|rows| seen(rows, &self.name, sees))
+    }
+
+    /// Everything that was ever done to an entity, and to what was merged into it, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::entities`].
+    pub fn entity_history(&self, id: &str) -> Result<Vec<EntityEntry>, Error> {
+        self.read(|rows| {
+            let entries = entries(rows)?;
+            let entities = folded(&entries);
+            let own = |entry: &EntityEntry| {
+                let about = entry.does.id();
+                about == id || entities.meant(about, &|_| true) == Some(id)
+            };
+            Ok(entries.into_iter().filter(own).collect())
+        })
+    }
+
+    /// Changes the registry: all of it, or nothing. Each operation names the object that it comes from, or none where
+    /// somebody says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entities::apply`]; [`ErrorKind::Unavailable`](tenure::ErrorKind::Unavailable) when the store cannot be
+    /// reached.
+    pub fn change_entities(
+        &self,
+        operations: Vec<(EntityOp, Option<ObjectId>)>,
+        writing: &Writing,
+    ) -> Result<Written, Error> {
+        let asked = serde_json::to_vec(&operations).map_err(|error| unwritable(&error))?;
+        let author = writing.author.clone();
+        self.once(writing, "entity", Digest::of(&asked), move |rows| {
+            let stamp = rows.stamp()?;
+            let mut entities = folded(&entries(rows)?);
+            let mut lines = Vec::with_capacity(operations.len());
+            for (does, source) in &operations {
+                let entry = EntityEntry {
+                    at: stamp.at,
+                    by: author.clone(),
+                    source: *source,
+                    does: does.clone(),
+                };
+                entities.apply(&entry)?;
+                lines.push(serde_json::to_string(&entry).map_err(|error| unwritable(&error))?);
+            }
+            let last = rows.last(LOG)?;
+            if !rows.append(LOG, last, &lines)? {
+                return Err(Error::assertion(
+                    "the log of entities has one writer at a time",
+                ));
+            }
+            Ok(Vec::new())
+        })
+    }
+
+    /// Resolves a mention among the entities that a caller may see.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::entities`].
+    pub fn resolve_entity(
+        &self,
+        mention: &Profile,
+        weights: &PartWeights,
+        sees: Option<&Sees<'_>>,
+    ) -> Result<Resolved, Error> {
+        let entities = decided(self.entities(sees)?);
+        let mention = Profile {
+            tenant: self.name.to_string(),
+            ..mention.clone()
+        };
+        let candidates = entities.iter().map(|one| (one.id.as_str(), &one.profile));
+        Ok(resolve(&mention, candidates, weights))
+    }
+
+    /// Finds the mentions of a text, and resolves each among the entities that a caller may see. `around` is what is
+    /// known of all of them: the project, the instant, the session's earlier entities.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tenant::entities`].
+    pub fn resolve_text(
+        &self,
+        text: &str,
+        around: &Profile,
+        weights: &PartWeights,
+        sees: Option<&Sees<'_>>,
+    ) -> Result<Vec<ResolvedMention>, Error> {
+        let resolver = Resolver::new(decided(self.entities(sees)?))?;
+        let around = Profile {
+            tenant: self.name.to_string(),
+            ..around.clone()
+        };
+        Ok(resolver.text(text, &around, weights).0)
+    }
+}

@@ -1,0 +1,26 @@
+//! Notes on what is written.
+
+use serde::{Deserialize, Serialize};
+use tenure::ContextObject;
+use tenure::belief::Claim;
+
+/// A note on an object that was written.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WriteNote {
+    /// Its `normalized_claim` is no claim that can be compared with others: it takes part in no settlement.
+    ClaimNotParsed {
+        /// The reason.
+        why: String,
+    },
+    /// A name in it may mean one of several entities: it waits for a person to say which.
+    EntityPending,
+}
+
+/// The note on an object that is written.
+pub(crate) fn note_on(object: &ContextObject) -> Option<WriteNote> {
+    let claim = object.revision().normalized_claim()?;
+    let error = claim.parse::<Claim>().err()?;
+    Some(WriteNote::ClaimNotParsed { why: error.what })
+}

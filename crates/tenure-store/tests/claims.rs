@@ -1,0 +1,388 @@
+//! Claims that cannot both hold, as writes settle them: the same on both engines, in whatever order writes come.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tenure::belief::{Ground, Loser, SlotClaim, defeats};
+use tenure::object::{
+    Authority, ContradictionStatus, Decision, Lifecycle, ObjectId, SlotCardinality,
+};
+use tenure::time::Instant;
+use tenure::{ErrorKind, ObjectDocument};
+use tenure_store::{
+    Conflict, Expect, MOST_OPPONENTS, Put, ResolverAction, Store, Tenant, WriteNote, Writing,
+};
+
+use crate::common::{Home, document, put, rounds};
+
+on_both_engines!(
+    a_conflict_is_judged_decided_and_gone,
+    a_claim_that_is_none_is_noted,
+    who_may_not_see_both_is_told_of_neither,
+    nothing_of_an_erased_claim_is_left,
+    an_imported_history_is_settled,
+    many_claims_on_one_slot_are_judged_against_the_strongest,
+    two_nodes_settle_one_slot,
+);
+
+fn claims(name: &str, claim: &str) -> ObjectDocument {
+    ObjectDocument {
+        normalized_claim: Some(claim.into()),
+        canonical_entity_ids: vec!["desk".into()],
+        ..document(name, claim)
+    }
+}
+
+fn ids(tenant: &Tenant, documents: Vec<ObjectDocument>) -> Vec<ObjectId> {
+    let written = put(tenant, documents).objects;
+    written.iter().map(|object| object.object_id).collect()
+}
+
+fn conflicts(tenant: &Tenant) -> Vec<Conflict> {
+    tenant.conflicts(None, None).unwrap()
+}
+
+/// The name of the one that stands, or of none.
+fn stands(conflict: &Conflict) -> Option<&str> {
+    match conflict.loser {
+        Loser::First => Some(&conflict.second.name),
+        Loser::Second => Some(&conflict.first.name),
+        _ => None,
+    }
+}
+
+fn a_conflict_is_judged_decided_and_gone(home: &Home) {
+    let acme = home.tenant("acme");
+    let both = ids(
+        &acme,
+        vec![claims("a", "port == 80"), claims("b", "port == 443")],
+    );
+    ids(
+        &acme,
+        vec![claims("c", "host == x"), document("d", "no claim")],
+    );
+    let found = conflicts(&acme);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].loser, found[0].ground),
+        (Loser::Both, Ground::Tie)
+    );
+    assert_eq!(found[0].status, ContradictionStatus::Disputed);
+    assert_eq!(found[0].actions, [ResolverAction::UserQuestion]);
+    assert_eq!(
+        (found[0].entity.as_str(), found[0].slot.as_str()),
+        ("desk", "port")
+    );
+    let loaded = Arc::new(acme.load().unwrap());
+
+    let by = Writing {
+        author: Some("ada".into()),
+        ..Writing::default()
+    };
+    let note = Some("asked the owner");
+    acme.resolve_conflict(both[1], both[0], Decision::First, note, &by)
+        .unwrap();
+    let found = conflicts(&acme);
+    assert_eq!(stands(&found[0]), Some("b"));
+    assert_eq!(
+        (found[0].by.as_deref(), found[0].note.as_deref()),
+        (Some("ada"), note)
+    );
+    // Who holds what is believed in memory is told, and a replay of before is not.
+    let fresh = acme.refresh(&loaded).unwrap();
+    for resident in [&*fresh, &acme.load().unwrap()] {
+        let objects = resident.candidates().objects().iter();
+        let decided: Vec<(&str, Decision)> = objects
+            .flat_map(|object| {
+                let decisions = object.status().decisions.iter();
+                decisions.flat_map(|all| all.iter().map(|one| (object.name(), one.stands)))
+            })
+            .collect();
+        assert_eq!(decided, [("a", Decision::Second), ("b", Decision::First)]);
+    }
+    let before = acme.load_as_of(loaded.latest().unwrap()).unwrap();
+    let objects = before.candidates().objects();
+    assert!(
+        objects
+            .iter()
+            .all(|object| object.status().decisions.is_none())
+    );
+
+    // A revision that still contradicts leaves the decision; one that agrees ends it.
+    put(&acme, vec![claims("a", "port == 8080")]);
+    assert_eq!(conflicts(&acme)[0].ground, Ground::Person);
+    put(&acme, vec![claims("a", "port > 400")]);
+    assert_eq!(conflicts(&acme), []);
+    let late = acme
+        .resolve_conflict(both[0], both[1], Decision::Both, None, &by)
+        .unwrap_err();
+    assert_eq!(late.kind, ErrorKind::Conflict);
+    // What comes back is judged anew, and the history stays.
+    put(&acme, vec![claims("a", "port == 80")]);
+    assert_eq!(conflicts(&acme)[0].ground, Ground::Tie);
+    let history = acme.conflict_history(both[1], both[0], None).unwrap();
+    let grounds: Vec<Ground> = history.iter().map(|one| one.ground).collect();
+    assert_eq!(grounds, [Ground::Tie, Ground::Person, Ground::Tie]);
+    assert!(
+        history[1]
+            .tx_end
+            .is_some_and(|end| end < history[2].tx_start)
+    );
+    // Neither what is retracted, nor archived, nor judged takes part.
+    for gone in 0..3 {
+        match gone {
+            0 => drop(
+                acme.retract(both[0], Expect::Any, &Writing::default())
+                    .unwrap(),
+            ),
+            1 => drop(
+                acme.age(vec![both[0]], Lifecycle::Archived, &Writing::default())
+                    .unwrap(),
+            ),
+            _ => {
+                let status = ContradictionStatus::Quarantined;
+                acme.judge(both[0], status, None, &Writing::default())
+                    .unwrap();
+            }
+        }
+        assert_eq!(conflicts(&acme), [], "{gone}");
+        acme.age(vec![both[0]], Lifecycle::Active, &Writing::default())
+            .unwrap();
+        put(&acme, vec![claims("a", "port == 80")]);
+        assert_eq!(conflicts(&acme).len(), usize::from(gone < 2), "{gone}");
+    }
+    let found = acme.check().unwrap();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+fn a_claim_that_is_none_is_noted(home: &Home) {
+    let acme = home.tenant("acme");
+    let written = put(
+        &acme,
+        vec![claims("a", "port == 80 kg"), claims("b", "port == 443")],
+    );
+    let Some(WriteNote::ClaimNotParsed { why }) = &written.objects[0].note else {
+        panic!("{written:?}");
+    };
+    assert!(why.contains("with a unit"), "{why}");
+    assert_eq!(written.objects[1].note, None);
+    assert_eq!(conflicts(&acme), []);
+}
+
+fn who_may_not_see_both_is_told_of_neither(home: &Home) {
+    let acme = home.tenant("acme");
+    let hidden = ObjectDocument {
+        user_id: Some("eve".into()),
+        ..claims("b", "port == 443")
+    };
+    let both = ids(&acme, vec![claims("a", "port == 80"), hidden]);
+    assert_eq!(conflicts(&acme).len(), 1);
+    let sees = |objects: &[Arc<tenure::ContextObject>]| {
+        let open = objects
+            .iter()
+            .map(|object| object.revision().scope().user.is_none());
+        open.collect::<Vec<bool>>()
+    };
+    assert_eq!(acme.conflicts(None, Some(&sees)).unwrap(), []);
+    assert_eq!(
+        acme.conflict_history(both[0], both[1], Some(&sees))
+            .unwrap(),
+        []
+    );
+    assert_eq!(home.tenant("other").conflicts(None, None).unwrap(), []);
+}
+
+fn nothing_of_an_erased_claim_is_left(home: &Home) {
+    let acme = home.tenant("acme");
+    let both = ids(
+        &acme,
+        vec![claims("a", "port == 80"), claims("b", "port == 443")],
+    );
+    acme.erase(vec![both[0]], &Writing::default()).unwrap();
+    assert_eq!(conflicts(&acme), []);
+    assert_eq!(acme.conflict_history(both[0], both[1], None).unwrap(), []);
+}
+
+fn an_imported_history_is_settled(home: &Home) {
+    let (acme, other) = (home.tenant("acme"), home.tenant("other"));
+    ids(&acme, vec![claims("a", "port == 80")]);
+    ids(&acme, vec![claims("b", "port == 443")]);
+    let mut lines = crate::common::exported(&acme);
+    lines.iter_mut().for_each(|line| {
+        line.object.tenant_id = None;
+        line.revision = None;
+    });
+    other.import(lines, &Writing::default()).unwrap();
+    assert_eq!(conflicts(&other).len(), 1);
+}
+
+fn many_claims_on_one_slot_are_judged_against_the_strongest(home: &Home) {
+    let acme = home.tenant("acme");
+    let many = 3 * MOST_OPPONENTS;
+    let documents = (0..many).map(|number| ObjectDocument {
+        valid_from: Some(Instant::from_micros(i64::from(number))),
+        ..claims(&format!("c{number}"), &format!("port == {number}"))
+    });
+    put(&acme, documents.collect());
+    let found = conflicts(&acme);
+    let most = (many * MOST_OPPONENTS) as usize;
+    assert!(
+        found.len() >= many as usize - 1 && found.len() <= most,
+        "{}",
+        found.len()
+    );
+    // The newest stands, whatever was judged when it came.
+    let lost: BTreeSet<&str> = found
+        .iter()
+        .map(|conflict| match conflict.loser {
+            Loser::First => conflict.first.name.as_str(),
+            _ => conflict.second.name.as_str(),
+        })
+        .collect();
+    assert!(!lost.contains(format!("c{}", many - 1).as_str()));
+    assert_eq!(lost.len(), many as usize - 1);
+}
+
+fn two_nodes_settle_one_slot(home: &Home) {
+    let stores = [
+        Store::open(&home.url).unwrap(),
+        Store::open(&home.url).unwrap(),
+    ];
+    std::thread::scope(|scope| {
+        for (node, store) in stores.iter().enumerate() {
+            scope.spawn(move || {
+                let acme = store.tenant("acme").unwrap();
+                for number in 0..6 {
+                    let name = format!("{node}-{number}");
+                    let put = Put::new(claims(&name, &format!("port == {node}{number}")));
+                    // A file that another process writes is asked again.
+                    while acme.put(vec![put.clone()], &Writing::default()).is_err() {}
+                }
+            });
+        }
+    });
+    // Each pair of the twelve was judged by the one that came later.
+    assert_eq!(conflicts(&home.tenant("acme")).len(), 12 * 11 / 2);
+}
+
+/// One write of a history.
+#[derive(Clone, Debug)]
+struct Step {
+    object: u8,
+    claim: String,
+    from: Option<i64>,
+    until: Option<i64>,
+    level: Authority,
+    multiple: bool,
+    /// Retracted after.
+    gone: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let end = || prop::option::of(0i64..6);
+    let claim = (0u8..3, prop_oneof![Just("=="), Just("!="), Just(">")])
+        .prop_map(|(value, op)| format!("port {op} {value}"));
+    let level = prop_oneof![Just(Authority::Developer), Just(Authority::User)];
+    let rare = || prop::bool::weighted(0.15);
+    (0u8..5, claim, end(), end(), level, rare(), rare()).prop_map(
+        |(object, claim, from, until, level, multiple, gone)| Step {
+            object,
+            claim,
+            from,
+            until: until.filter(|until| from.is_none_or(|from| from < *until)),
+            level,
+            multiple,
+            gone,
+        },
+    )
+}
+
+impl Step {
+    fn document(&self) -> ObjectDocument {
+        ObjectDocument {
+            valid_from: self.from.map(Instant::from_micros),
+            valid_until: self.until.map(Instant::from_micros),
+            authority_level: Some(self.level),
+            slot_cardinality: self.multiple.then_some(SlotCardinality::Multiple),
+            ..claims(&format!("o{}", self.object), &self.claim)
+        }
+    }
+}
+
+/// Writes a history, and says which pairs of names are judged how.
+fn told(steps: &[Step]) -> (BTreeMap<(String, String), Option<String>>, Tenant, Home) {
+    let home = Home::sqlite();
+    let acme = home.tenant("acme");
+    for step in steps {
+        let id = ids(&acme, vec![step.document()])[0];
+        if step.gone {
+            acme.retract(id, Expect::Any, &Writing::default()).unwrap();
+        }
+    }
+    let pairs = conflicts(&acme).into_iter().map(|conflict| {
+        let winner = stands(&conflict).map(str::to_owned);
+        let mut names = [conflict.first.name, conflict.second.name];
+        names.sort_unstable();
+        let [first, second] = names;
+        ((first, second), winner)
+    });
+    (pairs.collect(), acme, home)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: rounds(12, 1_000), ..ProptestConfig::default() })]
+
+    // Whatever comes first, the writes of each object in their order, the same pairs are judged alike in the end; and
+    // what is judged is what an oracle says that looks at all that is believed.
+    #[test]
+    fn histories_end_alike_in_any_order_of_arrival(
+        steps in prop::collection::vec(step(), 1..9),
+        turns in prop::collection::vec(any::<u8>(), 5),
+    ) {
+        // Each object has a turn of its own, which keeps its writes in their order.
+        let mut turned = steps.clone();
+        turned.sort_by_key(|step| turns[usize::from(step.object)]);
+        let (one, acme, _home) = told(&steps);
+        let (other, _, _other_home) = told(&turned);
+        prop_assert_eq!(&one, &other);
+
+        let resident = acme.load().unwrap();
+        let objects = resident.candidates().objects();
+        let believed: Vec<(&str, SlotClaim)> = objects
+            .iter()
+            .filter_map(|object| Some((object.name(), SlotClaim::of(object)?.1)))
+            .collect();
+        let mut oracle = BTreeSet::new();
+        for (at, (name, ours)) in believed.iter().enumerate() {
+            for (other, theirs) in &believed[at + 1..] {
+                if name != other && ours.against(theirs).is_some() {
+                    let mut pair = [(*name).to_owned(), (*other).to_owned()];
+                    pair.sort_unstable();
+                    let [first, second] = pair;
+                    oracle.insert((first, second));
+                }
+            }
+        }
+        prop_assert_eq!(one.keys().cloned().collect::<BTreeSet<_>>(), oracle);
+        // In no view, at no instant, two stand that cannot both hold.
+        for at in -1..7 {
+            let at = Instant::from_micros(at);
+            let held: Vec<&(&str, SlotClaim)> = believed
+                .iter()
+                .filter(|(_, claim)| {
+                    let valid = claim.standing.valid;
+                    valid.from.is_none_or(|from| from <= at) && valid.until.is_none_or(|until| at < until)
+                })
+                .collect();
+            let view: Vec<SlotClaim> = held.iter().map(|(_, claim)| claim.clone()).collect();
+            let lost = defeats(&view, Some(at), &BTreeMap::new());
+            for (place, one) in view.iter().enumerate() {
+                for (other, two) in view.iter().enumerate().skip(place + 1) {
+                    let both = !lost.contains_key(&place) && !lost.contains_key(&other);
+                    prop_assert!(!both || one.agrees_with(two));
+                }
+            }
+        }
+    }
+}

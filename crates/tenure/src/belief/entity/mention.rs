@@ -1,0 +1,392 @@
+//! Stage 1: mentions of entities in a text, by known aliases and by bounded patterns.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+
+use super::EntityType;
+use super::similarity::Profile;
+use crate::base::error::Error;
+use crate::belief::claim::folded;
+use crate::object::vocabulary::vocabulary;
+
+/// The fewest characters of an alias that is looked for: one letter means nothing.
+pub const MIN_ALIAS: usize = 2;
+/// The most characters of an alias.
+pub const MAX_ALIAS: usize = 256;
+/// The most mentions that are given of one text.
+pub const MAX_MENTIONS: usize = 10_000;
+
+vocabulary! {
+    /// The sign by which a mention is known.
+    Sign ("sign") {
+        /// A known alias.
+        Alias = "alias",
+        /// A mail address.
+        Mail = "mail",
+        /// The id of a document or a ticket.
+        DocumentId = "document_id",
+        /// A path or an address.
+        Path = "path",
+        /// A role description.
+        Role = "role",
+    }
+}
+
+/// A mention in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mention {
+    /// Its place, in bytes.
+    pub at: Range<usize>,
+    /// Its name, folded.
+    pub name: String,
+    /// The sign by which it is known.
+    pub sign: Sign,
+    /// The type that the sign gives away.
+    pub kind: Option<EntityType>,
+}
+
+impl Mention {
+    /// The mention as it is compared with entities: what is known around it, with its name, its type and the mark that
+    /// its sign is.
+    pub fn profile(&self, around: Profile) -> Profile {
+        let mut profile = around;
+        profile.name.clone_from(&self.name);
+        profile.kind = self.kind.or(profile.kind);
+        let mark = Some(self.name.clone());
+        match self.sign {
+            Sign::Mail => profile.metadata.mail = mark,
+            Sign::DocumentId => profile.metadata.document_id = mark,
+            Sign::Path => profile.metadata.path = mark,
+            Sign::Alias => {}
+            // Somebody has the role: who it is, is a person.
+            Sign::Role => profile.kind = None,
+        }
+        profile
+    }
+}
+
+/// The mentions of a text, in its order.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Found {
+    /// The mentions; they do not overlap.
+    pub mentions: Vec<Mention>,
+    /// True if there are more than are given.
+    pub is_cut: bool,
+}
+
+/// The search for mentions: made once of all aliases.
+///
+/// ```
+/// use tenure::belief::entity::{MentionFinder, Sign};
+/// let finder = MentionFinder::new(["Nova", "the prompt repo"])?;
+/// let found = finder.find("Sam moved NOVA into the  prompt\nrepo (AI-114), says kim@acme.example.");
+/// let names: Vec<&str> = found.mentions.iter().map(|mention| mention.name.as_str()).collect();
+/// assert_eq!(names, ["nova", "the prompt repo", "ai-114", "kim@acme.example"]);
+/// assert_eq!(found.mentions[1].sign, Sign::Alias);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct MentionFinder {
+    aliases: Option<AhoCorasick>,
+    names: Vec<String>,
+    patterns: Vec<(Regex, Sign, Option<EntityType>)>,
+}
+
+/// The patterns, of which each is bounded in length.
+const PATTERNS: [(&str, Sign, Option<EntityType>); 4] = [
+    (
+        r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}",
+        Sign::Mail,
+        Some(EntityType::Person),
+    ),
+    (
+        r"(?:[a-z][a-z0-9+.-]{0,15}://)?(?:[A-Za-z0-9_.~-]{0,64}/){1,16}[A-Za-z0-9_.~-]{1,64}",
+        Sign::Path,
+        Some(EntityType::Document),
+    ),
+    (
+        r"\b[A-Z][A-Z0-9]{1,9}-[0-9]{1,8}\b",
+        Sign::DocumentId,
+        Some(EntityType::Document),
+    ),
+    (
+        r"\b[Tt]he (?:(?:acting|current|former) )?(?:C[EFTOIMS]O|CISO|chief [a-z]{3,12} officer|head of [a-z]{2,16}|project lead|tech lead|product owner|account manager|data protection officer)\b",
+        Sign::Role,
+        Some(EntityType::Role),
+    ),
+];
+
+impl MentionFinder {
+    /// A search for these aliases and for the patterns. Aliases that are too short or too long are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when there are more aliases than can be searched for at once.
+    pub fn new<A: AsRef<str>>(
+        aliases: impl IntoIterator<Item = A>,
+    ) -> Result<MentionFinder, Error> {
+        let names = aliases.into_iter().map(|alias| folded(alias.as_ref()));
+        let mut names: Vec<String> = names.filter(|name| is_searchable(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let too_many = |error: &dyn std::fmt::Display| {
+            Error::input(format!(
+                "{} aliases cannot be searched for: {error}",
+                names.len()
+            ))
+        };
+        let built = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&names);
+        let aliases = if names.is_empty() {
+            None
+        } else {
+            Some(built.map_err(|error| too_many(&error))?)
+        };
+        let patterns = PATTERNS.iter().map(|(pattern, sign, kind)| {
+            let regex = Regex::new(pattern).map_err(|error| too_many(&error))?;
+            Ok((regex, *sign, *kind))
+        });
+        Ok(MentionFinder {
+            patterns: patterns.collect::<Result<_, Error>>()?,
+            aliases,
+            names,
+        })
+    }
+
+    /// The mentions in a text. Of two that overlap, a known alias goes first, then the earlier one.
+    pub fn find(&self, text: &str) -> Found {
+        let mut mentions = self.by_alias(text);
+        let mut is_cut = mentions.len() > MAX_MENTIONS;
+        mentions.truncate(MAX_MENTIONS);
+        for (pattern, sign, kind) in &self.patterns {
+            let taken = mentions.clone();
+            let mut next = 0;
+            for found in pattern.find_iter(text) {
+                while taken
+                    .get(next)
+                    .is_some_and(|one| one.at.end <= found.start())
+                {
+                    next += 1;
+                }
+                if taken
+                    .get(next)
+                    .is_some_and(|one| one.at.start < found.end())
+                {
+                    continue;
+                }
+                if mentions.len() == MAX_MENTIONS {
+                    is_cut = true;
+                    break;
+                }
+                let name = found.as_str().trim_end_matches('.');
+                mentions.push(Mention {
+                    at: found.start()..found.start() + name.len(),
+                    name: folded(name),
+                    sign: *sign,
+                    kind: *kind,
+                });
+            }
+            mentions.sort_by_key(|mention| mention.at.start);
+        }
+        Found { mentions, is_cut }
+    }
+
+    fn by_alias(&self, text: &str) -> Vec<Mention> {
+        let Some(aliases) = &self.aliases else {
+            return Vec::new();
+        };
+        let view = View::of(text);
+        let bytes = view.text.as_bytes();
+        let is_word = |at: usize| {
+            view.text[at..]
+                .chars()
+                .next()
+                .is_some_and(char::is_alphanumeric)
+        };
+        let ends_word = |at: usize| {
+            view.text[..at]
+                .chars()
+                .next_back()
+                .is_some_and(char::is_alphanumeric)
+        };
+        let mut mentions = Vec::new();
+        let mut from = 0;
+        while from < bytes.len() && mentions.len() <= MAX_MENTIONS {
+            let input = aho_corasick::Input::new(&view.text).range(from..);
+            let Some(found) = aliases.find(input) else {
+                break;
+            };
+            let (start, end) = (found.start(), found.end());
+            // Part of a longer word means nothing; within it, another may begin.
+            let first = is_word(start) && ends_word(start);
+            let last = ends_word(end) && is_word(end);
+            if first || last {
+                from = start + view.text[start..].chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+            if let Some(name) = self.names.get(found.pattern().as_usize()) {
+                mentions.push(Mention {
+                    at: view.at(start)..view.end(end),
+                    name: name.clone(),
+                    sign: Sign::Alias,
+                    kind: None,
+                });
+            }
+            from = end;
+        }
+        mentions
+    }
+}
+
+/// Returns whether a folded alias is looked for.
+fn is_searchable(name: &str) -> bool {
+    let letters = name.chars().take(MAX_ALIAS + 1).count();
+    (MIN_ALIAS..=MAX_ALIAS).contains(&letters)
+}
+
+/// A text, folded, with the place of each of its bytes in the text that it was made of.
+struct View {
+    text: String,
+    /// The places where that is another one: of each byte of the folded text, the first byte of what it was made of.
+    places: Vec<u32>,
+    whole: usize,
+}
+
+impl View {
+    fn of(text: &str) -> View {
+        let mut folded = String::with_capacity(text.len());
+        let mut places = Vec::with_capacity(text.len());
+        let mut spaced = true;
+        for (at, c) in text.char_indices() {
+            if c.is_whitespace() {
+                if !spaced {
+                    folded.push(' ');
+                    places.push(at as u32);
+                }
+                spaced = true;
+                continue;
+            }
+            spaced = false;
+            if c.is_ascii() {
+                folded.push(c.to_ascii_lowercase());
+                places.push(at as u32);
+                continue;
+            }
+            use unicode_normalization::UnicodeNormalization;
+            for plain in std::iter::once(c).nfkc().flat_map(char::to_lowercase) {
+                folded.push(plain);
+                places.resize(folded.len(), at as u32);
+            }
+        }
+        View {
+            text: folded,
+            places,
+            whole: text.len(),
+        }
+    }
+
+    /// The place of a byte.
+    fn at(&self, byte: usize) -> usize {
+        self.places.get(byte).map_or(self.whole, |at| *at as usize)
+    }
+
+    /// The place behind the byte before this one.
+    fn end(&self, byte: usize) -> usize {
+        let last = byte.saturating_sub(1);
+        let from = self.at(last);
+        // The next byte that was made of another character begins where this one ends, but for white space.
+        let next = self.places[byte.min(self.places.len())..].iter();
+        let next = next.map(|at| *at as usize).find(|at| *at > from);
+        match next {
+            Some(next) if self.text.is_char_boundary(byte) => next,
+            _ => self.whole,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names(finder: &MentionFinder, text: &str) -> Vec<String> {
+        let found = finder.find(text).mentions.into_iter();
+        found.map(|mention| mention.name).collect()
+    }
+
+    #[test]
+    fn aliases_are_whole_words_in_any_case_and_form() {
+        let finder = MentionFinder::new(["Nova", "Nova Prime", "Ål", "x"]).unwrap();
+        assert_eq!(names(&finder, "innovation"), [""; 0]);
+        assert_eq!(
+            names(&finder, "NOVA, nova prime; ＮＯＶＡ"),
+            ["nova", "nova prime", "nova"]
+        );
+        assert_eq!(names(&finder, "x marks A\u{30A}l"), ["ål"; 0]);
+        assert_eq!(names(&finder, "a\u{E5}l ål"), ["ål"]);
+        let text = "see  Nova\n Prime.";
+        let found = finder.find(text).mentions;
+        assert_eq!(&text[found[0].at.clone()], "Nova\n Prime");
+    }
+
+    #[test]
+    fn aliases_of_any_size_are_taken_or_left_out() {
+        let long = "a".repeat(100_000);
+        let finder = MentionFinder::new(["a", &long, "ab"]).unwrap();
+        assert_eq!(names(&finder, "a ab aa"), ["ab"]);
+        assert!(
+            MentionFinder::new([""; 0])
+                .unwrap()
+                .find("nova")
+                .mentions
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_text_full_of_mentions_is_cut() {
+        let finder = MentionFinder::new(["ab"]).unwrap();
+        let found = finder.find(&"ab ".repeat(1_000_000));
+        assert!(found.is_cut);
+        assert_eq!(found.mentions.len(), MAX_MENTIONS);
+    }
+
+    #[test]
+    fn patterns_find_what_no_alias_names() {
+        let finder = MentionFinder::new(["AI-ENG-7"]).unwrap();
+        let found = finder
+            .find("The CFO sent docs/plan.md and OPS-12 to ann.lee@acme.example; AI-ENG-7 waits.");
+        let signs: Vec<(Sign, &str)> = found
+            .mentions
+            .iter()
+            .map(|mention| (mention.sign, mention.name.as_str()))
+            .collect();
+        assert_eq!(
+            signs,
+            [
+                (Sign::Role, "the cfo"),
+                (Sign::Path, "docs/plan.md"),
+                (Sign::DocumentId, "ops-12"),
+                (Sign::Mail, "ann.lee@acme.example"),
+                (Sign::Alias, "ai-eng-7"),
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn mentions_stand_where_they_say(text in "[a-cA-C éÅ\u{301}ﬁ\n@./-]{0,60}", aliases in prop::collection::vec("[a-c é]{1,4}", 0..4)) {
+            let finder = MentionFinder::new(&aliases).unwrap();
+            let mut last = 0;
+            for mention in finder.find(&text).mentions {
+                prop_assert!(mention.at.start >= last && mention.at.start < mention.at.end);
+                prop_assert!(text.is_char_boundary(mention.at.start) && text.is_char_boundary(mention.at.end));
+                last = mention.at.end;
+            }
+        }
+    }
+}

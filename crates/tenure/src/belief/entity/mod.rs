@@ -1,0 +1,131 @@
+//! Entities: mentions of them in a text, how alike a mention and an entity are, and what follows from that.
+
+mod mention;
+mod registry;
+mod resolver;
+mod similarity;
+
+pub use mention::{Found, MAX_ALIAS, MAX_MENTIONS, MIN_ALIAS, Mention, MentionFinder, Sign};
+pub use registry::{Entities, EntityEntry, EntityOp, SeenEntity, SeesObject};
+pub use resolver::{ResolvedMention, Resolver};
+pub use similarity::{
+    Bound, Metadata, PartWeights, Profile, Resolved, Similarity, SimilarityPart, resolve,
+    similarity,
+};
+
+use crate::object::vocabulary::vocabulary;
+
+vocabulary! {
+    /// The type of an entity.
+    EntityType ("entity type") {
+        /// A human being.
+        Person = "person",
+        /// A project.
+        Project = "project",
+        /// A document.
+        Document = "document",
+        /// A system or service.
+        System = "system",
+        /// An organisation.
+        Tenant = "tenant",
+        /// A tool.
+        Tool = "tool",
+        /// A role that somebody has at a time.
+        Role = "role",
+    }
+}
+
+vocabulary! {
+    /// The relation of one entity to another.
+    RelationType ("relation type") {
+        /// It holds the other.
+        Parent = "parent",
+        /// It is held by the other.
+        Child = "child",
+        /// Both have one parent.
+        Sibling = "sibling",
+        /// It mentions the other.
+        CrossReference = "cross_reference",
+        /// Both are one.
+        SameAs = "same_as",
+    }
+}
+
+vocabulary! {
+    /// The outcome of a resolution.
+    Resolution ("resolution") {
+        /// The mention means this entity.
+        Bind = "bind",
+        /// A person or a system of record has to say.
+        Review = "review",
+        /// It means an entity that is not known yet.
+        New = "new",
+    }
+}
+
+/// The characters of other scripts that look like Latin letters, each with the letter.
+const LOOKALIKES: [(char, char); 44] = [
+    ('а', 'a'),
+    ('в', 'b'),
+    ('е', 'e'),
+    ('к', 'k'),
+    ('м', 'm'),
+    ('н', 'h'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('с', 'c'),
+    ('т', 't'),
+    ('у', 'y'),
+    ('х', 'x'),
+    ('і', 'i'),
+    ('ј', 'j'),
+    ('ѕ', 's'),
+    ('ԁ', 'd'),
+    ('ӏ', 'l'),
+    ('ԛ', 'q'),
+    ('ԝ', 'w'),
+    ('ɡ', 'g'),
+    ('ո', 'n'),
+    ('ս', 'u'),
+    ('օ', 'o'),
+    ('հ', 'h'),
+    ('α', 'a'),
+    ('β', 'b'),
+    ('ε', 'e'),
+    ('η', 'n'),
+    ('ι', 'i'),
+    ('κ', 'k'),
+    ('ν', 'v'),
+    ('ο', 'o'),
+    ('ρ', 'p'),
+    ('τ', 't'),
+    ('υ', 'u'),
+    ('χ', 'x'),
+    ('ѵ', 'v'),
+    ('ᴏ', 'o'),
+    ('ı', 'i'),
+    ('ɑ', 'a'),
+    ('ʀ', 'r'),
+    ('ᴡ', 'w'),
+    ('ᴢ', 'z'),
+    ('ꜱ', 's'),
+];
+
+/// A folded name with its look-alikes as the Latin letters that they look like, and whether there were any.
+fn skeleton(folded: &str) -> (String, bool) {
+    if folded.is_ascii() {
+        return (folded.to_owned(), false);
+    }
+    let mut any = false;
+    let letters = folded
+        .chars()
+        .filter(|c| !crate::base::text::is_invisible(*c))
+        .map(|c| {
+            let known = LOOKALIKES.iter().find(|(other, _)| *other == c);
+            any |= known.is_some();
+            known.map_or(c, |(_, latin)| *latin)
+        });
+    let skeleton: String = letters.collect();
+    let hidden = skeleton.chars().count() != folded.chars().count();
+    (skeleton, any || hidden)
+}

@@ -1,0 +1,541 @@
+//! Stage 3: how alike a mention and an entity are, in six parts, and what follows.
+//!
+//! The score is the weighted mean of the parts that are known. Then come limits, which no sum lifts: an automatic merge
+//! (0.95) needs the whole name or a known alias, or an id that is the same; it never joins what an id, a type or a
+//! tenant tells apart, and never rests on a first name or a look-alike alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{EntityType, Resolution, skeleton};
+use crate::base::error::Error;
+use crate::base::num::Score;
+use crate::base::time::{Instant, Interval, Position};
+use crate::belief::claim::folded;
+use crate::object::vocabulary::vocabulary;
+
+/// The score from which on a mention is bound.
+const BIND: Score = Score::from_millionths(950_000);
+/// The score up to which it is new.
+const REVIEW: Score = Score::from_millionths(700_000);
+/// The score just below a merge.
+const BELOW_BIND: Score = Score::from_millionths(949_999);
+/// The lead that the best entity needs over the next.
+const LEAD: u32 = 50_000;
+/// The likeness of names below which they are different ones.
+const UNLIKE: Score = Score::from_millionths(780_000);
+
+vocabulary! {
+    /// A part of a similarity.
+    SimilarityPart ("part") {
+        /// The names.
+        Lexical = "lexical",
+        /// The types.
+        Kind = "kind",
+        /// The project and session.
+        Scope = "scope",
+        /// The ids, mail addresses, paths and roles.
+        Metadata = "metadata",
+        /// The entities around both.
+        Neighbourhood = "neighbourhood",
+        /// The quality of the source, and the confidence.
+        Source = "source",
+    }
+}
+
+/// The weights of the six parts, which a policy states.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PartWeights {
+    /// The names.
+    pub lexical: Score,
+    /// The types.
+    pub kind: Score,
+    /// The project and session.
+    pub scope: Score,
+    /// The ids, mail addresses, paths and roles.
+    pub metadata: Score,
+    /// The entities around both.
+    pub neighbourhood: Score,
+    /// The quality of the source, and the confidence.
+    pub source: Score,
+}
+
+impl Default for PartWeights {
+    /// Returns 0.35, 0.15, 0.15, 0.2, 0.1 and 0.05.
+    fn default() -> PartWeights {
+        PartWeights {
+            lexical: Score::from_millionths(350_000),
+            kind: Score::from_millionths(150_000),
+            scope: Score::from_millionths(150_000),
+            metadata: Score::from_millionths(200_000),
+            neighbourhood: Score::from_millionths(100_000),
+            source: Score::from_millionths(50_000),
+        }
+    }
+}
+
+impl PartWeights {
+    /// Checks that they weigh anything.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) when all of them are 0.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.all().iter().all(|weight| *weight == Score::ZERO) {
+            return Err(Error::input("all weights of the parts are 0")
+                .expected("at least one above 0, such as `lexical = 0.35`"));
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> [Score; 6] {
+        [
+            self.lexical,
+            self.kind,
+            self.scope,
+            self.metadata,
+            self.neighbourhood,
+            self.source,
+        ]
+    }
+}
+
+/// The ids and marks of an entity or of a mention.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Metadata {
+    /// The role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The mail address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail: Option<String>,
+    /// The path or address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The id of the document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_id: Option<String>,
+    /// The id in the system of record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_id: Option<String>,
+}
+
+/// Everything that is known of an entity, or of a mention where it stands.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Profile {
+    /// The name.
+    pub name: String,
+    /// Other names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// The type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<EntityType>,
+    /// The tenant.
+    pub tenant: String,
+    /// The project, where it is of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Role descriptions, each with the time for which it held.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<(String, Bound)>,
+    /// Ids and marks.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub metadata: Metadata,
+    /// The ids of the entities around it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub neighbours: BTreeSet<String>,
+    /// The quality of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_authority: Option<Score>,
+    /// The confidence in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Score>,
+    /// Of a mention: the instant of which it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Instant>,
+    /// Of a mention: the entities that its session spoke of before.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub earlier: BTreeSet<String>,
+}
+
+fn is_nothing(metadata: &Metadata) -> bool {
+    *metadata == Metadata::default()
+}
+
+/// The time for which something held.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bound {
+    /// Since when; missing means unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Instant>,
+    /// Until when; missing means open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Instant>,
+}
+
+/// The similarity of a mention and an entity: each part that is known, and the score.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Similarity {
+    /// The parts that are known.
+    pub parts: BTreeMap<SimilarityPart, Score>,
+    /// The reasons for which the score is lower than the mean of the parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<&'static str>,
+    /// The score.
+    pub score: Score,
+}
+
+/// The comparison of two names.
+struct Names {
+    score: Score,
+    /// True if one is the whole other, or a known alias.
+    exact: bool,
+    /// True if it says little of whom it means: one word, or initials.
+    partial: bool,
+    /// True if characters of other scripts stand for Latin ones.
+    disguised: bool,
+}
+
+fn millionths(parts: u32) -> Score {
+    Score::from_millionths(parts)
+}
+
+fn names(mention: &Profile, entity: &Profile) -> Names {
+    let said = folded(&mention.name);
+    let known: Vec<String> = std::iter::once(&entity.name)
+        .chain(&entity.aliases)
+        .map(|name| folded(name))
+        .collect();
+    let words = |text: &str| -> Vec<String> {
+        let parts = text.split(|c: char| !c.is_alphanumeric());
+        parts
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let ours = words(&said);
+    if !said.is_empty() && known.contains(&said) {
+        let disguised = skeleton(&said).1 && said.chars().any(|c| c.is_ascii_alphabetic());
+        return Names {
+            score: Score::ONE,
+            exact: true,
+            partial: ours.len() < 2,
+            disguised,
+        };
+    }
+    let in_time = |bound: &Bound| {
+        let interval = Interval {
+            from: bound.from,
+            until: bound.until,
+        };
+        mention.at.map_or(bound.until.is_none(), |at| {
+            interval.locate(at) == Position::Inside
+        })
+    };
+    let roles = entity.roles.iter();
+    let mut roles = roles.filter(|(role, _)| folded(role) == said).peekable();
+    if roles.peek().is_some() {
+        let holds = roles.any(|(_, bound)| in_time(bound));
+        return Names {
+            score: if holds { Score::ONE } else { Score::ZERO },
+            exact: holds && mention.at.is_some(),
+            partial: false,
+            disguised: false,
+        };
+    }
+    let mut best = Names {
+        score: Score::ZERO,
+        exact: false,
+        partial: false,
+        disguised: false,
+    };
+    for name in &known {
+        let theirs = words(name);
+        let compared = compare(&said, &ours, name, &theirs);
+        if compared.score > best.score {
+            best = compared;
+        }
+    }
+    best
+}
+
+fn compare(said: &str, ours: &[String], name: &str, theirs: &[String]) -> Names {
+    let plain = |score| Names {
+        score,
+        exact: false,
+        partial: false,
+        disguised: false,
+    };
+    let ((seen, one), (known, other)) = (skeleton(said), skeleton(name));
+    if (one || other) && seen == known {
+        return Names {
+            disguised: true,
+            ..plain(millionths(900_000))
+        };
+    }
+    let digits = |words: &[String]| -> BTreeSet<String> {
+        let numbered = words
+            .iter()
+            .filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+        numbered.cloned().collect()
+    };
+    // Versions, years and numbers tell apart what is named alike.
+    if digits(ours) != digits(theirs) {
+        return plain(millionths(500_000));
+    }
+    if ours.is_empty() || theirs.is_empty() {
+        return plain(Score::ZERO);
+    }
+    let mut sorted = [ours.to_vec(), theirs.to_vec()];
+    sorted.iter_mut().for_each(|words| words.sort_unstable());
+    if sorted[0] == sorted[1] {
+        return plain(millionths(940_000));
+    }
+    let stands_for = |short: &String, long: &String| {
+        short == long || (short.chars().count() == 1 && long.starts_with(short.as_str()))
+    };
+    let fits = |few: &[String], many: &[String]| {
+        few.iter()
+            .all(|short| many.iter().any(|long| stands_for(short, long)))
+    };
+    let whole_word = ours
+        .iter()
+        .any(|word| word.chars().count() > 1 && theirs.contains(word));
+    if whole_word && (fits(ours, theirs) || fits(theirs, ours)) {
+        return Names {
+            partial: true,
+            ..plain(millionths(850_000))
+        };
+    }
+    let initials = |words: &[String]| -> String {
+        words
+            .iter()
+            .filter_map(|word| word.chars().next())
+            .collect()
+    };
+    let short = |one: &[String], other: &[String]| {
+        one.len() == 1 && other.len() > 1 && one.concat() == initials(other)
+    };
+    if short(ours, theirs) || short(theirs, ours) {
+        return Names {
+            partial: true,
+            ..plain(millionths(800_000))
+        };
+    }
+    let joined = [sorted[0].join(" "), sorted[1].join(" ")];
+    // Long texts are no names.
+    if joined.iter().any(|name| name.len() > 512) {
+        return plain(Score::ZERO);
+    }
+    let likeness =
+        strsim::jaro_winkler(said, name).max(strsim::jaro_winkler(&joined[0], &joined[1]));
+    let scaled = (likeness - 0.6).max(0.0) / 0.4 * 0.92;
+    plain(Score::clamped(scaled))
+}
+
+/// The comparison of ids and marks.
+struct Marks {
+    score: Option<Score>,
+    /// True if an id is the same.
+    same: bool,
+    /// True if the mail address alone is the same.
+    same_mail: bool,
+    /// True if an id of the document or the record is another.
+    other_id: bool,
+    /// True if a mail address, its domain, a path or a role is another.
+    differs: bool,
+}
+
+fn marks(mention: &Metadata, entity: &Metadata) -> Marks {
+    let compared = |a: &Option<String>, b: &Option<String>| match (a, b) {
+        (Some(a), Some(b)) => Some(folded(a) == folded(b)),
+        _ => None,
+    };
+    let record = compared(&mention.record_id, &entity.record_id);
+    let document = compared(&mention.document_id, &entity.document_id);
+    let path = compared(&mention.path, &entity.path);
+    let mail = compared(&mention.mail, &entity.mail);
+    let role = compared(&mention.role, &entity.role);
+    let domain = |mail: &Option<String>| {
+        let mail = folded(mail.as_deref()?);
+        Some(mail.rsplit_once('@')?.1.to_owned())
+    };
+    let domains = compared(&domain(&mention.mail), &domain(&entity.mail));
+    let other_id = record == Some(false) || document == Some(false);
+    let same = !other_id && (record == Some(true) || document == Some(true) || path == Some(true));
+    let same_mail = !other_id && mail == Some(true);
+    let score = if other_id {
+        Some(Score::ZERO)
+    } else if same || same_mail {
+        Some(Score::ONE)
+    } else {
+        let weak = [
+            mail.map(|_| match domains {
+                Some(true) => 500_000,
+                _ => 100_000,
+            }),
+            path.map(|_| 200_000),
+            role.map(|same| if same { 900_000 } else { 300_000 }),
+        ];
+        weak.into_iter().flatten().min().map(millionths)
+    };
+    Marks {
+        score,
+        same,
+        same_mail,
+        other_id,
+        differs: mail == Some(false) || path == Some(false) || role == Some(false),
+    }
+}
+
+/// Compares a mention, where it stands, with an entity of this id.
+pub fn similarity(
+    mention: &Profile,
+    id: &str,
+    entity: &Profile,
+    weights: &PartWeights,
+) -> Similarity {
+    let names = names(mention, entity);
+    let marks = marks(&mention.metadata, &entity.metadata);
+    let earlier = mention.earlier.contains(id);
+    let kind = match (mention.kind, entity.kind) {
+        (Some(one), Some(other)) => Some(one == other),
+        _ => None,
+    };
+    let scope = match (&mention.project, &entity.project) {
+        _ if earlier => Score::ONE,
+        (Some(one), Some(other)) if one == other => Score::ONE,
+        (None, None) => Score::ONE,
+        (Some(_), Some(_)) => millionths(200_000),
+        _ => millionths(800_000),
+    };
+    let around = (!mention.neighbours.is_empty() && !entity.neighbours.is_empty()).then(|| {
+        let shared = mention.neighbours.intersection(&entity.neighbours).count();
+        let fewer = mention.neighbours.len().min(entity.neighbours.len());
+        Score::clamped(shared as f64 / fewer as f64)
+    });
+    let trust = |profile: &Profile| {
+        let unknown = || Score::ONE;
+        profile
+            .source_authority
+            .unwrap_or_else(unknown)
+            .times(profile.confidence.unwrap_or_else(unknown))
+    };
+    let parts = [
+        Some(names.score),
+        kind.map(|same| if same { Score::ONE } else { Score::ZERO }),
+        Some(scope),
+        marks.score,
+        around,
+        Some(trust(mention).min(trust(entity))),
+    ];
+    let all = SimilarityPart::ALL.iter().zip(parts).zip(weights.all());
+    let known: Vec<(SimilarityPart, Score, Score)> = all
+        .filter_map(|((part, score), weight)| Some((*part, score?, weight)))
+        .collect();
+    let (mut sum, mut weight) = (0u64, 0u64);
+    for (_, score, counts) in &known {
+        sum += u64::from(score.millionths()) * u64::from(counts.millionths());
+        weight += u64::from(counts.millionths());
+    }
+    let mean = sum.checked_div(weight).unwrap_or(0);
+    let mut score = millionths(u32::try_from(mean).unwrap_or(u32::MAX));
+    let is_person =
+        mention.kind == Some(EntityType::Person) || entity.kind == Some(EntityType::Person);
+    let near = around.is_some_and(|share| share >= Score::HALF);
+    // A mailbox may be shared: the name has to be near as well.
+    let identified =
+        (marks.same || (marks.same_mail && names.score >= UNLIKE)) && kind != Some(false);
+    if identified {
+        score = score.max(BIND);
+    }
+    let mut limits = Vec::new();
+    let mut limit = |applies: bool, most: Score, why: &'static str| {
+        if applies && score > most {
+            score = most;
+            limits.push(why);
+        }
+    };
+    limit(
+        mention.tenant != entity.tenant,
+        Score::ZERO,
+        "another tenant",
+    );
+    limit(kind == Some(false), REVIEW, "another type");
+    limit(marks.other_id, REVIEW, "another id");
+    limit(!identified && names.score < UNLIKE, REVIEW, "another name");
+    limit(
+        !identified && !names.exact,
+        BELOW_BIND,
+        "not the whole name",
+    );
+    limit(names.disguised, BELOW_BIND, "look-alike characters");
+    limit(
+        !identified && marks.differs,
+        BELOW_BIND,
+        "another mail address, path or role",
+    );
+    let elsewhere = scope < millionths(500_000);
+    limit(!identified && elsewhere, BELOW_BIND, "another project");
+    let vague = is_person && names.partial && !earlier && !near;
+    limit(!identified && vague, BELOW_BIND, "a name that many have");
+    let apart = around == Some(Score::ZERO);
+    limit(!identified && apart, BELOW_BIND, "no neighbour in common");
+    Similarity {
+        parts: known
+            .into_iter()
+            .map(|(part, score, _)| (part, score))
+            .collect(),
+        limits,
+        score,
+    }
+}
+
+/// The outcome for a mention: what it is bound to, or which entities it may mean.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Resolved {
+    /// The outcome.
+    pub outcome: Resolution,
+    /// The entities that it may mean, the likeliest first; of one that is bound, that one alone.
+    pub candidates: Vec<(String, Similarity)>,
+}
+
+/// Resolves a mention among candidates: it is bound to the one that is at least 0.95 like it, and enough more than the
+/// next; between that and 0.70 it waits for a person; otherwise it is new.
+pub fn resolve<'e>(
+    mention: &Profile,
+    candidates: impl IntoIterator<Item = (&'e str, &'e Profile)>,
+    weights: &PartWeights,
+) -> Resolved {
+    let compared = candidates.into_iter().map(|(id, entity)| {
+        let found = similarity(mention, id, entity, weights);
+        (id.to_owned(), found)
+    });
+    let mut alike: Vec<(String, Similarity)> =
+        compared.filter(|(_, found)| found.score > REVIEW).collect();
+    alike.sort_by(|(one_id, one), (other_id, other)| {
+        (other.score, one_id).cmp(&(one.score, other_id))
+    });
+    let next = alike
+        .get(1)
+        .map_or(0, |(_, found)| found.score.millionths());
+    let outcome = match alike.first() {
+        None => Resolution::New,
+        Some((_, best)) if best.score >= BIND && best.score.millionths() - next >= LEAD => {
+            alike.truncate(1);
+            Resolution::Bind
+        }
+        Some(_) => Resolution::Review,
+    };
+    Resolved {
+        outcome,
+        candidates: alike,
+    }
+}

@@ -1,0 +1,20 @@
+//! Beliefs, held to be true: claims and whether two can hold together, how two intervals lie to each other, which of
+//! two claims stands, how far evidence is believed, and which entity a name means.
+//!
+//! All decisions about beliefs are here, as functions of what they are given: a store applies them as it writes, and
+//! a compile to what its caller may see. None depends on the order in which anything came, but for preferences of
+//! which nobody says since when they hold.
+
+mod claim;
+mod confidence;
+pub mod entity;
+mod interval;
+mod protocol;
+mod slot;
+
+pub use crate::object::claim::Op;
+pub use claim::{Claim, MAX_VALUES, Value, folded};
+pub use confidence::{Direction, Evidence, GateRefusal, Weight, confidence, may_persist};
+pub use interval::{Action, Relation, action, overlap, relate};
+pub use protocol::{Ground, Judgement, Loser, Standing, judge};
+pub use slot::{Defeat, SlotClaim, defeats};

@@ -1,0 +1,276 @@
+//! The protocols that decide between two claims on one single-valued slot that cannot both hold.
+//!
+//! In the time that both share, in this order: the higher authority; the one that begins to hold later; of two
+//! preferences that do not say when, the one that was recorded later; the better source; the higher confidence; else
+//! neither. The order carries out the table of actions: of two intervals that begin apart, the later one is what the
+//! earlier ends at, or the exception inside it; those that begin together are decided by their sources.
+
+use std::cmp::Ordering;
+
+use crate::base::num::Score;
+use crate::base::time::{Instant, Interval};
+use crate::belief::interval::overlap;
+use crate::object::vocabulary::{ContradictionStatus, ObjectType, vocabulary};
+use crate::object::{Authority, ContextObject};
+
+/// The facts of a claim that the protocols compare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// May it command?
+    pub authority: Authority,
+    /// The time for which it is claimed.
+    pub valid: Interval,
+    /// The quality of its source.
+    pub source_authority: Score,
+    /// The confidence in it.
+    pub confidence: Score,
+    /// True if it is a preference.
+    pub preference: bool,
+    /// The instant at which it was recorded, where a store says so: it counts between preferences alone.
+    pub recorded: Option<Instant>,
+}
+
+impl Standing {
+    /// The standing of an object, for the time in which it is held to be true.
+    pub fn of(object: &ContextObject) -> Standing {
+        let revision = object.revision();
+        Standing {
+            authority: revision.authority_level(),
+            valid: object.valid(),
+            source_authority: revision.source_authority(),
+            confidence: revision.confidence(),
+            preference: revision.object_type() == ObjectType::Preference,
+            recorded: object.status().transaction.from,
+        }
+    }
+}
+
+vocabulary! {
+    /// The ground on which one claim stands and another does not.
+    Ground ("ground") {
+        /// The higher authority.
+        Authority = "authority",
+        /// The later begin of its time.
+        ValidFrom = "valid_from",
+        /// The later recording of a preference.
+        Recorded = "recorded",
+        /// The better source.
+        SourceAuthority = "source_authority",
+        /// The higher confidence.
+        Confidence = "confidence",
+        /// Nothing tells them apart.
+        Tie = "tie",
+        /// Somebody decided so.
+        Person = "person",
+    }
+}
+
+vocabulary! {
+    /// The one of two that does not stand.
+    Loser ("loser") {
+        /// The first.
+        First = "first",
+        /// The second.
+        Second = "second",
+        /// Neither stands.
+        Both = "both",
+        /// Both stand.
+        Neither = "neither",
+    }
+}
+
+impl Loser {
+    /// The same, for the pair the other way round.
+    #[must_use]
+    pub const fn swapped(self) -> Loser {
+        match self {
+            Loser::First => Loser::Second,
+            Loser::Second => Loser::First,
+            Loser::Both | Loser::Neither => self,
+        }
+    }
+}
+
+/// The judgement on a pair of claims: which does not stand, for which time, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Judgement {
+    /// The one that does not stand.
+    pub loser: Loser,
+    /// The time for which it does not.
+    pub window: Interval,
+    /// The ground.
+    pub ground: Ground,
+}
+
+impl Judgement {
+    /// The standing of the loser: overridden by what has more authority or a better source, or disputed, as both are.
+    pub const fn status(&self) -> ContradictionStatus {
+        match self.ground {
+            Ground::SourceAuthority | Ground::Confidence | Ground::Tie => {
+                ContradictionStatus::Disputed
+            }
+            _ => ContradictionStatus::Overridden,
+        }
+    }
+
+    /// Returns whether the one that stands replaced the other, as what is newer does.
+    pub const fn is_supersession(&self) -> bool {
+        matches!(self.ground, Ground::ValidFrom | Ground::Recorded)
+    }
+
+    /// The same, for the pair the other way round.
+    #[must_use]
+    pub const fn swapped(self) -> Judgement {
+        Judgement {
+            loser: self.loser.swapped(),
+            ..self
+        }
+    }
+}
+
+/// Judges two claims on one slot that cannot both hold; none where they share no time.
+pub fn judge(a: &Standing, b: &Standing) -> Option<Judgement> {
+    let window = overlap(a.valid, b.valid)?;
+    let recorded =
+        if a.preference && b.preference && a.valid.from.is_none() && b.valid.from.is_none() {
+            a.recorded.cmp(&b.recorded)
+        } else {
+            Ordering::Equal
+        };
+    let compared = [
+        // The lower level is the higher authority.
+        (Ground::Authority, b.authority.cmp(&a.authority)),
+        (Ground::ValidFrom, a.valid.from.cmp(&b.valid.from)),
+        (Ground::Recorded, recorded),
+        (
+            Ground::SourceAuthority,
+            a.source_authority.cmp(&b.source_authority),
+        ),
+        (Ground::Confidence, a.confidence.cmp(&b.confidence)),
+    ];
+    let decided = compared.into_iter().find(|(_, order)| order.is_ne());
+    let (ground, loser) = match decided {
+        Some((ground, Ordering::Greater)) => (ground, Loser::Second),
+        Some((ground, _)) => (ground, Loser::First),
+        None => (Ground::Tie, Loser::Both),
+    };
+    Some(Judgement {
+        loser,
+        window,
+        ground,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::belief::interval::{Action, action, relate};
+
+    fn standing() -> impl Strategy<Value = Standing> {
+        let end = || prop::option::of(0i64..6);
+        let score = || (0u32..3).prop_map(|part| Score::from_millionths(part * 400_000));
+        let level = prop_oneof![
+            Just(Authority::Platform),
+            Just(Authority::User),
+            Just(Authority::Data)
+        ];
+        (level, end(), end(), score(), score(), any::<bool>(), end()).prop_map(
+            |(authority, from, until, source_authority, confidence, preference, recorded)| {
+                Standing {
+                    authority,
+                    valid: Interval {
+                        from: from.map(Instant::from_micros),
+                        until: until.map(Instant::from_micros),
+                    },
+                    source_authority,
+                    confidence,
+                    preference,
+                    recorded: recorded.map(Instant::from_micros),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_pair_is_judged_alike_from_both_sides(a in standing(), b in standing()) {
+            prop_assert_eq!(judge(&a, &b).map(Judgement::swapped), judge(&b, &a));
+        }
+
+        // No claim of lower authority takes anything from one of higher authority.
+        #[test]
+        fn authority_is_never_overruled(a in standing(), b in standing()) {
+            if let Some(judgement) = judge(&a, &b)
+                && a.authority < b.authority
+            {
+                prop_assert_eq!((judgement.loser, judgement.ground), (Loser::Second, Ground::Authority));
+            }
+        }
+
+        // Of equal authority, the table of actions holds.
+        #[test]
+        fn the_table_of_actions_holds(a in standing(), b in standing()) {
+            let b = Standing { authority: a.authority, ..b };
+            let judgement = judge(&a, &b);
+            let Some(relation) = relate(a.valid, b.valid) else {
+                prop_assert_eq!(judgement, None);
+                return Ok(());
+            };
+            let later = if a.valid.from > b.valid.from { Loser::Second } else { Loser::First };
+            match action(relation) {
+                Action::Sequence => prop_assert_eq!(judgement, None),
+                Action::EarlierEnds | Action::Exception => {
+                    let judgement = judgement.unwrap();
+                    // The shorter of two, of which one holds the other, begins later.
+                    prop_assert_eq!((judgement.loser, judgement.ground), (later, Ground::ValidFrom));
+                    prop_assert_eq!(judgement.window.from, a.valid.from.max(b.valid.from));
+                }
+                Action::Protocols => {
+                    let judgement = judgement.unwrap();
+                    prop_assert!(!matches!(judgement.ground, Ground::Authority | Ground::ValidFrom));
+                    prop_assert_eq!(judgement.loser == Loser::Both, judgement.ground == Ground::Tie);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_newer_preference_supersedes_and_an_inferred_one_does_not() {
+        let standing = |level, recorded| Standing {
+            authority: level,
+            valid: Interval::UNKNOWN,
+            source_authority: Score::ONE,
+            confidence: Score::ONE,
+            preference: true,
+            recorded: Some(Instant::from_micros(recorded)),
+        };
+        let old = standing(Authority::User, 1);
+        let judgement = judge(&old, &standing(Authority::User, 2)).unwrap();
+        assert_eq!(
+            (judgement.loser, judgement.ground),
+            (Loser::First, Ground::Recorded)
+        );
+        assert!(judgement.is_supersession());
+        let judgement = judge(&old, &standing(Authority::Memory, 2)).unwrap();
+        assert_eq!(
+            (judgement.loser, judgement.ground),
+            (Loser::Second, Ground::Authority)
+        );
+        let stated = Standing {
+            preference: false,
+            ..old
+        };
+        let other = Standing {
+            preference: false,
+            ..standing(Authority::User, 2)
+        };
+        let judgement = judge(&stated, &other).unwrap();
+        assert_eq!(
+            (judgement.loser, judgement.ground),
+            (Loser::Both, Ground::Tie)
+        );
+        assert_eq!(judgement.status(), ContradictionStatus::Disputed);
+    }
+}

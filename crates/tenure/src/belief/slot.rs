@@ -1,0 +1,310 @@
+//! The claims on one slot of one entity, and which of them do not stand in one view.
+
+use std::collections::BTreeMap;
+
+use crate::base::time::{Instant, Interval, Position};
+use crate::belief::claim::Claim;
+use crate::belief::protocol::{Ground, Judgement, Loser, Standing, judge};
+use crate::object::{ContextObject, ObjectType, SlotCardinality};
+
+/// A claim on a slot, as one view has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlotClaim {
+    /// The claim.
+    pub claim: Claim,
+    /// Its standing.
+    pub standing: Standing,
+    /// True if its slot holds any number of values.
+    pub multiple: bool,
+}
+
+impl SlotClaim {
+    /// The claim of an object and the entities that it is about; none where it makes no claim that can be read, or is
+    /// about nothing that is named. A preference or a fact about a user that names no entity is about its user.
+    pub fn of(object: &ContextObject) -> Option<(Vec<String>, SlotClaim)> {
+        let revision = object.revision();
+        let rare = revision.rare();
+        let claim = rare.normalized_claim.as_deref()?.parse().ok()?;
+        let mut entities = rare.entities.clone();
+        if entities.is_empty() {
+            entities = rare.subjects.clone();
+        }
+        let of_user = matches!(
+            revision.object_type(),
+            ObjectType::Preference | ObjectType::IdentityFact
+        );
+        if entities.is_empty() && of_user {
+            entities.extend(revision.scope().user.as_deref().map(str::to_owned));
+        }
+        entities.sort_unstable();
+        entities.dedup();
+        let claim = SlotClaim {
+            claim,
+            standing: Standing::of(object),
+            multiple: rare.slot_cardinality == Some(SlotCardinality::Multiple),
+        };
+        (!entities.is_empty()).then_some((entities, claim))
+    }
+
+    /// Returns whether both can hold at once: their values agree, or one of them says that the slot holds several.
+    pub fn agrees_with(&self, other: &SlotClaim) -> bool {
+        self.multiple || other.multiple || self.claim.agrees_with(&other.claim)
+    }
+
+    /// The judgement on two claims on one slot; none where both stand.
+    pub fn against(&self, other: &SlotClaim) -> Option<Judgement> {
+        if self.agrees_with(other) {
+            return None;
+        }
+        judge(&self.standing, &other.standing)
+    }
+
+    /// The coarse part of its standing, by which claims are gone through: what is behind another by it, never
+    /// defeats it.
+    fn coarse(&self) -> (u8, std::cmp::Reverse<Option<Instant>>) {
+        (
+            self.standing.authority.level(),
+            std::cmp::Reverse(self.standing.valid.from),
+        )
+    }
+}
+
+/// A claim that does not stand, and what it is defeated by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Defeat {
+    /// The place of the one that defeats it.
+    pub by: usize,
+    /// The judgement on both, of which the defeated is the first.
+    pub judgement: Judgement,
+}
+
+/// The claims on one slot that do not stand at an instant, or at any where none is asked for, each with the strongest
+/// that defeats it. `judged` are judgements on pairs of places that were made before, the lower place first; all other
+/// pairs are judged here. A claim is defeated by one that is itself defeated, too: of two that cannot both hold, never
+/// both stand, but where somebody decided so.
+pub fn defeats(
+    claims: &[SlotClaim],
+    at: Option<Instant>,
+    judged: &BTreeMap<(usize, usize), Judgement>,
+) -> BTreeMap<usize, Defeat> {
+    let inside = |window: Interval| at.is_none_or(|at| window.locate(at) == Position::Inside);
+    let mut order: Vec<usize> = (0..claims.len()).collect();
+    let key = |place: usize| {
+        let standing = &claims[place].standing;
+        let recorded = standing.preference.then_some(standing.recorded);
+        (
+            claims[place].coarse(),
+            std::cmp::Reverse((recorded, standing.source_authority, standing.confidence)),
+            place,
+        )
+    };
+    order.sort_by_key(|place| key(*place));
+    let decided: std::collections::BTreeSet<usize> =
+        judged.keys().flat_map(|(a, b)| [*a, *b]).collect();
+    let mut defeats = BTreeMap::new();
+    for (rank, place) in order.iter().enumerate() {
+        let ours = &claims[*place];
+        // Somebody may have decided for the weaker of two, so all are looked at.
+        let is_decided = decided.contains(place);
+        for (at_rank, other) in order.iter().enumerate() {
+            if at_rank == rank {
+                continue;
+            }
+            let theirs = &claims[*other];
+            if !is_decided && theirs.coarse() > ours.coarse() {
+                break;
+            }
+            let pair = (*place.min(other), *place.max(other));
+            let judgement = match judged.get(&pair) {
+                Some(known) if place < other => Some(*known),
+                Some(known) => Some(known.swapped()),
+                None => ours.against(theirs),
+            };
+            let Some(judgement) = judgement else { continue };
+            let loses = matches!(judgement.loser, Loser::First | Loser::Both);
+            if loses && inside(judgement.window) {
+                defeats.insert(
+                    *place,
+                    Defeat {
+                        by: *other,
+                        judgement,
+                    },
+                );
+                break;
+            }
+        }
+    }
+    defeats
+}
+
+/// The judgement of somebody who decided between two: it holds for all the time that both share.
+impl Judgement {
+    /// The judgement that this one of two does not stand, by somebody's decision.
+    pub const fn decided(loser: Loser) -> Judgement {
+        Judgement {
+            loser,
+            window: Interval::UNKNOWN,
+            ground: Ground::Person,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::num::Score;
+    use crate::object::Authority;
+
+    fn any_claim() -> impl Strategy<Value = SlotClaim> {
+        let end = || prop::option::of(0i64..6);
+        let level = prop_oneof![Just(Authority::Developer), Just(Authority::User)];
+        let text = prop_oneof![
+            (0i64..3).prop_map(|value| format!("s == {value}")),
+            (0i64..3).prop_map(|value| format!("s > {value}")),
+            (0i64..3).prop_map(|value| format!("s != {value}")),
+        ];
+        let facts = (end(), end(), any::<bool>(), end(), 0u32..2);
+        (text, level, facts, prop::bool::weighted(0.1)).prop_map(
+            |(text, authority, (from, until, preference, recorded, source), multiple)| SlotClaim {
+                claim: text.parse().unwrap(),
+                standing: Standing {
+                    authority,
+                    valid: Interval {
+                        from: from.map(Instant::from_micros),
+                        until: until.map(Instant::from_micros),
+                    },
+                    source_authority: Score::from_millionths(source * 500_000),
+                    confidence: Score::ONE,
+                    preference,
+                    recorded: recorded.map(Instant::from_micros),
+                },
+                multiple,
+            },
+        )
+    }
+
+    /// Each pair, one after the other.
+    fn oracle(
+        claims: &[SlotClaim],
+        at: Option<Instant>,
+        judged: &BTreeMap<(usize, usize), Judgement>,
+    ) -> Vec<usize> {
+        let inside = |window: Interval| at.is_none_or(|at| window.locate(at) == Position::Inside);
+        let loses = |a: usize| {
+            (0..claims.len()).any(|b| {
+                if a == b {
+                    return false;
+                }
+                let judgement = match judged.get(&(a.min(b), a.max(b))) {
+                    Some(known) if a < b => Some(*known),
+                    Some(known) => Some(known.swapped()),
+                    None => claims[a].against(&claims[b]),
+                };
+                judgement.is_some_and(|judgement| {
+                    matches!(judgement.loser, Loser::First | Loser::Both)
+                        && inside(judgement.window)
+                })
+            })
+        };
+        (0..claims.len()).filter(|a| loses(*a)).collect()
+    }
+
+    fn any_decision() -> impl Strategy<Value = Loser> {
+        prop_oneof![
+            Just(Loser::First),
+            Just(Loser::Second),
+            Just(Loser::Both),
+            Just(Loser::Neither)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_stands_is_what_no_pair_defeats(
+            claims in prop::collection::vec(any_claim(), 0..9),
+            at in prop::option::of(-1i64..7),
+            decisions in prop::collection::btree_map((0usize..9, 0usize..9), any_decision(), 0..3),
+        ) {
+            let at = at.map(Instant::from_micros);
+            let judged: BTreeMap<(usize, usize), Judgement> = decisions
+                .into_iter()
+                .filter(|((a, b), _)| a < b && *b < claims.len())
+                .map(|(pair, loser)| (pair, Judgement::decided(loser)))
+                .collect();
+            let found = defeats(&claims, at, &judged);
+            prop_assert_eq!(found.keys().copied().collect::<Vec<_>>(), oracle(&claims, at, &judged));
+        }
+
+        // Whatever part of the claims a view has, no two stand in it that cannot both hold then.
+        #[test]
+        fn no_view_has_two_that_cannot_both_hold(
+            claims in prop::collection::vec(any_claim(), 0..9),
+            seen in prop::collection::vec(any::<bool>(), 9),
+            at in -1i64..7,
+        ) {
+            let at = Instant::from_micros(at);
+            let view: Vec<SlotClaim> = claims
+                .into_iter()
+                .zip(seen)
+                .filter(|(claim, seen)| {
+                    *seen && claim.standing.valid.locate(at) == Position::Inside
+                })
+                .map(|(claim, _)| claim)
+                .collect();
+            let lost = defeats(&view, Some(at), &BTreeMap::new());
+            let live: Vec<&SlotClaim> = (0..view.len())
+                .filter(|place| !lost.contains_key(place))
+                .map(|place| &view[place])
+                .collect();
+            for (place, one) in live.iter().enumerate() {
+                for other in &live[place + 1..] {
+                    prop_assert!(one.agrees_with(other), "{:?} {:?}", one, other);
+                }
+            }
+        }
+
+        #[test]
+        fn the_order_of_claims_changes_nothing(
+            claims in prop::collection::vec(any_claim(), 0..8).prop_shuffle(),
+            at in prop::option::of(0i64..6),
+        ) {
+            let at = at.map(Instant::from_micros);
+            let turned: Vec<SlotClaim> = claims.iter().rev().cloned().collect();
+            let last = claims.len().saturating_sub(1);
+            let one: Vec<usize> = defeats(&claims, at, &BTreeMap::new()).into_keys().collect();
+            let mut other: Vec<usize> = defeats(&turned, at, &BTreeMap::new())
+                .into_keys()
+                .map(|place| last - place)
+                .collect();
+            other.sort_unstable();
+            prop_assert_eq!(one, other);
+        }
+    }
+
+    #[test]
+    fn ten_thousand_claims_on_one_slot_are_settled_one_by_one() {
+        let claims: Vec<SlotClaim> = (0..10_000)
+            .map(|value| SlotClaim {
+                claim: format!("s == {value}").parse().unwrap(),
+                standing: Standing {
+                    authority: Authority::User,
+                    valid: Interval {
+                        from: Some(Instant::from_micros(value)),
+                        until: None,
+                    },
+                    source_authority: Score::ONE,
+                    confidence: Score::ONE,
+                    preference: false,
+                    recorded: None,
+                },
+                multiple: false,
+            })
+            .collect();
+        let lost = defeats(&claims, None, &BTreeMap::new());
+        assert_eq!(lost.len(), 9_999);
+        assert!(!lost.contains_key(&9_999));
+        assert!(lost.values().all(|defeat| defeat.by == 9_999));
+    }
+}

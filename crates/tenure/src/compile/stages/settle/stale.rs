@@ -1,0 +1,100 @@
+//! Objects that were made from others, which have changed since or do not stand.
+
+use std::collections::BTreeMap;
+
+use crate::compile::stages::Live;
+use crate::compile::trace::Reason;
+use crate::input::candidates::UNKNOWN;
+use crate::object::{ObjectId, ObjectType};
+
+/// The rows among these, which the caller was admitted to, and since when each object of theirs is believed: the latest
+/// of its parts counts.
+pub(super) fn opened(live: &Live<'_>) -> BTreeMap<ObjectId, (u32, i64)> {
+    let set = live.set;
+    let derives = |row: &u32| !set.object(*row).revision().derived_from().is_empty();
+    if !live.rows.iter().any(derives) {
+        return BTreeMap::new();
+    }
+    let mut opened: BTreeMap<ObjectId, (u32, i64)> = BTreeMap::new();
+    for row in &live.rows {
+        let id = set.object(*row).revision().object_id();
+        let from = set.row(*row).tx_from;
+        let known = opened.entry(id).or_insert((*row, from));
+        if known.1 < from {
+            *known = (*row, from);
+        }
+    }
+    opened
+}
+
+/// The rows that were made from something that was written or judged after them, or that does not stand, or from nothing
+/// but what is over, each with that. What was inferred stands on any that is left.
+/// An object that does not say since when it is believed is of no store, and follows nothing.
+pub(super) fn stale(
+    live: &Live<'_>,
+    opened: &BTreeMap<ObjectId, (u32, i64)>,
+) -> BTreeMap<u32, Reason> {
+    let set = live.set;
+    let mut stale: BTreeMap<u32, Reason> = BTreeMap::new();
+    if opened.is_empty() {
+        return stale;
+    }
+    // What was made from something stale is stale, so it is looked for until nothing more is.
+    loop {
+        let before = stale.len();
+        for row in &live.rows {
+            let own = set.row(*row).tx_from;
+            if own == UNKNOWN || stale.contains_key(row) {
+                continue;
+            }
+            let revision = set.object(*row).revision();
+            let parents = revision.derived_from().iter();
+            let parents = parents.filter_map(|parent| opened.get(parent));
+            let known: Vec<(u32, i64)> = parents
+                .copied()
+                .filter(|(parent, _)| parent != row)
+                .collect();
+            let fell = |parent: u32| stale.contains_key(&parent) || is_unheld(live, parent);
+            let stands = |parent: u32| !fell(parent) && !is_expired(live, parent);
+            // What was inferred stands on what is left.
+            let is_held = revision.object_type() == ObjectType::InferredBelief
+                && known.iter().any(|(parent, _)| stands(*parent));
+            let mut each = known.iter().copied();
+            let changed = each.find(
+                |(parent, from)| {
+                    if fell(*parent) { !is_held } else { own < *from }
+                },
+            );
+            let all_expired = known.iter().all(|(parent, _)| is_expired(live, *parent));
+            let changed = changed.or_else(|| known.first().copied().filter(|_| all_expired));
+            if let Some((parent, _)) = changed {
+                let of = set.name(parent);
+                stale.insert(*row, Reason::Stale { of });
+            }
+        }
+        if stale.len() == before {
+            return stale;
+        }
+    }
+}
+
+/// Returns whether a row was left out since its time is over.
+fn is_expired(live: &Live<'_>, row: u32) -> bool {
+    matches!(
+        live.verdicts[row as usize],
+        Some(Reason::ExpiredValidTime { .. })
+    )
+}
+
+/// Returns whether a row was left out since something speaks against what it says.
+fn is_unheld(live: &Live<'_>, row: u32) -> bool {
+    matches!(
+        live.verdicts[row as usize],
+        Some(
+            Reason::Contradicted { .. }
+                | Reason::Overridden { .. }
+                | Reason::ConflictingClaimUnresolved { .. }
+                | Reason::Superseded { .. }
+        )
+    )
+}

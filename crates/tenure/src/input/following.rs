@@ -1,0 +1,43 @@
+//! The rules of a policy for what does not stand beside another, and for what was made from it.
+
+use crate::object::vocabulary::vocabulary;
+
+vocabulary! {
+    /// The effect of claims that cannot both hold.
+    Contradictions ("contradictions rule") {
+        /// They stand as they are.
+        Keep = "keep",
+        /// Of two on one slot, only the one that stands is compiled.
+        Settle = "settle",
+    }
+}
+
+vocabulary! {
+    /// The effect of a change on what was made from the changed object.
+    Derived ("derived rule") {
+        /// It stands as it was made.
+        Keep = "keep",
+        /// It is stale, and not compiled.
+        Follow = "follow",
+    }
+}
+
+/// The rule of a policy that does not say one.
+pub(crate) fn made() -> Derived {
+    Derived::Keep
+}
+
+/// Returns whether derived objects stand as they were made, as they did before they could follow: then nothing is written.
+pub(crate) fn is_made(rule: &Derived) -> bool {
+    *rule == Derived::Keep
+}
+
+/// The rule of a policy that does not say one.
+pub(crate) fn kept() -> Contradictions {
+    Contradictions::Keep
+}
+
+/// Returns whether contradictions are kept, as they were before they could be settled: then nothing is written.
+pub(crate) fn is_kept(rule: &Contradictions) -> bool {
+    *rule == Contradictions::Keep
+}
