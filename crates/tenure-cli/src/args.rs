@@ -55,11 +55,20 @@ pub(crate) use store::*;
     name = "tenure",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    disable_help_flag = true,
+    disable_version_flag = true
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    // A screen of the short help is for the commands.
+    /// Print help (see a summary with '-h')
+    #[arg(short, long, action = ArgAction::Help, hide_short_help = true)]
+    help: Option<bool>,
+    /// Print version
+    #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true)]
+    version: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -185,8 +194,8 @@ pub(crate) enum Command {
     /// Print a shell's completions
     #[command(hide = true)]
     Completions(CompletionsArgs),
-    /// Print the man page (roff)
     // For who packages the program; a screen of the help has no line for it.
+    /// Print the man page (roff)
     #[command(hide = true)]
     Man,
 }

@@ -1,7 +1,7 @@
 //! Stores and registries.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
@@ -13,7 +13,7 @@ use tenure_workspace::embedded::{parsed, store};
 
 use crate::errors::{Throw, written};
 use crate::work::Work;
-use crate::workspace::Objects;
+use crate::workspace::{Objects, Workspace};
 
 /// A store of objects.
 #[napi]
@@ -109,6 +109,22 @@ impl Registries {
     #[napi]
     pub fn labels(&self) -> Vec<String> {
         self.0.labels()
+    }
+
+    /// Puts in the seeds of files and folders.
+    #[napi]
+    pub fn draw(
+        &self,
+        workspace: &Workspace,
+        label: String,
+        files: Vec<String>,
+    ) -> napi::Result<u32> {
+        let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
+        let drawn = self
+            .0
+            .draw(workspace.0.workspace(), &label, &files)
+            .throw()?;
+        Ok(u32::try_from(drawn).unwrap_or(u32::MAX))
     }
 
     /// Applies an operation whose blocks are named.

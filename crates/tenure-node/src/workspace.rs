@@ -79,6 +79,13 @@ impl Compiled {
         written(&self.ran.page(page as usize).throw()?.trace).throw()
     }
 
+    /// What the provider's prompt cache does with a payload.
+    #[napi]
+    pub fn cache_plan(&self, page: u32) -> napi::Result<String> {
+        let plan = || written(&self.ran.cache_plan(page as usize)?);
+        plan().throw()
+    }
+
     /// Why an object is in or out, and what would have let it in.
     #[napi]
     pub fn why(&self, name: String, page: u32) -> AsyncTask<Work<String>> {
@@ -110,7 +117,7 @@ fn format_of(name: Option<&str>) -> Result<Option<Format>, Error> {
 
 /// The models, the frame key and the files of one user.
 #[napi]
-pub struct Workspace(Arc<Embedded>);
+pub struct Workspace(pub(crate) Arc<Embedded>);
 
 #[napi]
 impl Workspace {
@@ -118,7 +125,7 @@ impl Workspace {
     #[napi(constructor)]
     pub fn new(frame_key: Option<String>, catalogue: Option<String>) -> napi::Result<Workspace> {
         let (key, catalogue) = (frame_key.map(PathBuf::from), catalogue.map(PathBuf::from));
-        let opened = Embedded::open(key, catalogue.as_deref()).throw()?;
+        let opened = Embedded::open(key, catalogue.as_deref(), None).throw()?;
         Ok(Workspace(Arc::new(opened)))
     }
 
@@ -158,6 +165,16 @@ impl Workspace {
             let ran = embedded.compile(call, kept, messages, store.as_deref())?;
             let ran = Arc::new(ran);
             Ok(Compiled { embedded, ran })
+        })
+    }
+
+    /// Says which objects of a call its gate lets pass.
+    #[napi]
+    pub fn gate(&self, call: String, kept: Option<&Objects>) -> AsyncTask<Work<String>> {
+        let embedded = Arc::clone(&self.0);
+        let kept = kept.map(|kept| Arc::clone(&kept.0));
+        Work::promised(None, move || {
+            written(&embedded.gate(parsed(&call, "call")?, kept)?)
         })
     }
 

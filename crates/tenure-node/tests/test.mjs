@@ -141,6 +141,20 @@ test("a registry", async () => {
   assert.equal(registry.blocks().length, 0);
 });
 
+test("a library of seeds, and the cache", async () => {
+  const registry = workspace.registries().fromFiles("firmware", join(ROOT, "examples/firmware/library.md"));
+  const near = await registry.findRelevant("Set up 500 Hz PWM on pin PB7 with TIM4 channel 2.", 3);
+  assert.deepEqual(near.map((block) => block.rank), [1, 2, 3]);
+  assert.equal(near[0].name, "timer-channel-map");
+  assert.ok((await registry.compile({ task: "Set up PWM.", budget: 9000 })).tokens > 100);
+  const rules = Array.from({ length: 200 }, (_, at) => tenure.rule(`rule-${at}`, `Rule ${at} is about valve ${at} and its pressure.`));
+  const options = { messages: CONVERSATION, objects: rules, budget: 20000, model: "claude-sonnet-4-5" };
+  const plain = await workspace.compile(options);
+  const marked = await workspace.compile({ ...options, cache: true });
+  assert.ok(!plain.text.includes("cache_control") && marked.text.includes("cache_control"));
+  assert.equal(plain.cachePlan().model, "claude-sonnet-4-5");
+});
+
 test("the loop goes on, threads work, a call can be taken back", async () => {
   const rules = await workspace.objects(Array.from({ length: 500 }, (_, at) => tenure.rule(`r${at}`, `Rule ${at} is about valve ${at}.`)));
   let ticks = 0;

@@ -113,12 +113,31 @@ export interface CompileOptions {
   previous?: { served?: unknown };
   /** The folder where originals are kept that the payload points to. */
   originals?: string;
+  /** Writes the marks for the provider's prompt cache into the request. */
+  cache?: boolean;
   /** Prices alone, no payload. */
   dryRun?: boolean;
   /** Further fields of the request, in its published form (`tenure schema request`). */
   request?: Record<string, unknown>;
   /** Takes the call back, as long as it has not begun. */
   signal?: AbortSignal;
+}
+
+/** A block before a gate. */
+export interface GatedBlock {
+  name: string;
+  /** Its relevance to the task; null where it stays whatever its relevance. */
+  relevance: number | null;
+  /** Its rank, from 1. */
+  rank: number | null;
+}
+
+/** What a gate says. */
+export interface Gated {
+  kept: GatedBlock[];
+  left: GatedBlock[];
+  /** The names of those that are not in force. */
+  absent: string[];
 }
 
 /** What condensing takes besides the text. */
@@ -139,7 +158,6 @@ const TARGETS: Record<string, string> = {
   openai: "openai-chat",
   responses: "openai-responses",
 };
-const FORMATS: Record<string, string> = { "anthropic-messages": "anthropic", openai: "openai-chat" };
 
 /** A value as JSON; an error names it. */
 function dumps(value: unknown, name: string): string {
@@ -238,6 +256,7 @@ function call(options: CompileOptions): { request: Record<string, unknown>; [fie
       optional_instructions: options.optionalInstructions,
       registry: options.registry,
       record: options.record,
+      cache: options.cache,
       originals: options.originals,
     }),
   };
@@ -354,6 +373,11 @@ export class Compiled {
     return text === null ? undefined : (JSON.parse(text) as Record<string, Json>);
   }
 
+  /** Says what the provider's prompt cache does with the request: breakpoints, what they hold, what it costs. */
+  cachePlan(): Record<string, Json> {
+    return JSON.parse(run(() => this.inner.cachePlan(this.page))) as Record<string, Json>;
+  }
+
   /** Explains why an object is in or out, and what would have let it in. */
   async why(name: string): Promise<Record<string, Json>> {
     return JSON.parse(await settled(this.inner.why(name, this.page))) as Record<string, Json>;
@@ -413,7 +437,7 @@ export class Session {
   /** Adds messages, or one, in the provider's own form; the model's answers as well. Gives their numbers. */
   async append(messages: unknown, options: { format?: string } = {}): Promise<number[]> {
     const text = dumps(Array.isArray(messages) ? messages : [messages], "messages");
-    const format = options.format && (FORMATS[options.format] ?? options.format);
+    const format = options.format && (TARGETS[options.format] ?? options.format);
     return JSON.parse(await settled(this.inner.append(text, format))) as number[];
   }
 
@@ -442,7 +466,7 @@ export class Session {
 
   /** All messages in a provider's form. */
   async export(format = "openai-chat"): Promise<Record<string, Json>[]> {
-    return JSON.parse(await settled(this.inner.export(FORMATS[format] ?? format))) as Record<string, Json>[];
+    return JSON.parse(await settled(this.inner.export(TARGETS[format] ?? format))) as Record<string, Json>[];
   }
 }
 
@@ -450,9 +474,26 @@ export class Session {
 export class Registry {
   /** @internal */
   constructor(
+    private readonly workspace: Workspace,
     private readonly inner: NativeRegistries,
     readonly label: string,
   ) {}
+
+  /** Puts in the seeds of these files and folders, behind its blocks; all of them, or none. Gives their number. */
+  draw(...files: string[]): number {
+    return run(() => this.inner.draw(this.workspace.inner, this.label, files));
+  }
+
+  /** The blocks that are nearest to a task, the nearest first. */
+  async findRelevant(task: string, topK = 6): Promise<GatedBlock[]> {
+    const { kept } = await this.workspace.gate({ task, objects: this.objects(), topK });
+    return kept.filter((block) => block.rank !== null).sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0));
+  }
+
+  /** Compiles the blocks, in their order, for a task. */
+  async compile(options: Omit<CompileOptions, "objects">): Promise<Compiled> {
+    return this.workspace.compile({ policy: "ordered", ...options, objects: this.objects() });
+  }
 
   #apply(op: object): Record<string, Json> {
     return JSON.parse(run(() => this.inner.apply(this.label, dumps(op, "op")))) as Record<string, Json>;
@@ -522,17 +563,27 @@ export class Registry {
 /** Registries in memory; a snapshot keeps all of them. */
 export class Registries {
   /** @internal */
-  constructor(private readonly inner: NativeRegistries) {}
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly inner: NativeRegistries,
+  ) {}
+
+  /** Makes a registry of the seeds of these files and folders. */
+  fromFiles(label: string, ...files: string[]): Registry {
+    const registry = this.create(label);
+    registry.draw(...files);
+    return registry;
+  }
 
   /** Makes a registry of an agent, or of an orchestrator. */
   create(label: string, kind: "agent" | "orchestrator" = "agent"): Registry {
     run(() => this.inner.create(label, kind));
-    return new Registry(this.inner, label);
+    return new Registry(this.workspace, this.inner, label);
   }
 
   /** The registry of this label. */
   get(label: string): Registry | undefined {
-    return this.inner.labels().includes(label) ? new Registry(this.inner, label) : undefined;
+    return this.inner.labels().includes(label) ? new Registry(this.workspace, this.inner, label) : undefined;
   }
 
   /** Their labels. */
@@ -550,14 +601,15 @@ export class Registries {
 
 /** Models, the frame key and files of one user. */
 export class Workspace {
-  readonly #inner: NativeWorkspace;
+  /** @internal */
+  readonly inner: NativeWorkspace;
 
   /**
    * @param options `frameKey` is the file of the key that frames around data are made with; the user's own where none is
    * named. `catalogue` is a file with further models.
    */
   constructor(options: { frameKey?: string; catalogue?: string } = {}) {
-    this.#inner = run(() => new native.Workspace(options.frameKey, options.catalogue));
+    this.inner = run(() => new native.Workspace(options.frameKey, options.catalogue));
   }
 
   /** Compiles a task and everything that may matter to it into what the model sees, within the budget. */
@@ -569,19 +621,26 @@ export class Workspace {
     const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
     const messages = said === undefined ? undefined : dumps(said, "messages");
     const text = dumps(asked, "call");
-    const work = run(() => this.#inner.compile(text, kept, messages, undefined, options.store?.inner, options.signal));
+    const work = run(() => this.inner.compile(text, kept, messages, undefined, options.store?.inner, options.signal));
     return new Compiled(await settled(work));
   }
 
   /** Reads and seals objects once, to be compiled often. */
   async objects(objects: readonly ContextObject[], options: { tenant?: string } = {}): Promise<Objects> {
-    return new Objects(await settled(this.#inner.objects(dumps(objects, "objects"), options.tenant ?? "local")));
+    return new Objects(await settled(this.inner.objects(dumps(objects, "objects"), options.tenant ?? "local")));
+  }
+
+  /** Says which blocks are near enough to a task. */
+  async gate(options: Pick<CompileOptions, "task" | "objects" | "files" | "topK" | "threshold">): Promise<Gated> {
+    const kept = options.objects instanceof Objects ? options.objects.inner : undefined;
+    const text = dumps(call({ ...options, policy: "ordered" }), "call");
+    return JSON.parse(await settled(this.inner.gate(text, kept))) as Gated;
   }
 
   /** Counts the tokens of a text. */
   tokens(text: string, options: { model?: string } = {}): { tokens: number; tokenizer: string; kind: "exact" | "bounded" } {
     if (!text.isWellFormed()) throw input("a text holds half of a surrogate pair", { where: "text", expected: "valid Unicode" });
-    return JSON.parse(run(() => this.#inner.tokens(text, options.model ?? "gpt-4o"))) as {
+    return JSON.parse(run(() => this.inner.tokens(text, options.model ?? "gpt-4o"))) as {
       tokens: number;
       tokenizer: string;
       kind: "exact" | "bounded";
@@ -591,40 +650,40 @@ export class Workspace {
   /** Checks a request's messages against the provider's rules; gives the rules that they break. */
   check(request: unknown, options: { format?: string } = {}): { rule: string; at: string; what: string }[] {
     const text = typeof request === "string" ? request : dumps(request, "body");
-    const format = options.format && (FORMATS[options.format] ?? options.format);
-    return JSON.parse(run(() => this.#inner.check(text, format))) as { rule: string; at: string; what: string }[];
+    const format = options.format && (TARGETS[options.format] ?? options.format);
+    return JSON.parse(run(() => this.inner.check(text, format))) as { rule: string; at: string; what: string }[];
   }
 
   /** Condenses a text to so many tokens by the least harmful means. */
   async condense(text: string, to: number, options: CondenseOptions = {}): Promise<Record<string, Json>> {
     const { model = "gpt-4o", task = "", name = "", lossless = false, keep, store } = options;
-    return JSON.parse(await settled(this.#inner.condense(text, to, model, task, name, lossless, keep, store?.inner))) as Record<string, Json>;
+    return JSON.parse(await settled(this.inner.condense(text, to, model, task, name, lossless, keep, store?.inner))) as Record<string, Json>;
   }
 
   /** Reads back the original that a pointer names, byte for byte. */
   async rehydrate(pointer: string, options: { keep?: string; store?: Store } = {}): Promise<Buffer> {
-    return settled(this.#inner.rehydrate(pointer, options.keep, options.store?.inner));
+    return settled(this.inner.rehydrate(pointer, options.keep, options.store?.inner));
   }
 
   /** The known models. */
   models(): string[] {
-    return this.#inner.models();
+    return this.inner.models();
   }
 
   /** Opens a store: `sqlite://PATH`, or the path alone. It is made where it is not there. */
   async store(url: string): Promise<Store> {
-    return new Store(await settled(this.#inner.store(url.includes("://") ? url : `sqlite://${url}`)));
+    return new Store(await settled(this.inner.store(url.includes("://") ? url : `sqlite://${url}`)));
   }
 
   /** Opens the session of this id in a store, or begins one. */
   async session(store: Store, id?: string, options: { format?: string; user?: string; project?: string } = {}): Promise<Session> {
-    const format = options.format && (FORMATS[options.format] ?? options.format);
-    return new Session(await settled(this.#inner.session(store.inner, id, format, options.user, options.project)));
+    const format = options.format && (TARGETS[options.format] ?? options.format);
+    return new Session(await settled(this.inner.session(store.inner, id, format, options.user, options.project)));
   }
 
   /** Makes registries, agents' working sets of blocks; or reads those of a snapshot. */
   registries(snapshot?: string): Registries {
-    return new Registries(run(() => this.#inner.registries(snapshot)));
+    return new Registries(this, run(() => this.inner.registries(snapshot)));
   }
 }
 
@@ -638,6 +697,8 @@ export function workspace(): Workspace {
 
 /** {@link Workspace.compile} of the user's own workspace. */
 export const compile: Workspace["compile"] = (options) => workspace().compile(options);
+/** {@link Workspace.gate} of the user's own workspace. */
+export const gate: Workspace["gate"] = (options) => workspace().gate(options);
 /** {@link Workspace.objects} of the user's own workspace. */
 export const objects: Workspace["objects"] = (...given) => workspace().objects(...given);
 /** {@link Workspace.tokens} of the user's own workspace. */

@@ -14,6 +14,7 @@ export interface NativeCompiled {
   tokens(page: number): number;
   envelope(page: number): string;
   trace(page: number): string;
+  cachePlan(page: number): string;
   why(name: string, page: number): Promise<string>;
   records(): string[];
   session(): string | null;
@@ -40,6 +41,7 @@ export interface NativeSession {
 export interface NativeRegistries {
   create(label: string, kind: string): void;
   labels(): string[];
+  draw(workspace: NativeWorkspace, label: string, files: string[]): number;
   apply(label: string, op: string): string;
   write(label: string, object: string, at: string): string;
   revise(label: string, name: string, content: string): string;
@@ -61,6 +63,7 @@ export interface NativeWorkspace {
     store?: NativeStore,
     signal?: AbortSignal,
   ): Promise<NativeCompiled>;
+  gate(call: string, kept?: NativeObjects): Promise<string>;
   tokens(text: string, model: string): string;
   check(body: string, format?: string): string;
   condense(

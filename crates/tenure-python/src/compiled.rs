@@ -79,6 +79,12 @@ impl Compiled {
         Ok(rows.collect())
     }
 
+    /// What the provider's prompt cache does with a payload.
+    fn cache_plan(&self, py: Python<'_>, page: usize) -> PyResult<String> {
+        let plan = py.detach(|| self.ran.cache_plan(page)).raise(py)?;
+        written(py, &plan)
+    }
+
     /// Why an object is in or out, and what would have let it in.
     fn why(&self, py: Python<'_>, name: &str, page: usize) -> PyResult<String> {
         let why = || {

@@ -8,6 +8,7 @@
 mod compiled;
 mod errors;
 mod registries;
+mod scorer;
 mod sessions;
 mod store;
 mod values;

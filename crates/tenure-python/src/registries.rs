@@ -1,7 +1,7 @@
 //! An agent's working sets of blocks, in memory or in snapshots.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use tenure_workspace::embedded::registries::OwnedRegistries;
 
 use crate::errors::Raise;
 use crate::values::{read, written};
-use crate::workspace::Objects;
+use crate::workspace::{Objects, Workspace};
 
 /// Registries, with the authority over each of them.
 #[pyclass(frozen)]
@@ -37,6 +37,19 @@ impl Registries {
     /// The labels.
     fn labels(&self) -> Vec<String> {
         self.0.labels()
+    }
+
+    /// Puts in the seeds of files and folders.
+    fn draw(
+        &self,
+        py: Python<'_>,
+        workspace: &Workspace,
+        label: &str,
+        files: Vec<PathBuf>,
+    ) -> PyResult<usize> {
+        let workspace = workspace.0.workspace();
+        py.detach(|| self.0.draw(workspace, label, &files))
+            .raise(py)
     }
 
     /// Applies an operation whose blocks are named. A registry acts as itself.

@@ -11,6 +11,7 @@ use tenure_workspace::sessions::Wanted;
 
 use crate::compiled::Compiled;
 use crate::errors::Raise;
+use crate::scorer::not_within;
 use crate::store::Store;
 use crate::values::{read, written};
 use crate::workspace::{Objects, format_of};
@@ -33,21 +34,22 @@ impl Session {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, tenure_workspace::sessions::Session> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn inner(&self) -> Result<MutexGuard<'_, tenure_workspace::sessions::Session>, Error> {
+        not_within()?;
+        Ok(self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[pymethods]
 impl Session {
     /// Its id.
-    fn id(&self, py: Python<'_>) -> String {
-        py.detach(|| self.inner().id().to_owned())
+    fn id(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| Ok(self.inner()?.id().to_owned())).raise(py)
     }
 
     /// The number of its messages.
-    fn len(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.inner().len())
+    fn len(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| Ok(self.inner()?.len())).raise(py)
     }
 
     /// Adds messages: the JSON of some, or of a whole request. Returns their numbers.
@@ -55,7 +57,7 @@ impl Session {
     fn append(&self, py: Python<'_>, messages: &str, format: Option<&str>) -> PyResult<Vec<u64>> {
         let append = || {
             let format = format_of(format)?;
-            self.embedded.append(&mut self.inner(), messages, format)
+            self.embedded.append(&mut *self.inner()?, messages, format)
         };
         py.detach(append).raise(py)
     }
@@ -73,7 +75,7 @@ impl Session {
         let kept = kept.map(|kept| Arc::clone(&kept.0));
         let store = store.map(|store| &store.0);
         let run = || {
-            let mut session = self.inner();
+            let mut session = self.inner()?;
             self.embedded
                 .compile_session(&mut session, call, kept, store)
         };
@@ -100,7 +102,7 @@ impl Session {
         };
         let find = || {
             let world = self.embedded.world(model)?;
-            self.inner().rehydrate(&wanted, world.tokenizer())
+            self.inner()?.rehydrate(&wanted, world.tokenizer())
         };
         let found = py.detach(find).raise(py)?;
         written(py, &found)
@@ -108,12 +110,12 @@ impl Session {
 
     /// Keeps a message whole from the next epoch on.
     fn pin(&self, py: Python<'_>, message: u64) -> PyResult<()> {
-        py.detach(|| self.inner().pin(message)).raise(py)
+        py.detach(|| self.inner()?.pin(message)).raise(py)
     }
 
     /// Takes a pin back.
     fn unpin(&self, py: Python<'_>, message: u64) -> PyResult<()> {
-        py.detach(|| self.inner().unpin(message)).raise(py)
+        py.detach(|| self.inner()?.unpin(message)).raise(py)
     }
 
     /// All messages in a provider's format, as the JSON of an array.
@@ -121,7 +123,7 @@ impl Session {
     fn export(&self, py: Python<'_>, format: &str) -> PyResult<String> {
         let export = || -> Result<String, Error> {
             let format: Format = format.parse()?;
-            Ok(self.inner().export(format)?.messages)
+            Ok(self.inner()?.export(format)?.messages)
         };
         py.detach(export).raise(py)
     }

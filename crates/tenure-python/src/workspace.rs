@@ -14,6 +14,7 @@ use tenure_workspace::{Condensing, Reader, check_body};
 use crate::compiled::Compiled;
 use crate::errors::Raise;
 use crate::registries::Registries;
+use crate::scorer::CallableScorer;
 use crate::sessions::Session;
 use crate::store::Store;
 use crate::values::{read, term, written};
@@ -37,7 +38,7 @@ impl Objects {
 
 /// The models, the frame key and the files of one user.
 #[pyclass(frozen)]
-pub(crate) struct Workspace(Arc<Embedded>);
+pub(crate) struct Workspace(pub(crate) Arc<Embedded>);
 
 /// The format of messages of this name.
 pub(crate) fn format_of(name: Option<&str>) -> Result<Option<Format>, Error> {
@@ -47,15 +48,17 @@ pub(crate) fn format_of(name: Option<&str>) -> Result<Option<Format>, Error> {
 #[pymethods]
 impl Workspace {
     /// Opens the workspace of the user, or one with the frame key in this file. With a catalogue, models are those of
-    /// that file, too.
+    /// that file, too; a scorer is called with a task and a list of texts.
     #[new]
-    #[pyo3(signature = (frame_key=None, catalogue=None))]
+    #[pyo3(signature = (frame_key=None, catalogue=None, scorer=None))]
     fn open(
         py: Python<'_>,
         frame_key: Option<PathBuf>,
         catalogue: Option<PathBuf>,
+        scorer: Option<Py<PyAny>>,
     ) -> PyResult<Workspace> {
-        let opened = py.detach(|| Embedded::open(frame_key, catalogue.as_deref()));
+        let scorer = scorer.map(|callable| Box::new(CallableScorer(callable)) as Box<_>);
+        let opened = py.detach(|| Embedded::open(frame_key, catalogue.as_deref(), scorer));
         Ok(Workspace(Arc::new(opened.raise(py)?)))
     }
 
@@ -88,6 +91,15 @@ impl Workspace {
         };
         let ran = py.detach(run).raise(py)?;
         Ok(Compiled::new(Arc::clone(&self.0), ran))
+    }
+
+    /// Says which objects of a call its gate lets pass.
+    #[pyo3(signature = (call, kept=None))]
+    fn gate(&self, py: Python<'_>, call: &str, kept: Option<&Objects>) -> PyResult<String> {
+        let call: Call = read(py, call, "call")?;
+        let kept = kept.map(|kept| Arc::clone(&kept.0));
+        let report = py.detach(|| self.0.gate(call, kept)).raise(py)?;
+        written(py, &report)
     }
 
     /// The principal of the local owner: who runs the process sees everything.

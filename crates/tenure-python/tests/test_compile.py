@@ -243,6 +243,64 @@ def test_a_registry_does_what_rampart_does(workspace: tenure.Workspace, tmp_path
         registry.promote("nothing")
 
 
+def test_a_library_of_seeds(workspace: tenure.Workspace) -> None:
+    registry = workspace.registries().from_files("firmware", ROOT / "examples/firmware/library.md")
+    assert len(registry) > 20
+    near = registry.find_relevant("Set up 500 Hz PWM on pin PB7 with TIM4 channel 2.", top_k=3)
+    assert [block["rank"] for block in near] == [1, 2, 3]
+    assert near[0]["name"] == "timer-channel-map"
+    assert len(registry.gate("Set up PWM.", top_k=2)["left"]) > 10
+    priced = registry.compile("Set up PWM.", budget=9000, dry_run=True)
+    assert priced.tokens == registry.compile("Set up PWM.", budget=9000).tokens
+
+
+def test_the_cache_is_planned_and_marked(workspace: tenure.Workspace) -> None:
+    rules = [tenure.rule(f"rule-{at}", f"Rule {at} is about valve {at} and its pressure.") for at in range(200)]
+    given: dict[str, Any] = {"messages": CONVERSATION, "objects": rules, "budget": 20_000, "model": "claude-sonnet-4-5"}
+    plain = workspace.compile(**given)
+    assert "cache_control" not in plain.text
+    assert plain.cache_plan()["model"] == "claude-sonnet-4-5"
+    marked = workspace.compile(cache=True, **given)
+    assert "cache_control" in marked.text
+    assert marked.tokens == plain.tokens
+
+
+def test_a_callable_scores(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    def by_length(task: str, texts: list[str]) -> list[float | None]:
+        # It may compile by itself, and from another thread.
+        found: list[int] = []
+        thread = threading.Thread(target=lambda: found.append(workspace.compile(task, budget=400).tokens))
+        thread.start()
+        thread.join()
+        assert found
+        return [min(1.0, len(text) / 100) for text in texts]
+
+    blocks = [{"name": "long", "content": "x " * 50}, {"name": "short", "content": "pressure"}]
+    own = tenure.Workspace(frame_key=tmp_path / "key", scorer=by_length)
+    compiled = own.compile("What is the pressure?", objects=blocks, policy="ordered", top_k=1, budget=900)
+    assert [verdict.name for verdict in compiled.included] == ["long"]
+    store = own.store(tmp_path / "s.db")
+    session = own.session(store, format="openai-chat")
+    session.append(CONVERSATION)
+
+    def reenters(task: str, texts: list[str]) -> list[float | None]:
+        return [float(len(session)) for _ in texts]
+
+    bad: list[Any] = [
+        lambda task, texts: 1 / 0,
+        lambda task, texts: [],
+        lambda task, texts: [7.0 for _ in texts],
+        lambda task, texts: [float("nan") for _ in texts],
+        lambda task: None,
+        reenters,
+        "no callable",
+    ]
+    for scorer in bad:
+        other = tenure.Workspace(frame_key=tmp_path / "key", scorer=scorer)
+        with pytest.raises(tenure.TenureError, match="scorer"):
+            other.compile("What is the pressure?", objects=blocks, budget=900)
+
+
 def test_many_threads_and_the_loop_go_on(workspace: tenure.Workspace) -> None:
     rules = workspace.objects([tenure.rule(f"rule-{at}", f"Rule {at} is about valve {at}.") for at in range(200)])
     expected = workspace.compile("What about valve 7?", objects=rules, budget=9000).text

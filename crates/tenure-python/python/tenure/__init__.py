@@ -63,6 +63,7 @@ __all__ = [
     "default",
     "errors",
     "evidence",
+    "gate",
     "models",
     "objects",
     "registries",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     tokens = _methods.tokens
     check = _methods.check
     condense = _methods.condense
+    gate = _methods.gate
     rehydrate = _methods.rehydrate
     models = _methods.models
     store = _methods.store
@@ -103,6 +105,7 @@ else:
     tokens = _bound("tokens")
     check = _bound("check")
     condense = _bound("condense")
+    gate = _bound("gate")
     rehydrate = _bound("rehydrate")
     models = _bound("models")
     store = _bound("store")

@@ -116,6 +116,11 @@ class Compiled:
         text = self._inner.session()
         return None if text is None else loads(text)
 
+    def cache_plan(self) -> dict[str, Json]:
+        """Says what the provider's prompt cache does with the request: breakpoints, what they hold, what it costs."""
+        value: dict[str, Json] = loads(self._inner.cache_plan(self._page))
+        return value
+
     def why(self, name: str) -> dict[str, Json]:
         """Explains why an object is in or out, and what would have let it in."""
         value: dict[str, Json] = loads(self._inner.why(name, self._page))

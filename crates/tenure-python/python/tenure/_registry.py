@@ -11,7 +11,8 @@ from . import _tenure
 from ._values import Json, dumps, loads
 
 if TYPE_CHECKING:
-    from ._workspace import Objects
+    from ._compiled import Compiled
+    from ._workspace import Objects, Workspace
 
 Place = Union[str, Mapping[str, Any]]
 """``front``, ``back``, ``{"at": 2}``, ``{"steps": -1}``, ``{"before": NAME}`` or ``{"after": NAME}``."""
@@ -20,9 +21,29 @@ Place = Union[str, Mapping[str, Any]]
 class Registry:
     """One registry. Blocks are named; seeds of a developer are immutable, an agent's own blocks are not."""
 
-    def __init__(self, inner: _tenure.Registries, label: str) -> None:
+    def __init__(self, workspace: Workspace, inner: _tenure.Registries, label: str) -> None:
+        self._workspace = workspace
         self._inner = inner
         self.label = label
+
+    def draw(self, *files: str | PathLike[str]) -> int:
+        """Puts in the seeds of these files and folders, behind its blocks; all of them, or none. Gives their number."""
+        from os import fspath
+
+        return self._inner.draw(self._workspace._inner, self.label, [fspath(file) for file in files])
+
+    def find_relevant(self, task: str, *, top_k: int = 6) -> list[dict[str, Json]]:
+        """The blocks that are nearest to a task, each with its relevance and rank; the nearest first."""
+        kept = self._workspace.gate(task, objects=self.objects(), top_k=top_k)["kept"]
+        return sorted((block for block in kept if block["rank"] is not None), key=lambda block: int(block["rank"]))
+
+    def gate(self, task: str, *, top_k: int | None = None, threshold: float | None = None) -> dict[str, Json]:
+        """Says which blocks a gate lets pass: ``kept`` and ``left``."""
+        return self._workspace.gate(task, objects=self.objects(), top_k=top_k, threshold=threshold)
+
+    def compile(self, task: str, *, dry_run: bool = False, policy: str = "ordered", **given: Any) -> Compiled:
+        """Compiles the blocks, in their order, for a task."""
+        return self._workspace.compile(task, objects=self.objects(), policy=policy, dry_run=dry_run, **given)
 
     def _apply(self, op: Mapping[str, Any]) -> dict[str, Json]:
         value: dict[str, Json] = loads(self._inner.apply(self.label, dumps(op, "op")))
@@ -106,18 +127,25 @@ class Registry:
 class Registries:
     """Registries in memory; a snapshot keeps all of them."""
 
-    def __init__(self, inner: _tenure.Registries) -> None:
+    def __init__(self, workspace: Workspace, inner: _tenure.Registries) -> None:
+        self._workspace = workspace
         self._inner = inner
+
+    def from_files(self, label: str, *files: str | PathLike[str]) -> Registry:
+        """Makes a registry of the seeds of these files and folders."""
+        registry = self.create(label)
+        registry.draw(*files)
+        return registry
 
     def create(self, label: str, kind: str = "agent") -> Registry:
         """Makes a registry: of an ``agent``, or of an ``orchestrator``."""
         self._inner.create(label, kind)
-        return Registry(self._inner, label)
+        return Registry(self._workspace, self._inner, label)
 
     def __getitem__(self, label: str) -> Registry:
         if label not in self._inner.labels():
             raise KeyError(label)
-        return Registry(self._inner, label)
+        return Registry(self._workspace, self._inner, label)
 
     @property
     def labels(self) -> list[str]:

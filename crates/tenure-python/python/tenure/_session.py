@@ -81,4 +81,4 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
         "as_of known_at top_k threshold previous originals request"
     ).split(),
     None,
-) | {"files": (), "optional_instructions": False, "dry_run": False}
+) | {"files": (), "optional_instructions": False, "cache": False, "dry_run": False}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from typing import Any, NamedTuple, Union
@@ -115,10 +115,18 @@ class Workspace:
 
     ``frame_key`` is the file of the key that frames around data are made with; the user's own where none is named
     (``~/.local/state/tenure/frame-key``, made at the first use). ``catalogue`` is a file with further models.
+    ``scorer`` is called with the task and a list of texts, and gives a number from 0 to 1 for each, or None where it knows
+    nothing better than the built-in ranker. It may raise and compile by itself, but not use a session.
     """
 
-    def __init__(self, *, frame_key: Path | None = None, catalogue: Path | None = None) -> None:
-        self._inner = _tenure.Workspace(frame_key, catalogue)
+    def __init__(
+        self,
+        *,
+        frame_key: Path | None = None,
+        catalogue: Path | None = None,
+        scorer: Callable[[str, list[str]], Sequence[float | None]] | None = None,
+    ) -> None:
+        self._inner = _tenure.Workspace(frame_key, catalogue, scorer)
 
     # ---- the main verb -------------------------------------------------------------------------
 
@@ -152,6 +160,7 @@ class Workspace:
         threshold: float | None = None,
         previous: Mapping[str, Any] | None = None,
         originals: Path | None = None,
+        cache: bool = False,
         dry_run: bool = False,
         request: Mapping[str, Any] | None = None,
     ) -> Compiled:
@@ -185,6 +194,7 @@ class Workspace:
         :param threshold: Lets only blocks pass with at least this relevance.
         :param previous: The envelope of the call before: what was sent stays as it was.
         :param originals: The folder where originals are kept that the payload points to.
+        :param cache: Writes the marks for the provider's prompt cache into the request.
         :param dry_run: Prices alone, no payload.
         :param request: Further fields of the request, in its published form (``tenure schema request``).
         :raises BudgetError: When what must go in does not fit.
@@ -215,6 +225,7 @@ class Workspace:
             threshold=threshold,
             previous=previous,
             originals=originals,
+            cache=cache,
             dry_run=dry_run,
             request=request,
         )
@@ -296,6 +307,29 @@ class Workspace:
 
     # ---- the other verbs -----------------------------------------------------------------------
 
+    def gate(
+        self,
+        task: str,
+        *,
+        objects: Iterable[Any] | Objects = (),
+        files: Path | Sequence[Path] = (),
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> dict[str, Json]:
+        """Says which blocks are near enough to a task: ``kept`` and ``left``, each with its relevance and rank."""
+        call = self._call(
+            task=task,
+            objects=objects,
+            files=files,
+            top_k=top_k,
+            threshold=threshold,
+            policy="ordered",
+            **dict.fromkeys(_UNSAID),
+        )
+        kept = objects._inner if isinstance(objects, Objects) else None
+        value: dict[str, Json] = loads(self._inner.gate(dumps(call, "call"), kept))
+        return value
+
     def objects(self, objects: Iterable[Any], *, tenant: str = "local") -> Objects:
         """Reads and seals objects once, to be compiled often."""
         return Objects(self._inner.objects(dumps(list(objects), "objects"), tenant))
@@ -365,12 +399,18 @@ class Workspace:
 
     def registries(self, snapshot: Path | None = None) -> Registries:
         """Makes registries, agents' working sets of blocks; or reads those of a snapshot."""
-        return Registries(self._inner.registries(snapshot))
+        return Registries(self, self._inner.registries(snapshot))
+
+
+_UNSAID = (
+    "query documents read_as near budget window reserve model target registry principal as_of known_at previous "
+    "originals request optional_instructions record cache dry_run"
+).split()
 
 
 def _format(name: str) -> str:
     """The name of a provider's form, as the compiled part knows it."""
-    return {"anthropic-messages": "anthropic", "openai": "openai-chat"}.get(name, name)
+    return _TARGETS.get(name, name)
 
 
 def _own_target(model: str | None) -> str:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
+import anthropic
+import httpx
+import httpx2
+import openai
 from agents import SQLiteSession
 from agents.run import CallModelData, ModelInputData
+from llama_index.core.llms import ChatMessage
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import ProcessHistory
@@ -15,7 +21,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import tenure
-from tenure.adapters.llama_index import TenurePostprocessor
+from tenure.adapters.llama_index import TenureMemory, TenurePostprocessor
 from tenure.adapters.openai_agents import TenureSession, input_filter
 from tenure.adapters.pydantic_ai import history_processor
 
@@ -24,6 +30,53 @@ def test_llama_index(workspace: tenure.Workspace) -> None:
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in ("Valve 3 leaks at 2 bar.", "Cakes need eggs.")]
     kept = TenurePostprocessor(budget=900, workspace=workspace).postprocess_nodes(nodes, QueryBundle("Why does valve 3 leak?"))
     assert kept == nodes[:1]
+
+
+def test_llama_index_memory(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    session = workspace.session(workspace.store(tmp_path / "s.db"), format="openai-chat")
+    memory = TenureMemory.from_defaults(session, budget=3000, model="gpt-4o")
+    for at in range(80):
+        memory.put(ChatMessage(role="user", content=f"What of valve {at}? " * 10))
+        memory.put(ChatMessage(role="assistant", content=f"Valve {at} is closed. " * 10))
+    memory.put(ChatMessage(role="user", content="And valve 81?"))
+    assert len(memory.get_all()) == 161
+    given = memory.get()
+    assert given[-1].content == "And valve 81?"
+    assert len(given) < 161
+
+
+def test_the_official_sdks(workspace: tenure.Workspace, tmp_path: Path) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def openai_answers(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "200,000 Pa."}}
+        return httpx.Response(200, json={"id": "1", "object": "chat.completion", "created": 1, "model": "gpt-4o", "choices": [choice]})
+
+    def anthropic_answers(request: httpx2.Request) -> httpx2.Response:
+        sent.append(json.loads(request.content))
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        return httpx2.Response(200, json={"id": "1", "type": "message", "role": "assistant", "model": "claude", "stop_reason": "end_turn",
+                                         "content": [{"type": "text", "text": "200,000 Pa."}], "usage": usage})
+
+    said = [{"role": "user", "content": "How much is 2 bar in pascal?"}]
+    store = workspace.store(tmp_path / "s.db")
+    for form, model in (("openai", "gpt-4o"), ("anthropic", "claude-sonnet-4-5")):
+        session = workspace.session(store, form, format=form)
+        session.append(said)
+        compiled = session.compile(budget=2000, reserve=8000, model=model)
+        if form == "openai":
+            client = openai.OpenAI(api_key="x", http_client=httpx.Client(transport=httpx.MockTransport(openai_answers)))
+            reply: Any = client.chat.completions.create(**compiled.request).choices[0].message
+        else:
+            other = anthropic.Anthropic(api_key="x", http_client=httpx2.Client(transport=httpx2.MockTransport(anthropic_answers)))
+            answer = other.messages.create(**compiled.request)
+            reply = {"role": answer.role, "content": answer.content}
+        # What the SDK sends is what was compiled; its answer goes into the session as it is.
+        assert sent[-1] == compiled.request
+        session.append(reply)
+        assert len(session) == 2
+        assert "200,000 Pa." in json.dumps(session.export(form))
 
 
 def test_openai_agents(workspace: tenure.Workspace, tmp_path: Path) -> None:

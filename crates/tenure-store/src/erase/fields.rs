@@ -83,6 +83,7 @@ const VOCABULARY: &[&str] = &[
     "form",
     "format",
     "grade",
+    "ground",
     "held_by",
     "history",
     "inserted_in_step",

@@ -11,18 +11,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tenure::cache::{CachePlan, Options, Sent, plan};
 use tenure::object::{LOCAL_TENANT, Role, Sealer};
-use tenure::policy::PolicyDocument;
+use tenure::policy::{PolicyDocument, Scorer};
 use tenure::trace::View;
 use tenure::wire::{Conversation, Format, read, read_after};
 use tenure::{
     Candidates, Error, ErrorKind, ObjectDocument, PointerId, Policy, Request, TaskState, World,
 };
+use tenure_adapters::RelevanceScorer;
 use tenure_store::Store;
 
 use crate::collect::{Collect, Mandatory, ReadAs};
 use crate::condense::{CondensationReport, Condensing};
 use crate::frame_key::default_frame_key_path;
+use crate::gates::GateReport;
 use crate::job::{Done, Job};
 use crate::originals::Originals;
 use crate::prepare::{Ask, Choice, DEFAULT_MODEL, Reach, Reader, StoreAsk};
@@ -53,6 +56,9 @@ pub struct Call {
     registry: Option<String>,
     #[serde(default)]
     record: bool,
+    /// Writes the marks for the provider's prompt cache into the payload.
+    #[serde(default)]
+    cache: bool,
     #[serde(default)]
     originals: Option<PathBuf>,
 }
@@ -79,11 +85,22 @@ impl Ran {
             Error::new(ErrorKind::NotFound, what).expected(format!("one of {count}, from 0"))
         })
     }
+
+    /// The effect of the provider's cache on one of its payloads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ran::page`] and [`plan`].
+    pub fn cache_plan(&self, page: usize) -> Result<CachePlan, Error> {
+        planned(&self.job.world, self.page(page)?)
+    }
 }
 
 /// A workspace, and the worlds of its models, which keep the prices of pieces.
 pub struct Embedded {
     workspace: Workspace,
+    /// Whether a function of the program scores what is compiled.
+    is_scored: bool,
     worlds: Mutex<BTreeMap<String, Arc<World>>>,
 }
 
@@ -101,19 +118,28 @@ impl Reader for Embedded {
 
 impl Embedded {
     /// The workspace of the user, or one with the frame key in this file. With a catalogue, models are those of that file,
-    /// too.
+    /// too; with a scorer, it says how near objects are to a task.
     ///
     /// # Errors
     ///
     /// As [`Workspace::open`] and [`Workspace::load_catalogue`].
-    pub fn open(frame_key: Option<PathBuf>, catalogue: Option<&Path>) -> Result<Embedded, Error> {
+    pub fn open(
+        frame_key: Option<PathBuf>,
+        catalogue: Option<&Path>,
+        scorer: Option<Box<dyn RelevanceScorer>>,
+    ) -> Result<Embedded, Error> {
         let key = frame_key.map_or_else(default_frame_key_path, Ok)?;
         let mut workspace = Workspace::open(&key)?;
         if let Some(catalogue) = catalogue {
             workspace = workspace.load_catalogue(catalogue)?;
         }
+        let is_scored = scorer.is_some();
+        if let Some(scorer) = scorer {
+            workspace = workspace.with_scorer(scorer);
+        }
         Ok(Embedded {
             workspace,
+            is_scored,
             worlds: Mutex::default(),
         })
     }
@@ -136,9 +162,25 @@ impl Embedded {
         messages: Option<(&str, Option<Format>)>,
         store: Option<&Store>,
     ) -> Result<Ran, Error> {
+        let marks = call.cache;
         let job = self.job(call, kept, messages, store)?;
         let done = self.workspace.run(&job)?;
-        Ok(Ran { job, done })
+        marked(Ran { job, done }, marks)
+    }
+
+    /// Says which candidates of a call its gate lets pass.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::prepare`] and [`Workspace::gate`].
+    pub fn gate(&self, call: Call, kept: Option<Arc<Candidates>>) -> Result<GateReport, Error> {
+        let job = self.job(call, kept, None, None)?;
+        let candidates = job.candidates();
+        let gating = self
+            .workspace
+            .gate(&job.world, &job.policy, &job.request, candidates)?;
+        let all: Vec<usize> = (0..candidates.len()).collect();
+        Ok(GateReport::of(&gating, candidates, &all))
     }
 
     /// Compiles the next request of a session. Where the call names no task, the user's last words are it.
@@ -153,11 +195,12 @@ impl Embedded {
         kept: Option<Arc<Candidates>>,
         store: Option<&Store>,
     ) -> Result<Ran, Error> {
+        let marks = call.cache;
         says(&mut call.request, session.last_request());
         let mut job = self.job(call, kept, None, store)?;
         job.request.target = session.target();
         let done = self.workspace.run_session(session, &mut job)?;
-        Ok(Ran { job, done })
+        marked(Ran { job, done }, marks)
     }
 
     fn job(
@@ -219,7 +262,14 @@ impl Embedded {
             originals: call.originals,
             view: View::Operator,
         };
-        self.workspace.prepare(ask, self)
+        let mut job = self.workspace.prepare(ask, self)?;
+        if self.is_scored {
+            job.policy = Policy::seal(PolicyDocument {
+                scorer: Scorer::Supplied,
+                ..job.policy.document().clone()
+            })?;
+        }
+        Ok(job)
     }
 
     fn policy<'c>(&self, asked: Option<&'c Value>) -> Result<Choice<'c>, Error> {
@@ -365,6 +415,23 @@ impl Embedded {
         };
         self.workspace.rehydrate(&originals, PointerId::of(id)?)
     }
+}
+
+/// The same with the marks of the provider's cache in its payloads, where they are wanted and there is one.
+fn marked(mut ran: Ran, wanted: bool) -> Result<Ran, Error> {
+    if wanted && !ran.job.request.dry_run {
+        let world = &ran.job.world;
+        for compiled in ran.done.outcome.compiled_mut() {
+            planned(world, compiled)?.mark(compiled, world.model())?;
+        }
+    }
+    Ok(ran)
+}
+
+/// The effect of the provider's cache on a payload.
+fn planned(world: &World, compiled: &tenure::Compiled) -> Result<CachePlan, Error> {
+    let sent = Sent::compiled(&compiled.envelope, Some(&compiled.trace.model))?;
+    plan(world, &sent, &Options::default(), None)
 }
 
 /// The files of a call.

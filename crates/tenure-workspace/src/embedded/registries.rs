@@ -1,6 +1,6 @@
 //! Registries whose blocks are named, in the hands of whoever owns all of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -10,6 +10,8 @@ use tenure::registry::{
 };
 use tenure::{Candidates, Error, ObjectDocument};
 
+use crate::collect::Collect;
+use crate::registries::{SeedSource, draw_all};
 use crate::workspace::Workspace;
 
 /// Registries, with the authority over each of them. One thread works on them at a time; another waits.
@@ -87,6 +89,24 @@ impl OwnedRegistries {
     /// The labels, in order.
     pub fn labels(&self) -> Vec<String> {
         self.inner().labels().map(str::to_owned).collect()
+    }
+
+    /// Puts in the seeds of these files and folders, behind its blocks; all of them, or none. Gives their number.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::library`] and [`draw_all`].
+    pub fn draw(
+        &self,
+        workspace: &Workspace,
+        label: &str,
+        files: &[PathBuf],
+    ) -> Result<usize, Error> {
+        let sources: Vec<SeedSource> = files.iter().map(SeedSource::all).collect();
+        let loaded = workspace.library(&sources, &Collect::default())?;
+        let mut registries = self.inner();
+        let by = registries.issue(label)?;
+        Ok(draw_all(&mut registries, &by, label, &loaded.library)?.len())
     }
 
     /// Applies an operation whose blocks are named.
