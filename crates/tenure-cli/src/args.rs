@@ -56,19 +56,12 @@ pub(crate) use store::*;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    disable_help_flag = true,
-    disable_version_flag = true
+    // `pages` says the options.
+    help_template = "{about-with-newline}\nUsage: {usage}\n\nCommands:\n{subcommands}{after-help}"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-    // A screen of the short help is for the commands.
-    /// Print help (see a summary with '-h')
-    #[arg(short, long, action = ArgAction::Help, hide_short_help = true)]
-    help: Option<bool>,
-    /// Print version
-    #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true)]
-    version: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]

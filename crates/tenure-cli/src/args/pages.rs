@@ -426,8 +426,18 @@ const SHOWN: &[(&str, &[&str])] = &[
 
 /// The parser with its pages.
 pub(crate) fn command() -> Command {
-    page(Cli::command(), "")
+    let command = page(Cli::command(), "");
+    // A screen is for the commands, so the short help leaves out what every program has.
+    let examples = of(EXAMPLES, "").map_or(String::new(), shown);
+    command.after_long_help(format!("{OPTIONS}\n{examples}"))
 }
+
+/// The options of the program itself.
+const OPTIONS: &str = "\
+Options:
+  -h, --help     Print help (see a summary with '-h')
+  -V, --version  Print version
+";
 
 /// A command's page, and those of its parts. The path is without the program's name.
 fn page(command: Command, path: &str) -> Command {
