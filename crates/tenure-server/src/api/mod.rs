@@ -10,6 +10,7 @@ mod fields;
 mod labels;
 mod objects;
 mod openapi;
+mod packages;
 mod query;
 mod records;
 mod registries;
@@ -51,7 +52,7 @@ struct Operation {
 }
 
 /// What is asked with a body and changes nothing that a condition could be about.
-const READS: [&str; 13] = [
+const READS: [&str; 17] = [
     "compile",
     "explain",
     "diff",
@@ -65,6 +66,10 @@ const READS: [&str; 13] = [
     "gate",
     "allocate",
     "replay",
+    "activatePackage",
+    "diffPackages",
+    "explainPackage",
+    "mergePackages",
 ];
 
 impl Operation {
@@ -288,6 +293,56 @@ fn table() -> Vec<Entry> {
                 )
             },
             post(query::query),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Activated>),
+                answer: openapi::shape::<packages::Activation>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/activate",
+                    "activatePackage",
+                    "Give the items of a package that its reader may see, as Markdown and as objects",
+                )
+            },
+            post(packages::activate),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Pair>),
+                ..operation(
+                    "post",
+                    "/api/v1/packages/diff",
+                    "diffPackages",
+                    "Compare two packages item by item",
+                )
+            },
+            post(packages::diff),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Compared>),
+                ..operation(
+                    "post",
+                    "/api/v1/packages/explain",
+                    "explainPackage",
+                    "Say whence each item of a package is, and what became of it in the texts that are sent",
+                )
+            },
+            post(packages::explain),
+        ),
+        (
+            Operation {
+                body: Some(openapi::shape::<packages::Merging>),
+                answer: openapi::shape::<packages::Merged>,
+                ..operation(
+                    "post",
+                    "/api/v1/packages/merge",
+                    "mergePackages",
+                    "Put packages together, and name where they disagree",
+                )
+            },
+            post(packages::merge),
         ),
         (
             Operation {
