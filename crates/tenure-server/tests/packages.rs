@@ -117,7 +117,7 @@ fn keyed(bench: &Bench) -> (String, String, String) {
 
 fn compile(package: &Value, more: Value) -> Value {
     let mut body = json!({
-        "request": { "task": { "objective": "How warm do pumps run, and is the northern wall sold?" },
+        "request": { "task": { "objective": "How warm do pumps run, and what of the northern wall?" },
             "budget": { "tokens": 2000 } },
         "packages": [{ "package": package }],
     });
@@ -135,7 +135,7 @@ fn an_activation_shows_what_the_key_grants() {
     let body = json!({ "package": decisions(), "target": "thread:t1" });
     let all = post(&bench, path, &director, &body);
     let content = all["activation"]["content"].as_str().unwrap();
-    assert!(content.contains("41 degrees") && content.contains("northern wall"));
+    assert!(content.contains("41 degrees") && content.contains("sold in spring"));
     assert!(content.contains("is data"), "{content}");
     let results = &all["activation"]["policy_results"];
     assert_eq!(results, &json!({ "checked": 2, "withheld": 0 }));
@@ -145,17 +145,17 @@ fn an_activation_shows_what_the_key_grants() {
     assert_eq!(all["objects"][0]["authority_level"], 4);
 
     let some = post(&bench, path, &plain, &body);
-    assert!(!some.to_string().contains("northern wall"), "{some}");
+    assert!(!some.to_string().contains("sold in spring"), "{some}");
     assert_eq!(some["activation"]["policy_results"]["withheld"], 1);
     assert_eq!(some["objects"].as_array().unwrap().len(), 1);
     assert_ne!(some["activation"]["id"], all["activation"]["id"]);
 
     let named = post(&bench, path, &operator, &body);
     assert_eq!(named["filtered"][0]["path"], "board.md", "{named}");
-    let body = json!({ "package": decisions(), "raw": true, "principal": { "tenant": "local", "roles": ["director"] } });
+    let body = json!({ "package": decisions(), "raw": true, "principal": { "tenant": "local", "roles": ["director"], "clearance": "restricted" } });
     let raw = post(&bench, path, &operator, &body);
     let content = raw["activation"]["content"].as_str().unwrap();
-    assert!(content.contains("northern wall") && !content.contains("is data"));
+    assert!(content.contains("sold in spring") && !content.contains("is data"));
     let more = call(&bench, path, &plain, &body);
     assert_eq!(more.status, 403, "{}", more.json());
 }
@@ -195,7 +195,7 @@ fn what_a_label_means_now_narrows_and_never_opens() {
         &director,
         &compile(&decisions(), json!({})),
     );
-    assert!(!compiled["envelope"].to_string().contains("northern wall"));
+    assert!(!compiled["envelope"].to_string().contains("sold in spring"));
 }
 
 #[test]
@@ -207,15 +207,15 @@ fn a_compile_takes_packages_as_data() {
     let all = post(&bench, path, &director, &compile(&package, json!({})));
     let payload = all["envelope"].to_string();
     assert!(
-        payload.contains("41 degrees") && payload.contains("northern wall"),
+        payload.contains("41 degrees") && payload.contains("sold in spring"),
         "{all}"
     );
     // Packages are nobody's own words: the labels count without a principal in the request, too.
     let some = post(&bench, path, &plain, &compile(&package, json!({})));
     let payload = some["envelope"].to_string();
     assert!(payload.contains("41 degrees"), "{some}");
-    assert!(!some.to_string().contains("northern wall"), "{some}");
-    // A package states no authority of its own, and its items stand behind the objects of the call.
+    assert!(!some.to_string().contains("sold in spring"), "{some}");
+    // A package states no authority of its own. An operator's key passes no label whose role it does not have.
     let operators = json!({ "view": "operator", "objects": [{ "name": "units", "content": "Report pumps in kelvin." }] });
     let traced = post(&bench, path, &operator, &compile(&package, operators));
     let verdicts = traced["trace"]["verdicts"].as_array().unwrap();
@@ -223,7 +223,8 @@ fn a_compile_takes_packages_as_data() {
         .iter()
         .filter(|verdict| verdict["name"].as_str().unwrap().starts_with("decisions/"))
         .collect();
-    assert_eq!(of_package.len(), 2, "{traced}");
+    assert_eq!(of_package.len(), 1, "{traced}");
+    assert_eq!(of_package[0]["section"], "evidence");
     // The scope of a target is the only one that sees it.
     let mut elsewhere = compile(&package, json!({}));
     elsewhere["packages"][0]["target"] = json!("task:wp-8");
@@ -247,7 +248,7 @@ fn a_compile_takes_packages_as_data() {
     });
     let reply = call(&bench, path, &plain, &compile(&closed, json!({})));
     assert_eq!(reply.status, 403, "{}", reply.json());
-    assert!(!reply.json().to_string().contains("northern wall"));
+    assert!(!reply.json().to_string().contains("sold in spring"));
 }
 
 #[test]
